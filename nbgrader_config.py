@@ -1,0 +1,30 @@
+"""nbgrader's settings for this course. Every nbgrader command run in this folder reads them."""
+
+c = get_config()  # noqa: F821 -- traitlets defines it when it loads this file
+
+c.CourseDirectory.course_id = "pytorch"
+
+# solutions/ is what nbgrader calls the source step, notebooks/ the release step.
+c.CourseDirectory.source_directory = "solutions"
+c.CourseDirectory.release_directory = "notebooks"
+
+# nbgrader copies every other file of a chapter into what learners get: keep the percent source,
+# which holds the solutions, out of it.
+c.CourseDirectory.ignore = [
+    ".ipynb_checkpoints",
+    "__pycache__",
+    "*.pyc",
+    "[0-9][0-9]_*.py",
+]
+
+# A stub that only says where to write. It is valid inside a function with a docstring and after a
+# dict of blanks, and nothing has to be deleted before an answer can work.
+c.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE"}
+
+# A check cell that a student deleted comes back before grading.
+c.OverwriteCells.add_missing_cells = True
+
+# A cell that runs for longer than this is interrupted, costs its own points, and grading goes on.
+c.Execute.timeout = 60
+c.Execute.interrupt_on_timeout = True
+c.Execute.shutdown_kernel = "immediate"

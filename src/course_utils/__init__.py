@@ -1,0 +1,38 @@
+"""What a notebook of the course imports.
+
+Every name is loaded when it is first used, so that ``import course_utils`` itself costs nothing:
+torch is imported with the first checker, matplotlib with the first drawing.
+"""
+
+from importlib import import_module
+
+_HOME = {
+    "device": "devices",
+    "seed_everything": "devices",
+    "check_close": "checks",
+    "check_copied": "checks",
+    "check_equal": "checks",
+    "check_layout": "checks",
+    "check_predictions": "checks",
+    "check_raises": "checks",
+    "check_shares_storage": "checks",
+    "count_operators": "operators",
+    "forbid_copies": "operators",
+    "forbid_operators": "operators",
+    "draw_storage": "drawings",
+    "show": "drawings",
+}
+
+__all__ = list(_HOME)  # noqa: PLE0605 -- the table above is the one place that lists the names
+
+
+def __getattr__(name: str):
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

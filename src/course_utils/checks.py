@@ -1,0 +1,256 @@
+"""Checkers for the check cells: asserts whose messages name the misconception.
+
+Each one returns nothing when all is well and raises ``AssertionError`` otherwise. Their frames are
+left out of a notebook's traceback, so that a learner sees the check cell's own line and the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+
+def _refuse_missing(actual: Any, what: str) -> None:
+    __tracebackhide__ = True
+    if actual is None:
+        raise AssertionError(f"{what} is None: is there an answer yet, and does it return a value?")
+    if actual is ...:
+        raise AssertionError(f"{what} is still the placeholder ...: there is no answer yet")
+
+
+def check_equal(actual: Any, expected: Any, what: str = "the result") -> None:
+    """Compare plain values: numbers, strings, tuples, lists, ``None``.
+
+    A ``torch.Size``, a list and a tuple of the same entries count as equal, and so do an ``int``
+    and a ``float`` of the same value; ``True`` and ``1`` do not.
+
+    Args:
+        actual: the learner's value.
+        expected: the right one.
+        what: what was asked, as the message will call it, e.g. ``"element_offset((1, 2), …)"``.
+
+    Raises:
+        AssertionError: they differ; the message shows both.
+    """
+    __tracebackhide__ = True
+    if expected is not None:
+        _refuse_missing(actual, what)
+    if isinstance(actual, torch.Tensor):
+        raise AssertionError(
+            f"{what} is a tensor, expected the plain value {expected!r}: "
+            "use .item() or .tolist() if the number is right"
+        )
+    if _plain(actual) != _plain(expected):
+        raise AssertionError(f"{what}: expected {expected!r}, got {actual!r}")
+
+
+def _plain(value: Any) -> Any:
+    """``value`` with sequences as tuples and each leaf marked as truth value or not."""
+    if isinstance(value, (list, tuple)):
+        return tuple(_plain(entry) for entry in value)
+    return isinstance(value, bool), value
+
+
+def check_close(
+    actual: Any,
+    expected: torch.Tensor,
+    what: str = "the result",
+    *,
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> None:
+    """Compare a tensor with the expected one: shape, dtype, device, then values.
+
+    Args:
+        actual: the learner's result, of any type.
+        expected: the right tensor, of any shape and dtype.
+        what: what was asked, as the message will call it.
+        rtol: relative tolerance; with ``atol``, as ``torch.testing.assert_close`` has it.
+            Both default to that function's values for the dtype; integers must be equal.
+        atol: absolute tolerance.
+
+    Raises:
+        AssertionError: they differ; the message says in what and, for values, where first.
+    """
+    __tracebackhide__ = True
+    _refuse_missing(actual, what)
+    if not isinstance(actual, torch.Tensor):
+        raise AssertionError(f"{what} is of type {type(actual).__name__}, expected a torch.Tensor")
+    if actual.shape != expected.shape:
+        raise AssertionError(
+            f"{what} has shape {tuple(actual.shape)}, expected {tuple(expected.shape)}"
+            + _shape_hint(actual.shape, expected.shape)
+        )
+    if actual.dtype != expected.dtype:
+        raise AssertionError(f"{what} has dtype {actual.dtype}, expected {expected.dtype}")
+    if actual.device != expected.device:
+        raise AssertionError(f"{what} is on {actual.device}, expected {expected.device}")
+    try:
+        torch.testing.assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
+    except AssertionError:
+        raise AssertionError(f"{what} {_value_difference(actual, expected, rtol, atol)}") from None
+
+
+def _shape_hint(actual: torch.Size, expected: torch.Size) -> str:
+    if sorted(actual) == sorted(expected):
+        return ": the same sizes in another order"
+    if [n for n in actual if n != 1] == [n for n in expected if n != 1]:
+        return ": a dimension of size 1 is missing or too many"
+    if actual.numel() == expected.numel():
+        return ": the same number of elements, arranged in other dimensions"
+    return ""
+
+
+def _value_difference(actual, expected, rtol, atol) -> str:
+    """Words for where two tensors of one shape and dtype differ first, in row-major order."""
+    actual, expected = actual.detach().cpu(), expected.detach().cpu()
+    if rtol is None or atol is None:
+        rtol, atol = torch.testing._comparison.default_tolerances(actual, expected)
+    differs = ~torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
+    count, total = int(differs.sum()), differs.numel()
+    first = tuple(differs.nonzero()[0].tolist())
+    return (
+        f"differs in {count} of {total} element{'s' if total > 1 else ''}, first at index {first}: "
+        f"expected {expected[first].item():.6g}, got {actual[first].item():.6g}"
+    )
+
+
+def check_shares_storage(actual: Any, base: torch.Tensor, what: str = "the result") -> None:
+    """Check that ``actual`` lies in the memory of ``base``: it is a view, not a copy.
+
+    An empty tensor passes: it has no element that could be shared.
+
+    Raises:
+        AssertionError: it lies elsewhere.
+    """
+    __tracebackhide__ = True
+    _refuse_missing(actual, what)
+    if not isinstance(actual, torch.Tensor):
+        raise AssertionError(f"{what} is of type {type(actual).__name__}, expected a torch.Tensor")
+    if not _shares(actual, base) and actual.numel() > 0:
+        raise AssertionError(f"{what} is a copy: the storage differs from the original's")
+
+
+def check_copied(actual: Any, base: torch.Tensor, what: str = "the result") -> None:
+    """Check that ``actual`` has a storage of its own, apart from that of ``base``.
+
+    Raises:
+        AssertionError: it still lies in the memory of ``base``.
+    """
+    __tracebackhide__ = True
+    _refuse_missing(actual, what)
+    if not isinstance(actual, torch.Tensor):
+        raise AssertionError(f"{what} is of type {type(actual).__name__}, expected a torch.Tensor")
+    if _shares(actual, base):
+        raise AssertionError(f"{what} is still a view: it shares the storage of the original")
+
+
+def _shares(x: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether the storages of two tensors overlap in memory.
+
+    Addresses are compared, not objects: a tensor that went through NumPy has another storage
+    object over the same bytes.
+    """
+    if x.device != y.device:
+        return False
+    first, second = x.untyped_storage(), y.untyped_storage()
+    return (
+        first.data_ptr() < second.data_ptr() + second.nbytes()
+        and second.data_ptr() < first.data_ptr() + first.nbytes()
+    )
+
+
+def check_layout(
+    actual: Any,
+    *,
+    size: tuple[int, ...] | None = None,
+    stride: tuple[int, ...] | None = None,
+    offset: int | None = None,
+    what: str = "the result",
+) -> None:
+    """Check size, stride and storage offset, the three numbers that turn a storage into a tensor.
+
+    Strides and offset are in elements. What is left out is not checked. The stride of a dimension
+    of size 1, and every stride of an empty tensor, is never used to reach an element, so any is
+    accepted there.
+
+    Raises:
+        AssertionError: one differs; the message names it and shows both.
+    """
+    __tracebackhide__ = True
+    _refuse_missing(actual, what)
+    if not isinstance(actual, torch.Tensor):
+        raise AssertionError(f"{what} is of type {type(actual).__name__}, expected a torch.Tensor")
+    if size is not None and tuple(actual.shape) != tuple(size):
+        raise AssertionError(
+            f"{what} has size {tuple(actual.shape)}, expected {tuple(size)}"
+            + _shape_hint(actual.shape, torch.Size(size))
+        )
+    if stride is not None and actual.numel() > 0:
+        used = [dim for dim, n in enumerate(actual.shape) if n > 1]
+        if [actual.stride(dim) for dim in used] != [stride[dim] for dim in used]:
+            raise AssertionError(
+                f"{what} has stride {actual.stride()}, expected {tuple(stride)}: "
+                "how many elements of the storage is one step along each dimension?"
+            )
+    if offset is not None and actual.numel() > 0 and actual.storage_offset() != offset:
+        raise AssertionError(
+            f"{what} starts at storage offset {actual.storage_offset()}, expected {offset}"
+        )
+
+
+def check_predictions(
+    predicted: Mapping[str, Any],
+    actual: Mapping[str, Any],
+    because: Mapping[str, str] | None = None,
+) -> None:
+    """Compare a learner's predictions with what the machine says, without giving the answers away.
+
+    Args:
+        predicted: the learner's dict, one entry a question.
+        actual: the machine's answers, under the same keys.
+        because: for some keys, words that explain the answer to who got it wrong.
+
+    Raises:
+        AssertionError: an entry is missing, blank (``None`` or ``...``) or wrong; every such entry
+            is listed.
+    """
+    __tracebackhide__ = True
+    blank = [key for key in actual if predicted.get(key) is None or predicted.get(key) is ...]
+    if blank:
+        raise AssertionError(
+            f"{len(blank)} of {len(actual)} predictions are still blank: {', '.join(blank)}"
+        )
+    wrong = [key for key in actual if _plain(predicted[key]) != _plain(actual[key])]
+    if wrong:
+        lines = [f"{len(wrong)} of {len(actual)} predictions differ from what the machine does:"]
+        for key in wrong:
+            reason = (because or {}).get(key)
+            lines.append(f"  {key}: not {predicted[key]!r}" + (f" ({reason})" if reason else ""))
+        raise AssertionError("\n".join(lines))
+
+
+def check_raises(
+    kinds: type[BaseException] | tuple[type[BaseException], ...],
+    call: Callable[[], Any],
+    what: str = "the call",
+) -> str:
+    """Check that ``call()`` raises one of ``kinds`` and return the message of what it raised.
+
+    Raises:
+        AssertionError: it returned, or raised something else; the message says what.
+    """
+    __tracebackhide__ = True
+    kinds = kinds if isinstance(kinds, tuple) else (kinds,)
+    expected = " or ".join(kind.__name__ for kind in kinds)
+    try:
+        result = call()
+    except kinds as error:
+        return str(error)
+    except Exception as error:
+        raise AssertionError(
+            f"{what} raised {type(error).__name__} ({error}), expected {expected}"
+        ) from error
+    raise AssertionError(f"{what} returned {result!r}, expected it to raise {expected}")

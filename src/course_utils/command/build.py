@@ -1,0 +1,303 @@
+"""From a percent source to the executed solution notebook and the released one.
+
+The steps are other people's: Jupytext reads the source, nbclient runs it, nbgrader's own
+``generate_assignment`` makes the release. What is ours is that two builds give the same bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from configparser import ConfigParser
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from course_utils.command.project import Chapter, CourseError
+
+NBGRADER_DEFAULTS = {
+    "grade": False,
+    "locked": False,
+    "schema_version": 3,
+    "solution": False,
+    "task": False,
+}
+NOTEBOOK_METADATA = {
+    "kernelspec": {
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
+        "name": "python3",
+    },
+    "language_info": {"name": "python"},
+}
+CELL_TIMEOUT_SECONDS = 120
+IGNORE_OUTPUT_TAG = "nbval-ignore-output"
+
+
+def read_source(path: Path) -> NotebookNode:
+    """A percent source as a notebook without outputs, its cell ids and metadata made complete.
+
+    A cell's id is its nbgrader grade id, or its position where it has none, so that the same
+    source always gives the same ids.
+
+    Raises:
+        CourseError: the file is not a percent source, or two cells share a grade id.
+    """
+    import jupytext
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CourseError(f"{path}: cannot be read ({error})") from error
+    if not re.search(r"^# %%", text, re.MULTILINE):
+        raise CourseError(f"{path}: not a percent source: no line starts with '# %%'")
+    notebook = jupytext.reads(text, fmt="py:percent")
+    course = notebook.metadata.get("course", {})
+    notebook.metadata = nbformat.from_dict({**NOTEBOOK_METADATA, "course": course})
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    seen: set[str] = set()
+    for position, cell in enumerate(notebook.cells):
+        grader = cell.metadata.get("nbgrader")
+        if grader is None:
+            cell.id = f"cell-{position:03d}"
+            continue
+        if "grade_id" not in grader:
+            raise CourseError(f"{path}: cell {position} has nbgrader metadata without a grade_id")
+        if grader["grade_id"] in seen:
+            raise CourseError(f"{path}: two cells have the grade id {grader['grade_id']!r}")
+        seen.add(grader["grade_id"])
+        # A check is always locked: nbgrader then restores an edited one from the source.
+        locked = grader.get("locked", grader.get("grade", False))
+        complete = {**NBGRADER_DEFAULTS, **grader, "locked": locked}
+        if locked:
+            cell.metadata.update(deletable=False, editable=False)
+        cell.metadata["nbgrader"] = nbformat.from_dict(dict(sorted(complete.items())))
+        cell.id = grader["grade_id"]
+    return notebook
+
+
+def execute(notebook: NotebookNode, folder: Path, name: str) -> NotebookNode:
+    """Run every cell in ``folder`` in a fresh kernel and keep the outputs, without timestamps.
+
+    Raises:
+        CourseError: a cell that is not tagged ``raises-exception`` fails; the message names it.
+    """
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError
+
+    client = NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT_SECONDS,
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(folder)}},
+    )
+    try:
+        client.execute()
+    except (CellExecutionError, CellTimeoutError) as error:
+        failed = next(
+            (cell for cell in reversed(notebook.cells) if cell.get("execution_count")),
+            notebook.cells[0],
+        )
+        raise CourseError(f"{name}: cell {failed.id} failed\n{error}") from error
+    notebook.metadata["language_info"] = NOTEBOOK_METADATA["language_info"]
+    return notebook
+
+
+def release(chapter: Chapter, solution: Path, course: Path) -> Path:
+    """Let nbgrader make the learner's notebook, in the throw-away course folder ``course``.
+
+    The throw-away folder has its own gradebook: building never touches the instructor's.
+    Files beside the notebook (worker modules) come along as nbgrader's settings say.
+
+    Returns:
+        The folder of the released assignment inside ``course``.
+
+    Raises:
+        CourseError: nbgrader refuses; the message ends with nbgrader's log.
+    """
+    from nbgrader.apps import NbGraderAPI
+
+    shutil.copytree(
+        chapter.source.parent,
+        course / "solutions" / chapter.name,
+        ignore=shutil.ignore_patterns("*.ipynb", "*.py[cod]", "__pycache__", ".ipynb_checkpoints"),
+    )
+    shutil.copy(solution, course / "solutions" / chapter.name / f"{chapter.name}.ipynb")
+    with quiet_nbgrader():
+        outcome = NbGraderAPI(config=grader_config(chapter.root, course)).generate_assignment(
+            chapter.name, force=True, create=True
+        )
+    if not outcome["success"]:
+        log = outcome.get("log") or outcome.get("error") or ""
+        raise CourseError(f"{chapter.name}: nbgrader could not make the release\n{log}")
+    return course / "notebooks" / chapter.name
+
+
+def grader_config(root: Path, course: Path | None = None):
+    """nbgrader's settings as ``nbgrader_config.py`` gives them, for the course in ``course``."""
+    from traitlets.config.loader import PyFileConfigLoader
+
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
+    config.CourseDirectory.root = str(course or root)
+    return config
+
+
+@contextmanager
+def quiet_nbgrader() -> Iterator[None]:
+    """Keep nbgrader's log, which it also returns, off the terminal."""
+    import logging
+
+    previous = logging.root.manager.disable
+    logging.disable(logging.NOTSET)
+    try:
+        yield
+    finally:
+        logging.disable(previous)
+
+
+def build(chapter: Chapter, workspace: Path) -> list[tuple[Path, Path]]:
+    """Build one chapter in ``workspace``: nothing of the project is touched.
+
+    Returns:
+        Pairs ``(built file, where it belongs in the project)``.
+    """
+    notebook = execute(read_source(chapter.source), chapter.source.parent, chapter.name)
+    solution = workspace / f"{chapter.name}.ipynb"
+    write_notebook(notebook, solution)
+    released = release(chapter, solution, workspace / "course")
+    pairs = [(solution, chapter.solution)]
+    for path in sorted(released.rglob("*")):
+        if path.is_file():
+            pairs.append((path, chapter.release.parent / path.relative_to(released)))
+    tidy_release(released / f"{chapter.name}.ipynb")
+    return pairs
+
+
+def write_notebook(notebook: NotebookNode, path: Path) -> None:
+    nbformat.validate(notebook)
+    path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+
+
+def tidy_release(path: Path) -> None:
+    """Write the release the way every notebook of the project is written."""
+    write_notebook(nbformat.read(path, as_version=4), path)
+
+
+def build_into_place(chapter: Chapter) -> None:
+    """Build one chapter and put the files where they belong, all of them or none."""
+    with tempfile.TemporaryDirectory(prefix="course-build-") as folder:
+        pairs = build(chapter, Path(folder))
+        for built, target in pairs:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(built, target.with_name(target.name + ".new"))
+        for _, target in pairs:
+            os.replace(target.with_name(target.name + ".new"), target)
+
+
+def check(chapter: Chapter) -> str | None:
+    """Build one chapter in a temporary place and compare it with what is committed.
+
+    Returns:
+        None when they agree, or one line that names the first difference.
+    """
+    with tempfile.TemporaryDirectory(prefix="course-check-") as folder:
+        pairs = build(chapter, Path(folder))
+        for built, target in pairs:
+            where = target.relative_to(chapter.root)
+            if not target.exists():
+                return f"{where} is missing; run: course build {chapter.name}"
+            if target.suffix != ".ipynb":
+                same = built.read_bytes() == target.read_bytes()
+                difference = None if same else "differs"
+            else:
+                difference = first_difference(
+                    read_notebook(target), read_notebook(built), read_sanitizers(chapter.root)
+                )
+            if difference:
+                return f"{where}: {difference}; run: course build {chapter.name}"
+        expected = {target for _, target in pairs}
+        for path in sorted(chapter.release.parent.rglob("*")):
+            skip = ".ipynb_checkpoints" in path.parts or "__pycache__" in path.parts
+            if path.is_file() and not skip and path not in expected:
+                return f"{path.relative_to(chapter.root)} is not built from anything: remove it"
+    return None
+
+
+def read_notebook(path: Path) -> NotebookNode:
+    """A notebook of the current format.
+
+    Raises:
+        CourseError: the file is not a notebook; the message gives its name and the reason.
+    """
+    try:
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+    except FileNotFoundError as error:
+        raise CourseError(f"{path}: no such notebook; build it with: course build") from error
+    except Exception as error:  # nbformat raises many kinds, all of which mean the same here
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise CourseError(f"{path}: not a notebook ({reason[:200]})") from error
+    return notebook
+
+
+def read_sanitizers(root: Path) -> list[tuple[re.Pattern, str]]:
+    """The project's nbval sanitising rules: what may vary from run to run inside a text output."""
+    parser = ConfigParser(interpolation=None)
+    parser.read(root / "nbval_sanitize.cfg", encoding="utf-8")
+    return [
+        (re.compile(parser[name]["regex"]), parser[name]["replace"]) for name in parser.sections()
+    ]
+
+
+def first_difference(
+    old: NotebookNode, new: NotebookNode, sanitizers: list[tuple[re.Pattern, str]]
+) -> str | None:
+    """Say where two notebooks first differ, leaving aside what may vary.
+
+    What may vary: image bytes (they change with the drawing library's version), outputs of cells
+    tagged ``nbval-ignore-output``, and what the sanitising rules replace.
+
+    Returns:
+        None, or words such as ``cell view-strides: its source differs``.
+    """
+
+    def stable(text: str | list[str]) -> str:
+        text = "".join(text)
+        for pattern, replacement in sanitizers:
+            text = pattern.sub(replacement, text)
+        return text
+
+    def outputs(cell: NotebookNode) -> list:
+        kept = []
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            texts = {kind: stable(str(value)) for kind, value in data.items() if "image/" not in kind}
+            images = sorted(kind for kind in data if "image/" in kind)
+            error = (output.get("ename"), stable(output.get("evalue", "")))
+            kept.append((output.output_type, texts, images, stable(output.get("text", "")), error))
+        return kept
+
+    for position, (before, after) in enumerate(zip(old.cells, new.cells, strict=False)):
+        name = f"cell {after.get('id', position)}"
+        if before.get("id") != after.get("id"):
+            return f"{name}: another cell ({before.get('id')}) stands in its place"
+        for part in ("cell_type", "source", "metadata"):
+            if before[part] != after[part]:
+                return f"{name}: its {part.replace('_', ' ')} differs"
+        ignored = IGNORE_OUTPUT_TAG in after.metadata.get("tags", [])
+        if not ignored and outputs(before) != outputs(after):
+            return f"{name}: its output differs"
+    if len(old.cells) != len(new.cells):
+        longer, shorter = (old, new) if len(old.cells) > len(new.cells) else (new, old)
+        extra = longer.cells[len(shorter.cells)].get("id")
+        return f"cell {extra}: it is in the {'committed' if longer is old else 'built'} file alone"
+    if old.metadata != new.metadata:
+        return "the notebook's metadata differs"
+    return None

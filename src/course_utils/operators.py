@@ -1,0 +1,105 @@
+"""Watch which operators run: count them, forbid some, or forbid every copy."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+def _name(operator) -> str:
+    """``as_strided`` for PyTorch's own ``aten.as_strided.default``, else ``library.operator``."""
+    packet = operator.overloadpacket
+    name = packet.__name__
+    return name if operator.namespace == "aten" else f"{operator.namespace}.{name}"
+
+
+def _memory(values) -> list[tuple[int, int]]:
+    """The address ranges ``(first byte, end)`` of the storages of all tensors in ``values``."""
+    ranges = []
+    for tensor in tree_leaves(values):
+        if isinstance(tensor, torch.Tensor):
+            storage = tensor.untyped_storage()
+            ranges.append((storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
+    return ranges
+
+
+class count_operators(TorchDispatchMode):
+    """Count the operators that run inside a ``with`` block.
+
+    What is counted is what reaches PyTorch's dispatcher below autograd: a composite function
+    appears as its parts (``torch.einsum`` as ``bmm``, for one), forward and backward alike.
+
+    ::
+
+        with count_operators() as counts:
+            x.t().contiguous()
+        counts  # {"t": 1, "clone": 1}
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: Counter[str] = Counter()
+
+    def __enter__(self) -> Counter[str]:
+        super().__enter__()
+        return self.counts
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.counts[_name(func)] += 1
+        return func(*args, **(kwargs or {}))
+
+
+class forbid_operators(TorchDispatchMode):
+    """Refuse the named operators inside a ``with`` block.
+
+    Args:
+        names: operator names as :class:`count_operators` shows them.
+        because: words added to the refusal: what to use instead.
+
+    Raises:
+        AssertionError: one of them is called; the message names it.
+    """
+
+    def __init__(self, *names: str, because: str = "") -> None:
+        super().__init__()
+        self.names = frozenset(names)
+        self.because = because
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        __tracebackhide__ = True
+        if _name(func) in self.names:
+            reason = f": {self.because}" if self.because else ""
+            raise AssertionError(f"the operator {_name(func)} is not allowed here{reason}")
+        return func(*args, **(kwargs or {}))
+
+
+class forbid_copies(TorchDispatchMode):
+    """Refuse every operator that allocates a new storage inside a ``with`` block.
+
+    A view's result lies in the memory of an argument; a copy's, or a computation's, does not.
+
+    Args:
+        up_to: new storages of at most this many bytes are let through (a sum needs one element).
+
+    Raises:
+        AssertionError: an operator made a larger storage; the message names it and its bytes.
+    """
+
+    def __init__(self, up_to: int = 0) -> None:
+        super().__init__()
+        self.up_to = up_to
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        __tracebackhide__ = True
+        known = _memory((args, kwargs))
+        result = func(*args, **(kwargs or {}))
+        for start, end in _memory(result):
+            is_new = not any(first <= start and end <= last for first, last in known)
+            if is_new and end - start > self.up_to:
+                raise AssertionError(
+                    f"a copy was made: {_name(func)} allocated a new storage of {end - start} bytes"
+                )
+        return result

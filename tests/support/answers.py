@@ -1,0 +1,147 @@
+"""The named answers under ``tests/answers/``: read them, and run one against its check cells.
+
+``tests/answers/CHAPTER/GRADE_ID.py`` is a percent file. Each cell is what one learner might type
+into that exercise's cell::
+
+    # %% wrong="counts bytes" says=["in elements, not bytes"]
+    def element_offset(...): ...
+
+    # %% right="recursion over the dimensions"
+    def element_offset(...): ...
+
+``says`` lists the words that the failing check's message must contain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import jupytext
+from nbformat import NotebookNode
+
+from course_utils.command.build import read_source
+from course_utils.command.project import Chapter, all_chapters
+
+ROOT = Path(__file__).resolve().parents[2]
+ANSWERS = ROOT / "tests" / "answers"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One learner's text for one exercise, and what its checks have to make of it."""
+
+    chapter: str
+    exercise: str
+    name: str
+    right: bool
+    says: tuple[str, ...]
+    source: str
+
+
+@cache
+def notebook_of(chapter: Chapter) -> NotebookNode:
+    """The chapter's solution notebook, without outputs, as the build reads it."""
+    return read_source(chapter.source)
+
+
+def grader_of(cell: NotebookNode) -> dict:
+    """A cell's nbgrader metadata; empty for an ordinary cell."""
+    return cell.metadata.get("nbgrader", {})
+
+
+def exercises(chapter: Chapter) -> list[str]:
+    """The grade ids of the cells that learners fill in, in order."""
+    cells = notebook_of(chapter).cells
+    return [grader_of(cell)["grade_id"] for cell in cells if grader_of(cell).get("solution")]
+
+
+def checks_of(chapter: Chapter, exercise: str) -> list[NotebookNode]:
+    """The check cells of an exercise: grade ids ``EXERCISE-check``, ``EXERCISE-check-2``, …"""
+    wanted = exercise + "-check"
+    return [
+        cell
+        for cell in notebook_of(chapter).cells
+        if grader_of(cell).get("grade")
+        and (grader_of(cell)["grade_id"] == wanted or grader_of(cell)["grade_id"].startswith(wanted + "-"))
+    ]
+
+
+def model_answer(chapter: Chapter, exercise: str) -> Answer:
+    """The chapter's own solution, as an answer like any other."""
+    cell = next(
+        cell for cell in notebook_of(chapter).cells if grader_of(cell).get("grade_id") == exercise
+    )
+    return Answer(chapter.name, exercise, "the model solution", True, (), cell.source)
+
+
+def read_answers(chapter: Chapter) -> list[Answer]:
+    """Every named answer of a chapter, in the order of the files' names.
+
+    Raises:
+        ValueError: a cell says neither ``right`` nor ``wrong``, or a wrong one promises no words.
+    """
+    answers = []
+    for path in sorted((ANSWERS / chapter.name).glob("*.py")):
+        for cell in jupytext.read(path, fmt="py:percent").cells:
+            if cell.cell_type != "code":
+                continue
+            right, wrong = cell.metadata.get("right"), cell.metadata.get("wrong")
+            says = tuple(cell.metadata.get("says", ()))
+            if bool(right) == bool(wrong) or bool(wrong) != bool(says):
+                raise ValueError(
+                    f"{path}: each cell needs right=\"…\", or wrong=\"…\" and says=[…]: {cell.source[:60]!r}"
+                )
+            answers.append(
+                Answer(chapter.name, path.stem, right or wrong, bool(right), says, cell.source)
+            )
+    return answers
+
+
+def run_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | None]:
+    """Run one answer and its check cells, hidden tests included, in a namespace of its own.
+
+    Only what a check may lean on is there: the locked cells (the set-up cell among them) that come
+    before the check, and the answer.
+
+    Returns:
+        For each check cell's grade id, what it raised, or None where it passed. An answer that
+        raises by itself fails every check with that exception.
+    """
+    namespace: dict = {"__name__": "__main__"}
+    verdicts: dict[str, BaseException | None] = {}
+    checks = {grader_of(cell)["grade_id"]: cell for cell in checks_of(chapter, answer.exercise)}
+    broken: BaseException | None = None
+    for cell in notebook_of(chapter).cells:
+        grader = grader_of(cell)
+        if cell.cell_type != "code" or not grader:
+            continue
+        name = grader["grade_id"]
+        if name == answer.exercise:
+            try:
+                _run(answer.source, answer.name, namespace)
+            except Exception as error:
+                broken = error
+        elif name in checks:
+            try:
+                if broken is not None:
+                    raise broken
+                _run(cell.source, name, namespace)
+                verdicts[name] = None
+            except Exception as error:
+                verdicts[name] = error
+        elif grader["locked"] and not grader["grade"]:
+            _run(cell.source, name, namespace)
+        if len(verdicts) == len(checks):
+            break
+    return verdicts
+
+
+def _run(source: str, name: str, namespace: dict) -> None:
+    exec(compile(source, f"<{name}>", "exec"), namespace)
+
+
+def chapters() -> list[Chapter]:
+    """Every chapter of this checkout."""
+    return all_chapters(ROOT)
