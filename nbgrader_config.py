@@ -28,3 +28,6 @@ c.OverwriteCells.add_missing_cells = True
 c.Execute.timeout = 60
 c.Execute.interrupt_on_timeout = True
 c.Execute.shutdown_kernel = "immediate"
+
+# What a notebook and its kernel say to each other is not for other users of the machine.
+c.KernelManager.transport_encryption = "auto"

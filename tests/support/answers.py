@@ -64,7 +64,10 @@ def checks_of(chapter: Chapter, exercise: str) -> list[NotebookNode]:
         cell
         for cell in notebook_of(chapter).cells
         if grader_of(cell).get("grade")
-        and (grader_of(cell)["grade_id"] == wanted or grader_of(cell)["grade_id"].startswith(wanted + "-"))
+        and (
+            grader_of(cell)["grade_id"] == wanted
+            or grader_of(cell)["grade_id"].startswith(wanted + "-")
+        )
     ]
 
 
@@ -91,7 +94,7 @@ def read_answers(chapter: Chapter) -> list[Answer]:
             says = tuple(cell.metadata.get("says", ()))
             if bool(right) == bool(wrong) or bool(wrong) != bool(says):
                 raise ValueError(
-                    f"{path}: each cell needs right=\"…\", or wrong=\"…\" and says=[…]: {cell.source[:60]!r}"
+                    f'{path}: each cell needs right="…", or wrong="…" and says=[…]: {cell.source[:60]!r}'
                 )
             answers.append(
                 Answer(chapter.name, path.stem, right or wrong, bool(right), says, cell.source)

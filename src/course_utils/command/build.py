@@ -10,14 +10,13 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
 from configparser import ConfigParser
-from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
+from course_utils.command.grader import load_settings, open_grader
 from course_utils.command.project import Chapter, CourseError
 
 NBGRADER_DEFAULTS = {
@@ -62,6 +61,7 @@ def read_source(path: Path) -> NotebookNode:
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     seen: set[str] = set()
     for position, cell in enumerate(notebook.cells):
+        cell.metadata.pop("lines_to_next_cell", None)  # Jupytext's note on blank lines
         grader = cell.metadata.get("nbgrader")
         if grader is None:
             cell.id = f"cell-{position:03d}"
@@ -81,8 +81,8 @@ def read_source(path: Path) -> NotebookNode:
     return notebook
 
 
-def execute(notebook: NotebookNode, folder: Path, name: str) -> NotebookNode:
-    """Run every cell in ``folder`` in a fresh kernel and keep the outputs, without timestamps.
+def execute(notebook: NotebookNode, chapter: Chapter) -> NotebookNode:
+    """Run every cell in a fresh kernel, in the chapter's folder, and keep the outputs.
 
     Raises:
         CourseError: a cell that is not tagged ``raises-exception`` fails; the message names it.
@@ -96,7 +96,8 @@ def execute(notebook: NotebookNode, folder: Path, name: str) -> NotebookNode:
         kernel_name="python3",
         record_timing=False,
         coalesce_streams=True,
-        resources={"metadata": {"path": str(folder)}},
+        resources={"metadata": {"path": str(chapter.source.parent)}},
+        config=load_settings(chapter.root),
     )
     try:
         client.execute()
@@ -105,7 +106,7 @@ def execute(notebook: NotebookNode, folder: Path, name: str) -> NotebookNode:
             (cell for cell in reversed(notebook.cells) if cell.get("execution_count")),
             notebook.cells[0],
         )
-        raise CourseError(f"{name}: cell {failed.id} failed\n{error}") from error
+        raise CourseError(f"{chapter.name}: cell {failed.id} failed\n{error}") from error
     notebook.metadata["language_info"] = NOTEBOOK_METADATA["language_info"]
     return notebook
 
@@ -122,44 +123,18 @@ def release(chapter: Chapter, solution: Path, course: Path) -> Path:
     Raises:
         CourseError: nbgrader refuses; the message ends with nbgrader's log.
     """
-    from nbgrader.apps import NbGraderAPI
-
     shutil.copytree(
         chapter.source.parent,
         course / "solutions" / chapter.name,
         ignore=shutil.ignore_patterns("*.ipynb", "*.py[cod]", "__pycache__", ".ipynb_checkpoints"),
     )
     shutil.copy(solution, course / "solutions" / chapter.name / f"{chapter.name}.ipynb")
-    with quiet_nbgrader():
-        outcome = NbGraderAPI(config=grader_config(chapter.root, course)).generate_assignment(
-            chapter.name, force=True, create=True
-        )
+    grader = open_grader(chapter.root, course)
+    outcome = grader.generate_assignment(chapter.name, force=True, create=True)
     if not outcome["success"]:
         log = outcome.get("log") or outcome.get("error") or ""
         raise CourseError(f"{chapter.name}: nbgrader could not make the release\n{log}")
     return course / "notebooks" / chapter.name
-
-
-def grader_config(root: Path, course: Path | None = None):
-    """nbgrader's settings as ``nbgrader_config.py`` gives them, for the course in ``course``."""
-    from traitlets.config.loader import PyFileConfigLoader
-
-    config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
-    config.CourseDirectory.root = str(course or root)
-    return config
-
-
-@contextmanager
-def quiet_nbgrader() -> Iterator[None]:
-    """Keep nbgrader's log, which it also returns, off the terminal."""
-    import logging
-
-    previous = logging.root.manager.disable
-    logging.disable(logging.NOTSET)
-    try:
-        yield
-    finally:
-        logging.disable(previous)
 
 
 def build(chapter: Chapter, workspace: Path) -> list[tuple[Path, Path]]:
@@ -168,7 +143,7 @@ def build(chapter: Chapter, workspace: Path) -> list[tuple[Path, Path]]:
     Returns:
         Pairs ``(built file, where it belongs in the project)``.
     """
-    notebook = execute(read_source(chapter.source), chapter.source.parent, chapter.name)
+    notebook = execute(read_source(chapter.source), chapter)
     solution = workspace / f"{chapter.name}.ipynb"
     write_notebook(notebook, solution)
     released = release(chapter, solution, workspace / "course")
@@ -278,7 +253,9 @@ def first_difference(
         kept = []
         for output in cell.get("outputs", []):
             data = output.get("data", {})
-            texts = {kind: stable(str(value)) for kind, value in data.items() if "image/" not in kind}
+            texts = {
+                kind: stable(str(value)) for kind, value in data.items() if "image/" not in kind
+            }
             images = sorted(kind for kind in data if "image/" in kind)
             error = (output.get("ename"), stable(output.get("evalue", "")))
             kept.append((output.output_type, texts, images, stable(output.get("text", "")), error))
