@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 
 
@@ -50,6 +51,8 @@ def _plain(value: Any) -> Any:
     """``value`` with sequences as tuples and each leaf marked as truth value or not."""
     if isinstance(value, (list, tuple)):
         return tuple(_plain(entry) for entry in value)
+    if isinstance(value, (torch.Tensor, np.ndarray)):
+        return object()  # no plain value: equal to none
     return isinstance(value, bool), value
 
 
