@@ -114,9 +114,13 @@ def _value_difference(actual, expected, rtol, atol) -> str:
     differs = ~torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
     count, total = int(differs.sum()), differs.numel()
     first = tuple(differs.nonzero()[0].tolist())
+    right, wrong = expected[first].item(), actual[first].item()
+    shown = [f"{value:.6g}" for value in (right, wrong)]
+    if isinstance(right, int) or shown[0] == shown[1]:
+        shown = [repr(right), repr(wrong)]
     return (
         f"differs in {count} of {total} element{'s' if total > 1 else ''}, first at index {first}: "
-        f"expected {expected[first].item():.6g}, got {actual[first].item():.6g}"
+        f"expected {shown[0]}, got {shown[1]}"
     )
 
 
