@@ -197,7 +197,8 @@ def check_layout(
         )
     if stride is not None and actual.numel() > 0:
         used = [dim for dim, n in enumerate(actual.shape) if n > 1]
-        if [actual.stride(dim) for dim in used] != [stride[dim] for dim in used]:
+        same_rank = len(stride) == actual.dim()
+        if not same_rank or any(actual.stride(dim) != stride[dim] for dim in used):
             raise AssertionError(
                 f"{what} has stride {actual.stride()}, expected {tuple(stride)}: "
                 "how many elements of the storage is one step along each dimension?"
