@@ -226,6 +226,10 @@ def check_predictions(
             is listed.
     """
     __tracebackhide__ = True
+    if not isinstance(predicted, Mapping):
+        raise AssertionError(
+            f"the predictions are of type {type(predicted).__name__}, expected a dict"
+        )
     blank = [key for key in actual if predicted.get(key) is None or predicted.get(key) is ...]
     if blank:
         raise AssertionError(
