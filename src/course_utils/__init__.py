@@ -23,7 +23,7 @@ _HOME = {
     "show": "drawings",
 }
 
-__all__ = list(_HOME)  # noqa: PLE0605 -- the table above is the one place that lists the names
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str):

@@ -68,7 +68,7 @@ def _positions(tensor: torch.Tensor) -> list[int]:
 def _text(value) -> str:
     if isinstance(value, bool):
         return str(int(value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def draw_storage(
@@ -111,33 +111,28 @@ def draw_storage(
             raise ValueError(f"{name} reads the storage as {view.dtype}, not as {tensor.dtype}")
     values = torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(storage).tolist()
 
+    # Boxes are square and one data unit wide; `line` is the height of a line of text in that unit.
+    unit = min(0.6, (WIDTH_INCHES - 0.2) / max(count, 1))
+    line = 0.21 / unit
     rows = [
-        _Row(name, view, TINTS[row % len(TINTS)], LINES[row % len(LINES)])
+        _Row(name, view, TINTS[row % len(TINTS)], LINES[row % len(LINES)], unit, line)
         for row, (name, view) in enumerate(zip(names, tensors, strict=True))
     ]
     top = sum(row.height for row in rows)
-    columns = max(count, 8)
-    # One unit is one box, so that boxes are square whatever their number.
-    unit = min(0.62, WIDTH_INCHES / (columns + 0.4))
-    figure = Drawing(figsize=(WIDTH_INCHES, unit * (top + 0.9)), dpi=DOTS_PER_INCH)
+    figure = Drawing(figsize=(WIDTH_INCHES, unit * (top + 1.2 * line)), dpi=DOTS_PER_INCH)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
-    axes.set_aspect("equal", anchor="W")
-    axes.set_xlim(-0.2, max(columns, WIDTH_INCHES / unit - 0.4) + 0.2)
-    axes.set_ylim(-0.9, top)
-    fonts = 72 * unit  # the height of a box in points
+    axes.set_xlim(-0.1 / unit, WIDTH_INCHES / unit - 0.1 / unit)
+    axes.set_ylim(-1.2 * line, top)
     for row in rows:
         top -= row.height
-        row.draw(axes, top, values, fonts)
+        row.draw(axes, top, values)
+    numbers = {"va": "center", "color": FAINT, "fontsize": min(9, 20 * unit)}
     for position in range(count):
-        axes.text(
-            position + 0.5, -0.45, str(position),
-            ha="center", va="center", color=FAINT, fontsize=min(9, 0.24 * fonts),
-        )  # fmt: skip
+        axes.text(position + 0.5, -0.3 * line, str(position), ha="center", **numbers)
     axes.text(
-        count + 0.3, -0.45, "position in the storage",
-        ha="left", va="center", color=FAINT, fontsize=9,
-    )  # fmt: skip
+        0.04, -0.95 * line, "position in the storage, in elements", **numbers | {"fontsize": 9}
+    )
     figure.alt = f"A storage of {count} boxes. " + " ".join(row.words() for row in rows)
     return figure
 
@@ -145,17 +140,20 @@ def draw_storage(
 class _Row:
     """One tensor's row: a title, the arrows of its strides, the boxes and their reading order."""
 
-    def __init__(self, name: str, view: torch.Tensor, tint: str, line: str) -> None:
-        self.name, self.view, self.tint, self.line = name, view, tint, line
+    def __init__(
+        self, name: str, view: torch.Tensor, tint: str, colour: str, unit: float, line: float
+    ) -> None:
+        self.name, self.view, self.tint, self.colour = name, view, tint, colour
+        self.unit, self.line = unit, line
         self.positions = _positions(view)
-        self.arrows = [
+        arrows = [
             (dim, stride)
             for dim, (size, stride) in enumerate(zip(view.shape, view.stride(), strict=True))
             if size > 1 and view.numel() > 0
         ]
-        # Long strides arc higher: give each arrow a level of its own.
-        self.levels = sorted({abs(stride) for _, stride in self.arrows})
-        self.height = 2.75 + 0.62 * len(self.arrows)
+        # The longer the step, the higher its arrow; a step of nothing stands above them all.
+        self.arrows = sorted(arrows, key=lambda arrow: (arrow[1] == 0, arrow[1]))
+        self.height = 1.0 + self.line * (3.6 + len(self.arrows))
 
     @property
     def title(self) -> str:
@@ -169,58 +167,59 @@ class _Row:
             f"offset {self.view.storage_offset()}; it reads positions {order}."
         )
 
-    def draw(self, axes, bottom: float, values: list, fonts: float) -> None:
-        box = bottom + 0.5
+    def draw(self, axes, bottom: float, values: list) -> None:
+        floor = bottom + 1.4 * self.line
+        roof = floor + 0.96
         reading: dict[int, list[int]] = {}
         for order, position in enumerate(self.positions):
             reading.setdefault(position, []).append(order)
         for position, value in enumerate(values):
-            touched = position in reading
-            axes.add_patch(
-                Rectangle(
-                    (position + 0.04, box), 0.92, 0.92,
-                    facecolor=self.tint if touched else EMPTY,
-                    edgecolor=self.line if touched else "#cfcfcf", linewidth=1.1,
-                )
-            )  # fmt: skip
-            text = _text(value)
-            axes.text(
-                position + 0.5, box + 0.45, text, ha="center", va="center",
-                color=INK if touched else FAINT, fontsize=fonts * min(0.34, 0.9 / len(text)),
-            )  # fmt: skip
-            if touched:
-                axes.text(
-                    position + 0.5, box - 0.22, _orders(reading[position]),
-                    ha="center", va="center", color=self.line, fontsize=min(8.5, 0.24 * fonts),
-                )  # fmt: skip
-        roof = box + 0.95
+            self._box(axes, position, floor, _text(value), reading.get(position))
         start = self.view.storage_offset() + 0.5
-        for level, (dim, stride) in enumerate(sorted(self.arrows, key=lambda a: abs(a[1]))):
-            self._arrow(axes, start, roof, dim, stride, 0.55 + 0.62 * level)
+        for level, (dim, stride) in enumerate(self.arrows, start=1):
+            self._arrow(axes, start, roof, roof + level * self.line, dim, stride)
         axes.text(
-            0.04, roof + 0.45 + 0.62 * len(self.arrows) + 0.12, self.title,
-            ha="left", va="bottom", color=self.line, fontsize=10.5, weight="bold",
+            0.04, roof + (len(self.arrows) + 0.8) * self.line, self.title,
+            ha="left", va="bottom", color=self.colour, fontsize=10.5, weight="bold",
         )  # fmt: skip
 
-    def _arrow(self, axes, start: float, roof: float, dim: int, stride: int, rise: float) -> None:
-        """A bracket from the first element up, along and down to the next one along ``dim``."""
-        label = f"dim {dim}: +{stride}" if stride else f"dim {dim}: 0 (stays)"
-        high = roof + rise
+    def _box(self, axes, position: int, floor: float, text: str, orders: list[int] | None) -> None:
+        """One element: its value, and below it when it is read; grey if it is never read."""
+        read = orders is not None
+        axes.add_patch(
+            Rectangle(
+                (position + 0.04, floor), 0.92, 0.92, linewidth=1.1,
+                facecolor=self.tint if read else EMPTY,
+                edgecolor=self.colour if read else "#cfcfcf",
+            )
+        )  # fmt: skip
+        axes.text(
+            position + 0.5, floor + 0.45, text, ha="center", va="center",
+            color=INK if read else FAINT, fontsize=72 * self.unit * min(0.34, 1.2 / len(text)),
+        )  # fmt: skip
+        if read:
+            axes.text(
+                position + 0.5, floor - 0.4 * self.line, _orders(orders), ha="center", va="center",
+                color=self.colour, fontsize=min(8.5, 20 * self.unit),
+            )  # fmt: skip
+
+    def _arrow(self, axes, start: float, roof: float, high: float, dim: int, stride: int) -> None:
+        """A bracket from the first element up, along, and down to the next one along ``dim``."""
+        end = start + stride
+        axes.plot([start, start, end], [roof, high, high], color=self.colour, linewidth=1.2)
         if stride:
-            end = start + stride
-            axes.plot([start, start, end], [roof, high, high], color=self.line, linewidth=1.2)
             axes.add_patch(
                 FancyArrowPatch(
                     (end, high), (end, roof), arrowstyle="-|>", mutation_scale=9,
-                    color=self.line, linewidth=1.2, shrinkA=0, shrinkB=0,
+                    color=self.colour, linewidth=1.2, shrinkA=0, shrinkB=0,
                 )
             )  # fmt: skip
         else:
-            end = start
-            axes.plot([start], [roof + 0.12], marker="o", markersize=4, color=self.line)
-            axes.plot([start, start], [roof + 0.12, high], color=self.line, linewidth=1.2)
+            axes.plot([start], [high], marker="o", markersize=4, color=self.colour)
+        step = f"{stride:+d}" if stride else "0, stays"
         axes.text(
-            end + 0.12, high, label, ha="left", va="center", color=self.line, fontsize=9,
+            end + 0.06 / self.unit, high, f"dim {dim}: {step}",
+            ha="left", va="center", color=self.colour, fontsize=9,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
         )  # fmt: skip
 

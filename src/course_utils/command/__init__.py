@@ -1,1 +1,1 @@
-"""The instructor's and CI's door: what the ``course`` command does. No notebook imports from here."""
+"""The instructor's and CI's door: the ``course`` command. No notebook imports from here."""
