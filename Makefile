@@ -1,0 +1,74 @@
+# The course's front door: each target sets up what it needs first. `make` alone lists them.
+
+PYTHON ?= python3
+LAB_ARGS ?=
+TEST_ARGS ?=
+
+BIN := .venv/bin
+INSTALLED := .venv/installed
+JUPYTER := $(CURDIR)/etc/jupyter
+
+.DEFAULT_GOAL := help
+.PHONY: help lab formgrader demo build test lint format lock clean
+
+help:
+	@echo "make lab         take the course: JupyterLab in the list of chapters"
+	@echo "make formgrader  for instructors: JupyterLab at the project's root, with nbgrader's panels"
+	@echo "make demo        the instructor's loop on a class of made-up students"
+	@echo "make build       build the notebooks from the sources under solutions/"
+	@echo "make test        run every test"
+	@echo "make lint        ruff's rules and format, checked;  make format puts them right"
+	@echo "make lock        renew requirements.lock"
+	@echo "make clean       remove .venv and everything that tools leave behind"
+	@echo
+	@echo "Linux without a GPU, the small PyTorch build:  UV_TORCH_BACKEND=cpu make lab"
+	@echo "Another Python, 3.11 to 3.13:                  make PYTHON=python3.12 lab"
+	@echo "Options for JupyterLab or pytest:              make lab LAB_ARGS=--no-browser"
+
+# The exec lets Ctrl-C reach JupyterLab with no shell in between.
+lab: $(INSTALLED)
+	@JUPYTER_CONFIG_PATH="$(JUPYTER)/learner:$(JUPYTER)" \
+		exec $(BIN)/jupyter lab --ServerApp.root_dir=notebooks $(LAB_ARGS)
+
+formgrader: $(INSTALLED)
+	@JUPYTER_CONFIG_PATH="$(JUPYTER)" exec $(BIN)/jupyter lab $(LAB_ARGS)
+
+demo: $(INSTALLED)
+	@PYTHONPATH=tests $(BIN)/python -m support.classroom
+
+build: $(INSTALLED)
+	@$(BIN)/course build
+
+test: $(INSTALLED)
+	@$(BIN)/pytest -n 2 --dist loadgroup $(TEST_ARGS)
+
+lint: $(INSTALLED)
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+format: $(INSTALLED)
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+lock: $(BIN)/uv
+	@UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --upgrade --universal \
+		--all-extras --python-version 3.11 pyproject.toml --output-file requirements.lock
+
+clean:
+	rm -rf .venv .pytest_cache .ruff_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One pinned set for everybody. What the tests add weighs little beside torch, and a second set
+# would be a second thing to keep right.
+$(INSTALLED): pyproject.toml requirements.lock | $(BIN)/uv
+	@$(BIN)/uv pip install --python $(BIN)/python --compile-bytecode \
+		--requirement requirements.lock --editable .
+	@touch $@
+
+# Without ensurepip, which Debian and Ubuntu keep in a package of its own.
+$(BIN)/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { \
+		echo "The course needs Python 3.11 to 3.13, and $(PYTHON) is not: name one that is," \
+			"for instance make PYTHON=python3.12 lab"; exit 1; }
+	@$(PYTHON) -m venv --without-pip .venv
+	@$(PYTHON) -m pip --python $(BIN)/python install --quiet uv pip
