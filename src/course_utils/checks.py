@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from course_utils.tracebacks import ends_in_notebook
+
 
 def _refuse_missing(actual: Any, what: str) -> None:
     __tracebackhide__ = True
@@ -21,6 +23,7 @@ def _refuse_missing(actual: Any, what: str) -> None:
         raise AssertionError(f"{what} is still the placeholder ...: there is no answer yet")
 
 
+@ends_in_notebook
 def check_equal(actual: Any, expected: Any, what: str = "the result") -> None:
     """Compare plain values: numbers, strings, tuples, lists, ``None``.
 
@@ -56,6 +59,7 @@ def _plain(value: Any) -> Any:
     return isinstance(value, bool), value
 
 
+@ends_in_notebook
 def check_close(
     actual: Any,
     expected: torch.Tensor,
@@ -124,6 +128,7 @@ def _value_difference(actual, expected, rtol, atol) -> str:
     )
 
 
+@ends_in_notebook
 def check_shares_storage(actual: Any, base: torch.Tensor, what: str = "the result") -> None:
     """Check that ``actual`` lies in the memory of ``base``: it is a view, not a copy.
 
@@ -140,6 +145,7 @@ def check_shares_storage(actual: Any, base: torch.Tensor, what: str = "the resul
         raise AssertionError(f"{what} is a copy: the storage differs from the original's")
 
 
+@ends_in_notebook
 def check_copied(actual: Any, base: torch.Tensor, what: str = "the result") -> None:
     """Check that ``actual`` has a storage of its own, apart from that of ``base``.
 
@@ -169,6 +175,7 @@ def _shares(x: torch.Tensor, y: torch.Tensor) -> bool:
     )
 
 
+@ends_in_notebook
 def check_layout(
     actual: Any,
     *,
@@ -209,6 +216,7 @@ def check_layout(
         )
 
 
+@ends_in_notebook
 def check_predictions(
     predicted: Mapping[str, Any],
     actual: Mapping[str, Any],
@@ -244,6 +252,7 @@ def check_predictions(
         raise AssertionError("\n".join(lines))
 
 
+@ends_in_notebook
 def check_raises(
     kinds: type[BaseException] | tuple[type[BaseException], ...],
     call: Callable[[], Any],

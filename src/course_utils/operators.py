@@ -8,6 +8,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from course_utils.tracebacks import ends_in_notebook
+
 
 def _name(operator) -> str:
     """``as_strided`` for PyTorch's own ``aten.as_strided.default``, else ``library.operator``."""
@@ -68,6 +70,7 @@ class forbid_operators(TorchDispatchMode):
         self.names = frozenset(names)
         self.because = because
 
+    @ends_in_notebook
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         __tracebackhide__ = True
         if _name(func) in self.names:
@@ -92,6 +95,7 @@ class forbid_copies(TorchDispatchMode):
         super().__init__()
         self.up_to = up_to
 
+    @ends_in_notebook
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         __tracebackhide__ = True
         known = _memory((args, kwargs))
