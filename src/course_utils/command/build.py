@@ -45,7 +45,8 @@ def read_source(path: Path) -> NotebookNode:
     source always gives the same ids.
 
     Raises:
-        CourseError: the file is not a percent source, or two cells share a grade id.
+        CourseError: the file is not a percent source, a cell's metadata cannot be read, or two
+            cells share a grade id.
     """
     import jupytext
 
@@ -62,12 +63,19 @@ def read_source(path: Path) -> NotebookNode:
     seen: set[str] = set()
     for position, cell in enumerate(notebook.cells):
         cell.metadata.pop("lines_to_next_cell", None)  # Jupytext's note on blank lines
+        if "incorrectly_encoded_metadata" in cell.metadata:
+            # Jupytext would carry on, and a solution without its mark would reach the learners.
+            unread = cell.metadata["incorrectly_encoded_metadata"]
+            raise CourseError(f"{path}: cell {position} has metadata that is not JSON: {unread}")
         grader = cell.metadata.get("nbgrader")
         if grader is None:
             cell.id = f"cell-{position:03d}"
             continue
         if "grade_id" not in grader:
             raise CourseError(f"{path}: cell {position} has nbgrader metadata without a grade_id")
+        if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", grader["grade_id"]):
+            name = grader["grade_id"]
+            raise CourseError(f"{path}: the grade id {name!r} may hold letters, digits, - and _")
         if grader["grade_id"] in seen:
             raise CourseError(f"{path}: two cells have the grade id {grader['grade_id']!r}")
         seen.add(grader["grade_id"])
@@ -88,25 +96,23 @@ def execute(notebook: NotebookNode, chapter: Chapter) -> NotebookNode:
         CourseError: a cell that is not tagged ``raises-exception`` fails; the message names it.
     """
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
+    started: list[NotebookNode] = []
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_SECONDS,
         kernel_name="python3",
         record_timing=False,
+        on_cell_execute=lambda cell, cell_index: started.append(cell),
         coalesce_streams=True,
         resources={"metadata": {"path": str(chapter.source.parent)}},
         config=load_settings(chapter.root),
     )
     try:
         client.execute()
-    except (CellExecutionError, CellTimeoutError) as error:
-        failed = next(
-            (cell for cell in reversed(notebook.cells) if cell.get("execution_count")),
-            notebook.cells[0],
-        )
-        raise CourseError(f"{chapter.name}: cell {failed.id} failed\n{error}") from error
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        raise CourseError(f"{chapter.name}: cell {started[-1].id} failed\n{error}") from error
     notebook.metadata["language_info"] = NOTEBOOK_METADATA["language_info"]
     return notebook
 
@@ -169,11 +175,16 @@ def build_into_place(chapter: Chapter) -> None:
     """Build one chapter and put the files where they belong, all of them or none."""
     with tempfile.TemporaryDirectory(prefix="course-build-") as folder:
         pairs = build(chapter, Path(folder))
-        for built, target in pairs:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(built, target.with_name(target.name + ".new"))
-        for _, target in pairs:
-            os.replace(target.with_name(target.name + ".new"), target)
+        fresh = {target: target.with_name(target.name + ".new") for _, target in pairs}
+        try:
+            for built, target in pairs:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(built, fresh[target])
+            for target, copy in fresh.items():
+                os.replace(copy, target)
+        finally:
+            for copy in fresh.values():
+                copy.unlink(missing_ok=True)
 
 
 def check(chapter: Chapter) -> str | None:
@@ -258,7 +269,10 @@ def first_difference(
             }
             images = sorted(kind for kind in data if "image/" in kind)
             error = (output.get("ename"), stable(output.get("evalue", "")))
-            kept.append((output.output_type, texts, images, stable(output.get("text", "")), error))
+            # Alt texts stand in the metadata.
+            metadata = stable(str(output.get("metadata", {})))
+            printed = stable(output.get("text", ""))
+            kept.append((output.output_type, texts, images, metadata, printed, error))
         return kept
 
     for position, (before, after) in enumerate(zip(old.cells, new.cells, strict=False)):
