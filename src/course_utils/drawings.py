@@ -130,9 +130,8 @@ def draw_storage(
     numbers = {"va": "center", "color": FAINT, "fontsize": min(9, 20 * unit)}
     for position in range(count):
         axes.text(position + 0.5, -0.3 * line, str(position), ha="center", **numbers)
-    axes.text(
-        0.04, -0.95 * line, "position in the storage, in elements", **numbers | {"fontsize": 9}
-    )
+    legend = "small numbers: reading order (coloured), position in the storage (grey)"
+    axes.text(0.04, -0.95 * line, legend, **numbers | {"fontsize": 9})
     figure.alt = f"A storage of {count} boxes. " + " ".join(row.words() for row in rows)
     return figure
 
@@ -226,6 +225,6 @@ class _Row:
 
 def _orders(orders: list[int]) -> str:
     """The reading numbers of one box; a box that is read often shows the first and how many."""
-    if len(orders) <= 2:
+    if len(orders) <= 3:
         return ",".join(map(str, orders))
     return f"{orders[0]}… ×{len(orders)}"
