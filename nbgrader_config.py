@@ -21,8 +21,25 @@ c.CourseDirectory.ignore = [
 # dict of blanks, and nothing has to be deleted before an answer can work.
 c.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE"}
 
-# A check cell that a student deleted comes back before grading.
+# A cell that a student deleted comes back before grading, and a check that never ran scores nothing:
+# nbgrader's own steps, but for the two of ours, which close a gap each.
 c.OverwriteCells.add_missing_cells = True
+c.Autograde.sanitize_preprocessors = [
+    "nbgrader.preprocessors.ClearOutput",
+    "nbgrader.preprocessors.DeduplicateIds",
+    "nbgrader.preprocessors.OverwriteKernelspec",
+    "course_utils.command.preprocessors.RestoreCells",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+c.Autograde.autograde_preprocessors = [
+    "course_utils.command.preprocessors.ExecuteEveryCheck",
+    "nbgrader.preprocessors.IgnorePattern",
+    "nbconvert.preprocessors.ClearMetadataPreprocessor",
+    "nbgrader.preprocessors.LimitOutput",
+    "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
 
 # A cell that runs for longer than this is interrupted, costs its own points, and grading goes on.
 c.Execute.timeout = 60

@@ -31,3 +31,54 @@ def build(chapters: tuple[str, ...], check: bool) -> None:
             differences.append(chapter.name)
     if differences:
         raise CourseError(f"out of step with the source: {', '.join(differences)}")
+
+
+@main.command()
+@click.argument("chapters", nargs=-1)
+@click.option(
+    "--workers", type=click.IntRange(min=1), help="Chapters at once; one per core if not given."
+)
+def verify(chapters: tuple[str, ...], workers: int | None) -> None:
+    """Run the solution notebooks again and compare every output with the stored one."""
+    from rich.console import Console
+
+    from course_utils.command import verify as verifying
+
+    console = Console()
+    verdicts = verifying.verify(pick_chapters(find_root(), chapters), workers, console=console)
+    verifying.show(verdicts, console)
+    bad = [verdict.chapter for verdict in verdicts if not verdict.good]
+    if bad:
+        raise CourseError(f"not as stored: {', '.join(bad)}")
+
+
+@main.command()
+def doctor() -> None:
+    """See whether this machine can run the course: each line says ok, or what to do."""
+    from rich.console import Console
+
+    from course_utils.command import doctor as examining
+
+    if not examining.examine(Console()):
+        raise CourseError("some lines above say what to do")
+
+
+@main.command()
+@click.argument("chapter")
+@click.option(
+    "--student", "students", multiple=True, metavar="NAME", help="Only this one; repeatable."
+)
+def grade(chapter: str, students: tuple[str, ...]) -> None:
+    """Autograde what was handed in for CHAPTER, write feedback, export grades.csv.
+
+    Submissions lie in submitted/STUDENT/CHAPTER/CHAPTER.ipynb, where nbgrader collects them. They
+    are graded again if they were graded before. One that cannot be graded is named with the reason
+    and scores nothing; the others are graded, and the exit status stays 0.
+    """
+    from rich.console import Console
+
+    from course_utils.command import grade as grading
+
+    console = Console()
+    (picked,) = pick_chapters(find_root(), [chapter])
+    grading.show(grading.grade(picked, students, console=console), picked, console)

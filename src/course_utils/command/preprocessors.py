@@ -1,0 +1,70 @@
+"""Two of nbgrader's autograding steps, each with one gap closed.
+
+``nbgrader_config.py`` names them, so ``nbgrader autograde`` and formgrader use them too.
+"""
+
+from __future__ import annotations
+
+from nbclient.exceptions import DeadKernelError
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+from nbgrader.nbgraderformat import MetadataValidator
+from nbgrader.preprocessors import Execute, OverwriteCells
+from nbgrader.utils import is_grade
+
+
+class ExecuteEveryCheck(Execute):
+    """nbgrader's ``Execute``, except that a check which did not run to its end scores nothing.
+
+    nbgrader gives full points to a check without output, which is also what a check looks like
+    that never ran: because an answer ended the kernel, or because a tag told nbclient to skip it.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: dict, km=None) -> tuple[NotebookNode, dict]:
+        self.finished: set[int] = set()
+        try:
+            super().preprocess(nb, resources, km)
+        except DeadKernelError:
+            self.log.warning("The kernel died: the checks that were not run score nothing")
+        for index, cell in enumerate(nb.cells):
+            if is_grade(cell) and cell.cell_type == "code" and index not in self.finished:
+                reason = "this check did not run to its end: the kernel ended, or it was skipped"
+                cell.outputs = [
+                    new_output("error", ename="NotRun", evalue=reason, traceback=[reason])
+                ]
+        return nb, self.resources
+
+    def on_cell_executed(self, **kwargs) -> None:
+        self.finished.add(kwargs["cell_index"])
+        super().on_cell_executed(**kwargs)
+
+
+class RestoreCells(OverwriteCells):
+    """nbgrader's ``OverwriteCells``, except that every cell of the source comes back if deleted.
+
+    nbgrader restores checks alone, and fails on a check whose predecessor was deleted too. Here
+    the set-up cells and the empty exercises come back as well.
+    """
+
+    def add_missing_grade_cells(
+        self, nb: NotebookNode, resources: dict
+    ) -> tuple[NotebookNode, dict]:
+        notebook = self.gradebook.find_notebook(self.notebook_id, self.assignment_id)
+        points = {cell.name: cell.max_score for cell in notebook.grade_cells}
+        solutions = {cell.name for cell in notebook.solution_cells}
+        previous = -1
+        for source in notebook.source_cells:
+            names = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in nb.cells]
+            if source.name in names:
+                previous = names.index(source.name)
+                continue
+            cell = self.missing_cell_transform(
+                source, points.get(source.name), is_solution=source.name in solutions
+            )
+            if source.name not in points:
+                cell.metadata.nbgrader["grade"] = False
+                cell.metadata.nbgrader.pop("points", None)
+            cell.id = source.name
+            previous += 1
+            nb.cells.insert(previous, MetadataValidator().upgrade_cell_metadata(cell))
+        return nb, resources

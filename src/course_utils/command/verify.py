@@ -1,0 +1,198 @@
+"""Run the solution notebooks again with nbval and compare every output with the stored one."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from course_utils.command.build import CELL_TIMEOUT_SECONDS, read_notebook
+from course_utils.command.project import Chapter, CourseError
+
+# Colour codes, as they are and as pytest's XML spells them.
+COLOUR_CODE = re.compile(r"(?:\x1b|#x1B)\[[0-9;]*m")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What nbval made of one chapter.
+
+    ``failures`` holds pairs of a cell's name and nbval's report on it; ``problem`` says why the
+    notebook could not be run at all, and is empty where it could.
+    """
+
+    chapter: str
+    cells: int
+    seconds: float
+    failures: list[tuple[str, str]]
+    problem: str = ""
+
+    @property
+    def good(self) -> bool:
+        return not self.failures and not self.problem
+
+
+def cores() -> int:
+    """The number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def verify(
+    chapters: list[Chapter], workers: int | None = None, *, console: Console
+) -> list[Verdict]:
+    """Verify the chapters, several at once, each in a process of its own.
+
+    Args:
+        chapters: which ones; their solution notebooks have to be built.
+        workers: how many at once; by default one per core.
+        console: where the progress bar is drawn.
+
+    Returns:
+        One verdict per chapter, in the chapters' order.
+    """
+    workers = max(1, min(len(chapters), workers or cores()))
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("cells", total=sum(count_cells(chapter) for chapter in chapters))
+        with ThreadPoolExecutor(workers) as pool:
+            return list(
+                pool.map(
+                    lambda chapter: verify_chapter(
+                        chapter, workers, lambda: progress.advance(task)
+                    ),
+                    chapters,
+                )
+            )
+
+
+def count_cells(chapter: Chapter) -> int:
+    try:
+        return len(code_cells(chapter))
+    except CourseError:
+        return 0
+
+
+def code_cells(chapter: Chapter) -> list[str]:
+    """The ids of a solution notebook's code cells: nbval counts these alone, from zero."""
+    cells = read_notebook(chapter.solution).cells
+    return [cell.get("id", "?") for cell in cells if cell.cell_type == "code"]
+
+
+def verify_chapter(chapter: Chapter, workers: int, advance: Callable[[], None]) -> Verdict:
+    """Run nbval on one chapter and call ``advance`` after every cell."""
+    start = time.monotonic()
+    try:
+        names = code_cells(chapter)
+    except CourseError as error:
+        return Verdict(chapter.name, 0, 0.0, [], error.message)
+    with tempfile.TemporaryDirectory(prefix="course-verify-") as folder:
+        results = Path(folder) / "results.xml"
+        process = subprocess.Popen(
+            nbval_command(chapter, results),
+            cwd=folder,
+            env=nbval_environment(workers),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        )
+        output = []
+        try:
+            for line in process.stdout:
+                output.append(line)
+                if re.search(r"::Cell \d+ [A-Z]+", line):
+                    advance()
+            process.wait()
+        finally:
+            process.kill()
+            process.wait()
+        seconds = time.monotonic() - start
+        failures = read_failures(results, names) if results.exists() else []
+    problem = ""
+    if process.returncode != 0 and not failures:
+        problem = f"{chapter.solution}: nbval ended without a result\n{''.join(output)}"
+    return Verdict(chapter.name, len(names), seconds, failures, problem)
+
+
+def nbval_command(chapter: Chapter, results: Path) -> list[str]:
+    """pytest with nbval and nothing else: no settings, plugins or caches of the project."""
+    return [
+        *(sys.executable, "-m", "pytest"),
+        *("-c", os.devnull, "--rootdir", str(results.parent), "--noconftest"),
+        *("-p", "nbval", "-p", "no:cacheprovider"),
+        "--nbval",
+        *("--nbval-sanitize-with", str(chapter.root / "nbval_sanitize.cfg")),
+        *("--nbval-cell-timeout", str(CELL_TIMEOUT_SECONDS)),
+        *("--verbose", "--color=no", f"--junitxml={results}"),
+        str(chapter.solution),
+    ]
+
+
+def nbval_environment(workers: int) -> dict[str, str]:
+    environment = {name: os.environ[name] for name in os.environ if not name.startswith("PYTEST_")}
+    # Two kernels that each compute with every core are slower than two that share them.
+    threads = str(max(1, cores() // workers))
+    return environment | {
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+        "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", threads),
+    }
+
+
+def read_failures(results: Path, names: list[str]) -> list[tuple[str, str]]:
+    """Pairs of cell name and report, out of pytest's XML."""
+    failures = []
+    for case in ElementTree.parse(results).iter("testcase"):
+        for kind in ("failure", "error"):
+            report = case.find(kind)
+            if report is None:
+                continue
+            number = re.fullmatch(r"Cell (\d+)", case.get("name", ""))
+            name = f"cell {names[int(number[1])]}" if number else "the notebook"
+            failures.append((name, COLOUR_CODE.sub("", report.text or "").strip()))
+    return failures
+
+
+def show(verdicts: list[Verdict], console: Console) -> None:
+    """Print the failing cells' reports, then the table of chapters."""
+    for verdict in verdicts:
+        if verdict.problem:
+            console.print(Text(verdict.problem), soft_wrap=True)
+        for name, report in verdict.failures:
+            console.rule(Text(f"{verdict.chapter}: {name}", style="red"))
+            console.print(Text(report), soft_wrap=True)
+    table = Table()
+    table.add_column("chapter", no_wrap=True)
+    for heading in ("cells", "seconds"):
+        table.add_column(heading, justify="right")
+    table.add_column("verdict")
+    for verdict in verdicts:
+        words = "[green]same outputs[/green]"
+        if verdict.problem:
+            words = "[red]not run[/red]"
+        elif verdict.failures:
+            words = f"[red]{len(verdict.failures)} failed[/red]"
+        table.add_row(verdict.chapter, str(verdict.cells), f"{verdict.seconds:.1f}", words)
+    console.print(table)
