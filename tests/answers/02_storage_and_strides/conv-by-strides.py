@@ -1,0 +1,82 @@
+# %% wrong="calls conv2d" says=["convolution ran", "take the windows as a view"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    return F.conv2d(x, weight, stride=stride, padding=padding)
+
+
+# %% wrong="calls unfold, which copies" says=["im2col ran"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    kh, kw = weight.shape[2:]
+    columns = F.unfold(x, (kh, kw), stride=stride, padding=padding)
+    height = (x.shape[2] + 2 * padding - kh) // stride + 1
+    width = (x.shape[3] + 2 * padding - kw) // stride + 1
+    return (weight.flatten(1) @ columns).view(x.shape[0], weight.shape[0], height, width)
+
+
+# %% wrong="assumes a contiguous image" says=["channels_last images", "differs in"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding,) * 4) if padding else x
+    b, c, h, w = x.shape
+    o, _, kh, kw = weight.shape
+    size = (b, c, (h - kh) // stride + 1, (w - kw) // stride + 1, kh, kw)
+    windows = x.as_strided(size, (c * h * w, h * w, w * stride, stride, w, 1))
+    return torch.einsum("bchwij,ocij->bohw", windows, weight)
+
+
+# %% wrong="forgets the stride between the windows" says=["stride 2, padding 1"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding,) * 4)
+    (b, c, h, w), (sb, sc, sh, sw) = x.shape, x.stride()
+    o, _, kh, kw = weight.shape
+    size = (b, c, (h - kh) // stride + 1, (w - kw) // stride + 1, kh, kw)
+    windows = x.as_strided(size, (sb, sc, sh, sw, sh, sw))
+    return torch.einsum("bchwij,ocij->bohw", windows, weight)
+
+
+# %% wrong="flips the kernel, as in mathematics" says=["a contiguous batch, stride 1, padding 0 differs"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding,) * 4)
+    kh, kw = weight.shape[2:]
+    windows = x.unfold(2, kh, stride).unfold(3, kw, stride)
+    return torch.einsum("bchwij,ocij->bohw", windows, weight.flip(2, 3))
+
+
+# %% wrong="a loop over the positions" says=["make all windows by one as_strided"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding,) * 4)
+    kh, kw = weight.shape[2:]
+    rows = range(0, x.shape[2] - kh + 1, stride)
+    columns = range(0, x.shape[3] - kw + 1, stride)
+    result = x.new_empty(x.shape[0], weight.shape[0], len(rows), len(columns))
+    for i, top in enumerate(rows):
+        for j, left in enumerate(columns):
+            patch = x[:, :, top : top + kh, left : left + kw]
+            result[:, :, i, j] = torch.einsum("bcij,ocij->bo", patch, weight)
+    return result
+
+
+# %% wrong="forgets the padding" says=["stride 2, padding 1 has shape"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    kh, kw = weight.shape[2:]
+    windows = x.unfold(2, kh, stride).unfold(3, kw, stride)
+    return torch.einsum("bchwij,ocij->bohw", windows, weight)
+
+
+# %% right="Tensor.unfold twice and tensordot"
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding, padding, padding, padding))
+    windows = x.unfold(2, weight.shape[2], stride).unfold(3, weight.shape[3], stride)
+    return torch.tensordot(windows, weight, dims=([1, 4, 5], [1, 2, 3])).permute(0, 3, 1, 2)
+
+
+# %% right="windows in another order of dimensions, a matrix product"
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, [padding] * 4)
+    (n, c, h, w), (sn, sc, sh, sw) = x.shape, x.stride()
+    o, _, kh, kw = weight.shape
+    high, wide = (h - kh) // stride + 1, (w - kw) // stride + 1
+    patches = x.as_strided(
+        (n, high, wide, c, kh, kw),
+        (sn, sh * stride, sw * stride, sc, sh, sw),
+        x.storage_offset(),
+    )
+    return (patches.flatten(3) @ weight.flatten(1).t()).movedim(-1, 1)

@@ -1,0 +1,40 @@
+# %% wrong="repeats" says=["a copy was made", "repeat"]
+def outer_without_memory(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return a[:, None].repeat(1, len(b)), b.repeat(len(a), 1)
+
+
+# %% wrong="leaves the broadcasting to the sum" says=["p has shape (2, 1), expected (2, 3)"]
+def outer_without_memory(a, b):
+    return a[:, None], b[None, :]
+
+
+# %% wrong="the wrong way round" says=["p has shape (3, 2), expected (2, 3)", "another order"]
+def outer_without_memory(a, b):
+    return a.expand(len(b), len(a)), b[:, None].expand(len(b), len(a))
+
+
+# %% wrong="expands, then makes contiguous" says=["a copy was made", "clone"]
+def outer_without_memory(a, b):
+    p = a[:, None].expand(len(a), len(b)).contiguous()
+    return p, b.expand(len(a), len(b)).contiguous()
+
+
+# %% wrong="returns the sum" says=["a copy was made", "add"]
+def outer_without_memory(a, b):
+    return a[:, None] + b
+
+
+# %% right="meshgrid"
+def outer_without_memory(a, b):
+    return torch.meshgrid(a, b, indexing="ij")
+
+
+# %% right="strides of zero by hand, as a list"
+def outer_without_memory(a, b):
+    size = (len(a), len(b))
+    return [a.as_strided(size, (a.stride(0), 0)), b.as_strided(size, (0, b.stride(0)))]
+
+
+# %% right="broadcast_tensors"
+def outer_without_memory(a, b):
+    return tuple(torch.broadcast_tensors(a.unsqueeze(1), b))

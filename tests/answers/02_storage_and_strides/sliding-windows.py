@@ -1,0 +1,39 @@
+# %% wrong="stacks slices" says=["a copy was made", "stack"]
+def sliding_windows(x: torch.Tensor, k: int, step: int = 1) -> torch.Tensor:
+    return torch.stack([x[i : i + k] for i in range(0, len(x) - k + 1, step)])
+
+
+# %% wrong="assumes a step of 1 in memory" says=["of a view with stride 3"]
+def sliding_windows(x, k, step=1):
+    return x.as_strided(((len(x) - k) // step + 1, k), (step, 1))
+
+
+# %% wrong="one window too few" says=["has shape (2, 3), expected (3, 3)"]
+def sliding_windows(x, k, step=1):
+    return x.as_strided(((len(x) - k) // step, k), (step * x.stride(0), x.stride(0)))
+
+
+# %% wrong="ignores the step" says=["has shape (5, 3), expected (3, 3)"]
+def sliding_windows(x, k, step=1):
+    return x.unfold(0, k, 1)
+
+
+# %% wrong="cuts into blocks that do not overlap" says=["has shape (2, 3), expected (3, 3)"]
+def sliding_windows(x, k, step=1):
+    return x[: len(x) // k * k].view(-1, k)
+
+
+# %% wrong="starts from the beginning of the storage" says=["of a view with stride 3", "differs in"]
+def sliding_windows(x, k, step=1):
+    s = x.stride(0)
+    return x.as_strided(((len(x) - k) // step + 1, k), (step * s, s), 0)
+
+
+# %% right="unfold"
+def sliding_windows(x, k, step=1):
+    return x.unfold(0, k, step)
+
+
+# %% right="every window, then every step-th of them"
+def sliding_windows(x, k, step=1):
+    return x.as_strided((len(x) - k + 1, k), x.stride() * 2)[::step]

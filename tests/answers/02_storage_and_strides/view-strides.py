@@ -1,0 +1,130 @@
+# %% wrong="only contiguous tensors" says=["as (3, 2, 2): a split", "is None"]
+def view_strides(size, stride, new_size):
+    def fresh(shape):
+        strides, step = [], 1
+        for n in reversed(shape):
+            strides.insert(0, step)
+            step *= max(n, 1)
+        return tuple(strides)
+
+    import math
+
+    if math.prod(size) != math.prod(new_size) or tuple(stride) != fresh(size):
+        return None
+    return fresh(new_size)
+
+
+# %% wrong="always the strides of a fresh tensor" says=["as (3, 2, 2): a split", "expected (6, 2, 1), got (4, 2, 1)"]
+def view_strides(size, stride, new_size):
+    strides, step = [], 1
+    for n in reversed(new_size):
+        strides.insert(0, step)
+        step *= max(n, 1)
+    return tuple(strides)
+
+
+# %% wrong="forgets to compare the numbers of elements" says=["12 elements viewed as (3, 2)", "expected None, got (2, 1)"]
+def view_strides(size, stride, new_size):
+    runs = []
+    for n, step in zip(size, stride):
+        if runs and runs[-1][1] == n * step:
+            runs[-1] = [runs[-1][0] * n, step]
+        elif n > 1:
+            runs.append([n, step])
+    strides, room, step = [], 1, 1
+    for n in reversed(new_size):
+        if n > 1 and room == 1:
+            if not runs:
+                return None
+            room, step = runs.pop()
+        if room % n:
+            return None
+        strides.append(step)
+        room, step = room // n, step * n
+    return tuple(reversed(strides))
+
+
+# %% wrong="stumbles over dimensions of size 1" says=["view exists with strides"]
+def view_strides(size, stride, new_size):
+    import math
+
+    if math.prod(size) != math.prod(new_size):
+        return None
+    if math.prod(size) == 0:
+        return (1,) * len(new_size)
+    runs = []
+    for n, step in zip(size, stride):
+        if runs and runs[-1][1] == n * step:
+            runs[-1] = [runs[-1][0] * n, step]
+        else:
+            runs.append([n, step])
+    strides, (room, step) = [], runs.pop() if runs else (1, 1)
+    for n in reversed(new_size):
+        if room == 1 and n > 1 and runs:
+            room, step = runs.pop()
+        if room % n:
+            return None
+        strides.append(step)
+        room, step = room // n, step * n
+    return tuple(reversed(strides))
+
+
+# %% wrong="asks PyTorch about a contiguous tensor" says=["a split", "expected (6, 2, 1), got (4, 2, 1)"]
+def view_strides(size, stride, new_size):
+    try:
+        return torch.empty(size).view(new_size).stride()
+    except RuntimeError:
+        return None
+
+
+# %% wrong="nothing yet" says=["(3, 4), (4, 1) viewed as (2, 6) is None"]
+def view_strides(size, stride, new_size):
+    """Strides, in elements, of a view of shape ``new_size``; None where only a copy can do it."""
+    # YOUR CODE HERE
+
+
+# %% right="solves for each stride from the positions in memory"
+def view_strides(size, stride, new_size):
+    """List every position in reading order, read off each stride, and see whether they fit."""
+    positions = [0]
+    for n, step in zip(size, stride):
+        positions = [start + i * step for start in positions for i in range(n)]
+    total = 1
+    for n in new_size:
+        total *= n
+    if len(positions) != total:
+        return None
+    if total == 0:
+        return (0,) * len(new_size)
+    strides, jump = [], total
+    for n in new_size:
+        jump //= n
+        strides.append(positions[jump] - positions[0] if n > 1 else 0)
+    check = [0]
+    for n, step in zip(new_size, strides):
+        check = [start + i * step for start in check for i in range(n)]
+    return tuple(strides) if check == positions else None
+
+
+# %% right="two pointers from the right, a list as the result"
+def view_strides(size, stride, new_size):
+    old = [(n, s) for n, s in zip(size, stride) if n != 1]
+    if 0 in size or 0 in new_size:
+        return [7] * len(new_size) if 0 in size and 0 in new_size else None
+    out = [0] * len(new_size)
+    d = len(new_size) - 1
+    while old:
+        block, base = old.pop()
+        span = block
+        while old and old[-1][1] == span * base:
+            span *= old.pop()[0]
+        filled = 1
+        while d >= 0 and (filled < span or new_size[d] == 1):
+            out[d] = base * filled
+            filled *= new_size[d]
+            d -= 1
+        if filled != span:
+            return None
+    if any(n != 1 for n in new_size[: d + 1]):
+        return None
+    return out
