@@ -1,0 +1,299 @@
+"""JupyterLab as ``make lab`` starts it, with a browser in front of it.
+
+For the browser's test, and for the README's picture::
+
+    PYTHONPATH=tests .venv/bin/python -m support.lab docs/images/learner.png
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+import psutil
+from playwright.sync_api import Locator, Page, expect, sync_playwright
+
+from support.answers import ROOT
+
+CHAPTER = "02_storage_and_strides"
+EXERCISE = "element-offset"
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+START_SECONDS = 60
+STOP_SECONDS = 20
+CELL_SECONDS = 60
+MARK = "COURSE_TEST_MARK"
+
+
+def find_browser() -> str | None:
+    """The full name of a Chromium or Chrome on this machine, or None."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def free_port() -> int:
+    """A port of the loopback address that nobody uses just now."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+@dataclass
+class MarkedProcesses:
+    """Processes that carry a mark in their environment, which their children inherit.
+
+    So every one of them is found again, whoever its parent is by then.
+    """
+
+    mark: str = field(default_factory=lambda: secrets.token_hex(8))
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        """This process's environment with the mark, and with ``folder`` for Jupyter's files."""
+        jupyter = {
+            f"JUPYTER_{kind}_DIR": str(folder / kind.lower())
+            for kind in ("CONFIG", "DATA", "RUNTIME")
+        }
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+        return {**kept, **jupyter, "IPYTHONDIR": str(folder / "ipython"), MARK: self.mark}
+
+    def alive(self) -> list[psutil.Process]:
+        """The marked processes that run now."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                marked = process.environ().get(MARK) == self.mark
+                if marked and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+            except (psutil.NoSuchProcess, psutil.AccessDenied):
+                continue
+        return found
+
+    def end(self) -> list[str]:
+        """Wait a moment for them to end by themselves, and kill the rest.
+
+        Returns:
+            The command lines of those that had to be killed: empty when all went well.
+        """
+        limit = time.monotonic() + STOP_SECONDS
+        while (alive := self.alive()) and time.monotonic() < limit:
+            time.sleep(0.2)
+        killed = []
+        for process in alive:
+            try:
+                killed.append(" ".join(process.cmdline()))
+                process.kill()
+            except psutil.NoSuchProcess:
+                continue
+        return killed
+
+
+def wait_for_page(url: str, process: subprocess.Popen) -> None:
+    """Wait until ``url`` answers.
+
+    Raises:
+        TimeoutError: it did not within ``START_SECONDS``, or the server ended before.
+    """
+    limit = time.monotonic() + START_SECONDS
+    while time.monotonic() < limit and process.poll() is None:
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+            return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    raise TimeoutError(f"no answer from {url} (exit status of the server: {process.poll()})")
+
+
+def stop(process: subprocess.Popen) -> int:
+    """Press Ctrl-C: every process of the group gets the signal. Returns the exit status."""
+    os.killpg(process.pid, signal.SIGINT)
+    return process.wait(timeout=STOP_SECONDS)
+
+
+@contextmanager
+def learner_lab(
+    marked: MarkedProcesses, chapters: Path = ROOT / "notebooks"
+) -> Iterator[tuple[str, str, Path]]:
+    """JupyterLab with a learner's settings on a copy of the folder ``chapters``.
+
+    Yields:
+        The server's address, its token, and the folder with the copied chapters.
+    """
+    with tempfile.TemporaryDirectory(prefix="course-lab-") as name:
+        folder = Path(name)
+        notebooks = folder / "notebooks"
+        shutil.copytree(chapters, notebooks, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+        port, token = free_port(), secrets.token_hex(16)
+        settings = ROOT / "etc" / "jupyter"
+        search = os.pathsep.join(map(str, (settings / "learner", settings)))
+        with (folder / "log").open("w") as log:
+            server = subprocess.Popen(
+                [
+                    Path(sys.executable).with_name("jupyter"),
+                    "lab",
+                    "--no-browser",
+                    f"--ServerApp.port={port}",
+                    "--ServerApp.port_retries=0",
+                    f"--ServerApp.root_dir={notebooks}",
+                    f"--IdentityProvider.token={token}",
+                    f"--LabApp.workspaces_dir={folder / 'workspaces'}",
+                ],
+                cwd=ROOT,
+                env={**marked.environment(folder), "JUPYTER_CONFIG_PATH": search},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        try:
+            address = f"http://127.0.0.1:{port}"
+            wait_for_page(f"{address}/api?token={token}", server)
+            yield address, token, notebooks
+        except BaseException:
+            print((folder / "log").read_text(encoding="utf-8"), file=sys.stderr)
+            raise
+        finally:
+            if server.poll() is None:
+                stop(server)
+
+
+@contextmanager
+def browser_page(executable: str, marked: MarkedProcesses) -> Iterator[Page]:
+    """A fresh page of a browser without a window, 1400 by 900 pixels."""
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        browser = playwright.chromium.launch(
+            executable_path=executable,
+            # Chromium's own sandbox refuses to run as root, which CI often is.
+            args=["--no-sandbox"],
+            env=marked.environment(Path(folder)),
+        )
+        try:
+            page = browser.new_page(viewport={"width": 1400, "height": 900})
+            page.set_default_timeout(CELL_SECONDS * 1000)
+            yield page
+        finally:
+            browser.close()
+
+
+class OpenNotebook:
+    """A notebook open in JupyterLab, driven by mouse and keyboard as a learner drives it."""
+
+    def __init__(self, page: Page, address: str, token: str, notebooks: Path, chapter: str):
+        self.page = page
+        self.path = notebooks / chapter / f"{chapter}.ipynb"
+        self.notebook = nbformat.read(self.path, as_version=4)
+        page.goto(f"{address}/lab/tree/{chapter}/{chapter}.ipynb?token={token}&file-browser-path=/")
+        self.cells = page.locator(".jp-Notebook .jp-Cell")
+        expect(self.cells).to_have_count(len(self.notebook.cells), timeout=CELL_SECONDS * 1000)
+        self.wait_for_kernel()
+
+    def wait_for_kernel(self) -> None:
+        """Wait until the kernel has nothing to do."""
+        idle = self.page.locator('.jp-NotebookPanel-toolbar [data-status="idle"]')
+        expect(idle).to_be_visible(timeout=CELL_SECONDS * 1000)
+
+    def position(self, grade_id: str) -> int:
+        """Where the cell with this nbgrader grade id stands.
+
+        Raises:
+            KeyError: the notebook has no such cell.
+        """
+        for position, cell in enumerate(self.notebook.cells):
+            if cell.metadata.get("nbgrader", {}).get("grade_id") == grade_id:
+                return position
+        raise KeyError(grade_id)
+
+    def _focus(self, position: int) -> Locator:
+        cell = self.cells.nth(position)
+        cell.scroll_into_view_if_needed()
+        cell.locator(".cm-content").click()
+        return cell
+
+    def type_into(self, position: int, text: str) -> None:
+        """Replace everything in a code cell by ``text``."""
+        self._focus(position)
+        self.page.keyboard.press("Control+A")
+        self.page.keyboard.insert_text(text)
+
+    def run(self, position: int) -> str:
+        """Run one code cell by Shift+Enter, wait for its end, and return the text it shows."""
+        prompt = self.cells.nth(position).locator(".jp-InputArea-prompt")
+        before = prompt.inner_text()
+        self._focus(position)
+        self.page.keyboard.press("Shift+Enter")
+        expect(prompt).not_to_have_text(before)
+        expect(prompt).to_have_text(re.compile(r"\[\d+\]"), timeout=CELL_SECONDS * 1000)
+        self.wait_for_kernel()
+        return "\n".join(self.outputs(position).all_inner_texts())
+
+    def run_before(self, position: int) -> list[int]:
+        """Run everything above a cell by JupyterLab's own menu.
+
+        Returns:
+            The positions of the code cells that were run.
+        """
+        self._focus(position)
+        self.page.get_by_role("menuitem", name="Run", exact=True).click()
+        self.page.get_by_text("Run All Above Selected Cell", exact=True).click()
+        code = [i for i in range(position) if self.notebook.cells[i].cell_type == "code"]
+        for i in code:
+            prompt = self.cells.nth(i).locator(".jp-InputArea-prompt")
+            expect(prompt).to_have_text(re.compile(r"\[\d+\]"), timeout=CELL_SECONDS * 1000)
+        self.wait_for_kernel()
+        return code
+
+    def outputs(self, position: int) -> Locator:
+        """The outputs of a code cell."""
+        return self.cells.nth(position).locator(".jp-OutputArea-output")
+
+    def errors(self, position: int) -> Locator:
+        """Those outputs of a code cell that are tracebacks or were written to stderr."""
+        return self.outputs(position).and_(
+            self.page.locator('[data-mime-type="application/vnd.jupyter.stderr"]')
+        )
+
+    def validate(self) -> str:
+        """Press nbgrader's Validate button and return what its dialog says."""
+        self.page.locator(".jp-NotebookPanel-toolbar").get_by_text("Validate").click()
+        dialog = self.page.locator(".jp-Dialog")
+        expect(dialog).to_be_visible(timeout=2 * CELL_SECONDS * 1000)
+        text = dialog.inner_text()
+        dialog.get_by_role("button").last.click()
+        expect(dialog).to_be_hidden()
+        return text
+
+
+def take_picture(target: Path) -> None:
+    """Write a PNG of a learner's screen: a drawing, and the exercise that follows it."""
+    executable = find_browser()
+    if executable is None:
+        raise SystemExit(f"no browser found: install one of {', '.join(BROWSERS)}")
+    marked = MarkedProcesses()
+    try:
+        with learner_lab(marked) as lab, browser_page(executable, marked) as page:
+            opened = OpenNotebook(page, *lab, CHAPTER)
+            exercise = opened.position(EXERCISE)
+            opened.run_before(exercise)
+            opened.cells.nth(exercise).scroll_into_view_if_needed()
+            page.screenshot(path=target)
+    finally:
+        marked.end()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit("usage: python -m support.lab PICTURE.png")
+    take_picture(Path(sys.argv[1]))

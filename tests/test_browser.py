@@ -1,0 +1,110 @@
+"""A learner in a real browser: run, answer wrongly, read, answer rightly, validate."""
+
+import os
+
+import pytest
+
+from course_utils.command.project import Chapter
+from support.answers import ROOT, model_answer, read_answers
+from support.lab import (
+    CHAPTER,
+    EXERCISE,
+    MarkedProcesses,
+    OpenNotebook,
+    browser_page,
+    find_browser,
+    learner_lab,
+)
+
+pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def marked():
+    """The processes of these tests; none of them may outlive the tests."""
+    processes = MarkedProcesses()
+    yield processes
+    assert processes.end() == [], "these processes were left behind"
+
+
+@pytest.fixture(scope="module")
+def opened(marked):
+    """The chapter, open in JupyterLab."""
+    executable = find_browser()
+    if executable is None:
+        reason = "no Chromium or Chrome on this machine"
+        if os.environ.get("COURSE_REQUIRE_BROWSER") == "1":
+            pytest.fail(f"{reason}, and COURSE_REQUIRE_BROWSER=1 asks for one")
+        pytest.skip(reason)
+    with learner_lab(marked) as lab, browser_page(executable, marked) as page:
+        yield OpenNotebook(page, *lab, CHAPTER)
+
+
+def test_the_first_screen_holds_what_a_learner_needs(opened):
+    page = opened.page
+    chapters = page.locator(".jp-DirListing-itemName")
+    assert CHAPTER in chapters.all_inner_texts()
+    assert page.locator(".jp-NotebookPanel-toolbar").get_by_text("Validate").is_visible()
+    for panel in ("Formgrader", "Assignment List", "Create Assignment", "Nbgrader"):
+        assert page.get_by_text(panel).count() == 0, f"{panel} is on a learner's screen"
+    assert page.locator(".jp-Notification-Toast, .Toastify__toast").count() == 0, "a pop-up"
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """The first wrong answer to the exercise, and a right one."""
+    chapter = Chapter(CHAPTER, ROOT)
+    named = [answer for answer in read_answers(chapter) if answer.exercise == EXERCISE]
+    wrong = next(answer for answer in named if not answer.right)
+    right = next((answer for answer in named if answer.right), model_answer(chapter, EXERCISE))
+    return wrong, right
+
+
+def answer_and_check(opened, text):
+    """Type an answer, run it, and run its check. Returns what the check says, and if it failed."""
+    exercise, check = opened.position(EXERCISE), opened.position(f"{EXERCISE}-check")
+    opened.run(opened.position("setup"))
+    opened.type_into(exercise, text)
+    opened.run(exercise)
+    return opened.run(check), opened.errors(check).count() > 0
+
+
+def test_every_example_above_the_exercise_runs(opened):
+    for position in opened.run_before(opened.position(EXERCISE)):
+        cell = opened.notebook.cells[position]
+        is_check = cell.metadata.get("nbgrader", {}).get("grade", False)
+        fails = opened.errors(position).count() > 0
+        if not is_check and "raises-exception" not in cell.metadata.get("tags", []):
+            assert not fails, f"cell {cell.id} fails or warns:\n{cell.source}"
+
+
+def test_a_wrong_answer_is_refused_in_words(opened, answers):
+    wrong, _ = answers
+    said, failed = answer_and_check(opened, wrong.source)
+    assert failed, f"the check let {wrong.name!r} pass: {said}"
+    for words in wrong.says:
+        assert words in said
+
+
+def test_a_right_answer_passes(opened, answers):
+    _, right = answers
+    said, failed = answer_and_check(opened, right.source)
+    assert not failed, f"the check refused {right.name!r}: {said}"
+
+
+def test_validate_lists_what_is_still_to_do(opened, answers):
+    _, right = answers
+    answer_and_check(opened, right.source)
+    said = words_of(opened.validate())
+    assert said.startswith("Validation Results")
+    for cell in opened.notebook.cells:
+        grader = cell.metadata.get("nbgrader", {})
+        if grader.get("grade"):
+            solved = grader["grade_id"] == f"{EXERCISE}-check"
+            listed = words_of(cell.source) in said
+            assert listed != solved, f"{grader['grade_id']}: solved {solved}, listed {listed}"
+
+
+def words_of(text):
+    """The text with every run of white space as one blank."""
+    return " ".join(text.split())

@@ -1,0 +1,131 @@
+"""The ways in agree: pyproject.toml, requirements.lock and environment.yml; and a cheap import."""
+
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from rattler import MatchSpec
+
+from support.answers import ROOT
+
+# The packages that conda-forge calls by another name than PyPI does.
+CONDA_NAMES = {"torch": "pytorch"}
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+ENVIRONMENT = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+
+DEPENDENCIES = [Requirement(text) for text in PROJECT["dependencies"]]
+EXTRAS = [
+    Requirement(text) for extra in PROJECT["optional-dependencies"].values() for text in extra
+]
+
+
+def conda_lines():
+    """The lines of environment.yml by package name, the pip section left aside."""
+    lines = [line for line in ENVIRONMENT["dependencies"] if isinstance(line, str)]
+    return {MatchSpec(line).name.normalized: line for line in lines}
+
+
+def bounds(text):
+    """Version bounds as a set, whatever their order: '>=6.4,<6.6' as {'>=6.4', '<6.6'}."""
+    return set(str(text).replace(" ", "").split(",")) - {"", "None"}
+
+
+def wanted_conda_bounds():
+    wanted = {
+        CONDA_NAMES.get(need.name, canonicalize_name(need.name)): str(need.specifier)
+        for need in DEPENDENCIES
+    }
+    return {**wanted, "python": PROJECT["requires-python"]}
+
+
+@pytest.mark.parametrize(("name", "versions"), wanted_conda_bounds().items())
+def test_environment_yml_has_the_bounds_of_pyproject(name, versions):
+    line = conda_lines().get(name)
+    assert line, f"environment.yml: add the line '- {name} {versions}' (pyproject.toml has it)"
+    assert bounds(MatchSpec(line).version) == bounds(versions), (
+        f"environment.yml: change the line '- {line}' to '- {name} {versions}' as in pyproject.toml"
+    )
+
+
+def test_environment_yml_has_nothing_more():
+    for name, line in conda_lines().items():
+        assert name in {*wanted_conda_bounds(), "pip"}, (
+            f"environment.yml: remove the line '- {line}', or add {name} to pyproject.toml"
+        )
+
+
+def test_environment_yml_takes_everything_from_conda_forge_and_the_course_from_here():
+    assert ENVIRONMENT["channels"] == ["conda-forge", "nodefaults"]
+    assert ENVIRONMENT["dependencies"][-1] == {"pip": ["--editable ."]}
+
+
+def pins():
+    """For each package in the lock, the versions pinned for it (one for each kind of machine)."""
+    found = {}
+    for line in LOCK.splitlines():
+        if line and not line.lstrip().startswith("#"):
+            pin = Requirement(line)
+            (specifier,) = pin.specifier
+            assert specifier.operator == "==", f"requirements.lock does not pin {line}"
+            found.setdefault(canonicalize_name(pin.name), []).append(specifier.version)
+    return found
+
+
+@pytest.mark.parametrize("need", [*DEPENDENCIES, *EXTRAS], ids=lambda need: need.name)
+def test_the_lock_follows_pyproject(need):
+    versions = pins().get(canonicalize_name(need.name), [])
+    assert versions, f"requirements.lock lacks {need.name}; run: make lock"
+    for version in versions:
+        assert need.specifier.contains(version), (
+            f"requirements.lock has {need.name} {version}, pyproject.toml wants {need}; "
+            "run: make lock"
+        )
+
+
+def test_the_lock_names_no_address_and_no_folder():
+    for number, line in enumerate(LOCK.splitlines(), 1):
+        for banned in ("://", "file:", "--", "-e ", " @ ", str(ROOT)):
+            assert banned not in line, f"requirements.lock line {number} holds {banned!r}: {line}"
+
+
+def test_the_lock_leaves_cuda_to_torch():
+    cuda = [name for name in pins() if re.match(r"(nvidia|cuda)-|triton$", name)]
+    assert not cuda, (
+        f"add {', '.join(cuda)} to no-emit-package in pyproject.toml and run: make lock"
+    )
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_the_lock_has_one_pin_of_each_need_for_each_python(version):
+    assert SpecifierSet(PROJECT["requires-python"]).contains(version)
+    environment = {"python_full_version": f"{version}.9", "python_version": version}
+    lines = [line for line in LOCK.splitlines() if line and not line.lstrip().startswith("#")]
+    for need in DEPENDENCIES:
+        found = [pin for pin in map(Requirement, lines) if canonicalize_name(pin.name) == need.name]
+        fitting = [pin for pin in found if not pin.marker or pin.marker.evaluate(environment)]
+        assert len(fitting) == 1, f"Python {version}: {need.name} has the pins {fitting}"
+
+
+def python(*arguments):
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+
+
+def test_importing_the_package_is_silent():
+    done = python("-W", "error::DeprecationWarning", "-c", "import course_utils")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("heavy", ["torch", "matplotlib", "numpy"])
+def test_importing_the_package_imports_nothing_heavy(heavy):
+    done = python("-c", f"import course_utils, sys; print({heavy!r} in sys.modules)")
+    assert done.stdout.strip() == "False", f"import course_utils imports {heavy}"

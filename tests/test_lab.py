@@ -1,0 +1,186 @@
+"""`make lab`, from a terminal: it starts, a kernel runs in it, and Ctrl-C ends all of it."""
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import secrets
+import subprocess
+import termios
+import threading
+import time
+import urllib.request
+
+import pytest
+from jupyter_client import BlockingKernelClient
+
+from support.answers import ROOT
+from support.lab import STOP_SECONDS, MarkedProcesses, free_port, wait_for_page
+
+pytestmark = [pytest.mark.xdist_group("lab"), pytest.mark.timeout(300)]
+
+
+def ask(url, token, payload=None):
+    """The answer of Jupyter's REST interface, to a POST where there is a payload."""
+    request = urllib.request.Request(
+        url,
+        data=None if payload is None else json.dumps(payload).encode(),
+        headers={"Authorization": f"token {token}"},
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def run_in_kernel(connection, code):
+    """What ``code`` writes to stdout and stderr in the kernel of this connection file."""
+    client = BlockingKernelClient(connection_file=str(connection))
+    client.load_connection_file()
+    client.start_channels()
+    written = []
+
+    def collect(message):
+        if message["msg_type"] == "stream":
+            written.append(message["content"]["text"])
+
+    try:
+        client.wait_for_ready(timeout=60)
+        client.execute_interactive(code, output_hook=collect, timeout=60)
+    finally:
+        client.stop_channels()
+    return "".join(written)
+
+
+class Terminal:
+    """A command in a terminal of its own: it can be read, and Ctrl-C can be pressed."""
+
+    def __init__(self, command, environment):
+        self.keyboard, screen = pty.openpty()
+        self.process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdin=screen,
+            stdout=screen,
+            stderr=screen,
+            start_new_session=True,
+            # Only in a terminal that is its session's own does Ctrl-C become a signal.
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(screen)
+        self._shown = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        # Linux says EIO when the last process has closed its end of the terminal.
+        with contextlib.suppress(OSError):
+            while text := os.read(self.keyboard, 4096):
+                self._shown.append(text)
+
+    def press_control_c(self):
+        os.write(self.keyboard, b"\x03")
+
+    def shown(self):
+        self._reader.join(timeout=5)
+        return b"".join(self._shown).decode(errors="replace")
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    """One run of `make lab` from start to Ctrl-C, and what was seen on the way."""
+    marked, port, token = MarkedProcesses(), free_port(), secrets.token_hex(16)
+    options = f"--no-browser --ServerApp.port={port} --ServerApp.port_retries=0"
+    folder = tmp_path_factory.mktemp("lab")
+    command = ["make", "lab", f"LAB_ARGS={options} --IdentityProvider.token={token}"]
+    terminal = Terminal(command, marked.environment(folder))
+    seen = {}
+    try:
+        address = f"http://127.0.0.1:{port}"
+        wait_for_page(f"{address}/api?token={token}", terminal.process)
+        seen["chapters"] = [
+            entry["name"] for entry in ask(f"{address}/api/contents", token)["content"]
+        ]
+        kernel = ask(f"{address}/api/kernels", token, {"name": "python3"})
+        seen["kernel's Python"] = run_in_kernel(
+            folder / "runtime" / f"kernel-{kernel['id']}.json", "import sys; print(sys.executable)"
+        )
+        with urllib.request.urlopen(f"{address}/lab?token={token}", timeout=60) as page:
+            seen["page"] = page.read().decode()
+        began = time.monotonic()
+        terminal.press_control_c()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            terminal.process.wait(timeout=STOP_SECONDS)
+        seen["seconds to stop"] = time.monotonic() - began
+    finally:
+        seen["left behind"] = marked.end()
+        seen["status"] = terminal.process.wait(timeout=5)
+        seen["terminal"] = terminal.shown()
+    return seen
+
+
+def test_the_file_browser_starts_at_the_chapters(session):
+    folders = sorted(path.name for path in (ROOT / "notebooks").iterdir() if path.is_dir())
+    assert sorted(name for name in session["chapters"] if name[0].isdigit()) == folders
+
+
+def test_kernels_run_in_the_course_environment(session):
+    assert session["kernel's Python"] == str(ROOT / ".venv" / "bin" / "python") + "\n"
+
+
+def test_panels_that_a_learner_does_not_need_are_off(session):
+    disabled = json.loads(
+        (ROOT / "etc/jupyter/learner/labconfig/page_config.json").read_text(encoding="utf-8")
+    )["disabledExtensions"]
+    for name in (*disabled, "@jupyterlab/apputils-extension:announcements"):
+        assert f'"{name}"' in session["page"], f"{name} is not switched off"
+
+
+def test_the_terminal_shows_no_noise(session):
+    for word in ("Traceback", "Error", "Warning", "encryption", "Shut down this Jupyter server"):
+        assert word not in session["terminal"], session["terminal"]
+
+
+def test_control_c_ends_everything(session):
+    assert session["status"] in (0, 130, -2), session["terminal"]
+    assert session["seconds to stop"] < 10
+    assert session["left behind"] == [], "these processes were left behind"
+
+
+def test_nothing_is_installed_when_nothing_changed():
+    done = subprocess.run(
+        ["make", "--dry-run", "lab"], cwd=ROOT, capture_output=True, text=True, timeout=30
+    )
+    assert done.returncode == 0, done.stderr
+    assert "jupyter lab" in done.stdout
+    assert "pip install" not in done.stdout
+
+
+@pytest.mark.parametrize("changed", ["pyproject.toml", "requirements.lock"])
+def test_a_changed_requirement_is_installed(changed):
+    done = subprocess.run(
+        ["make", "--dry-run", f"--what-if={changed}", "lab"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert "pip install" in done.stdout
+
+
+def test_a_python_that_is_too_old_or_too_new_is_refused(tmp_path):
+    (tmp_path / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
+    old = tmp_path / "old-python"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    done = subprocess.run(
+        ["make", ".venv/bin/uv", f"PYTHON={old}"],
+        cwd=tmp_path,
+        env={**os.environ, "MAKEFLAGS": ""},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode != 0
+    assert "needs Python 3.11 to 3.13" in done.stdout
+    assert not (tmp_path / ".venv").exists()
