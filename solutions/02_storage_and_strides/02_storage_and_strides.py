@@ -274,7 +274,7 @@ def element_offset(index: tuple[int, ...], stride: tuple[int, ...], offset: int 
 
 
 # %% nbgrader={"grade_id": "element-offset-check", "grade": true, "points": 2}
-check_equal(element_offset((1, 2), (4, 1)), 6, "element_offset((1, 2), (4, 1))")
+check_equal(element_offset((1, 2), (4, 1)), 6, "element_offset((1, 2), (4, 1)), in elements")
 check_equal(
     element_offset((0, 0), (4, 1), 5), 5, "index (0, 0) lies at the offset itself: offset 5"
 )
@@ -791,7 +791,7 @@ def view_strides(
 
 # %% nbgrader={"grade_id": "view-strides-check", "grade": true, "points": 5}
 check_equal(view_strides((3, 4), (4, 1), (2, 6)), (6, 1), "(3, 4), (4, 1) viewed as (2, 6)")
-check_equal(view_strides((3, 4), (6, 1), (3, 2, 2)), (6, 2, 1), "(3, 4), (6, 1) as (3, 2, 2): a split")
+check_equal(view_strides((3, 4), (6, 1), (3, 2, 2)), (6, 2, 1), "a split always works: (3, 4), (6, 1)")
 check_equal(view_strides((4, 3), (1, 4), (12,)), None, "(4, 3), (1, 4) as (12,): rows of a transpose")
 check_equal(view_strides((3, 4), (4, 1), (3, 2)), None, "12 elements viewed as (3, 2)")
 ### BEGIN HIDDEN TESTS
@@ -1076,9 +1076,9 @@ images = torch.randn(2, 3, 9, 8, generator=generator, dtype=torch.float64).to(de
 weights = torch.randn(4, 3, 3, 2, generator=generator, dtype=torch.float64).to(device)
 for name, y in {
     "a contiguous batch": images,
-    "channels_last images": images.contiguous(memory_format=torch.channels_last),
-    "a slice with an offset": images[1:, :, 1:, ::2],
-    "a batch by expand": images[:1].expand(3, -1, -1, -1),
+    "channels_last images (strides in another order)": images.contiguous(memory_format=torch.channels_last),
+    "a slice (with gaps and an offset)": images[1:, :, 1:, ::2],
+    "a batch made by expand (stride 0)": images[:1].expand(3, -1, -1, -1),
 }.items():
     for stride, padding in ((1, 0), (2, 1), (3, 2), (1, 1)):
         result = conv_by_strides(y, weights, stride, padding)

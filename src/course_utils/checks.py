@@ -14,6 +14,17 @@ import torch
 
 from course_utils.tracebacks import ends_in_notebook
 
+# Relative and absolute tolerance for each dtype, as torch.testing.assert_close documents them.
+TOLERANCES = {
+    torch.float16: (1e-3, 1e-5),
+    torch.bfloat16: (1.6e-2, 1e-5),
+    torch.float32: (1.3e-6, 1e-5),
+    torch.float64: (1e-7, 1e-7),
+    torch.complex32: (1e-3, 1e-5),
+    torch.complex64: (1.3e-6, 1e-5),
+    torch.complex128: (1e-7, 1e-7),
+}
+
 
 def _refuse_missing(actual: Any, what: str) -> None:
     __tracebackhide__ = True
@@ -74,9 +85,9 @@ def check_close(
         actual: the learner's result, of any type.
         expected: the right tensor, of any shape and dtype.
         what: what was asked, as the message will call it.
-        rtol: relative tolerance; with ``atol``, as ``torch.testing.assert_close`` has it.
-            Both default to that function's values for the dtype; integers must be equal.
-        atol: absolute tolerance.
+        rtol: relative tolerance, as ``torch.testing.assert_close`` has it; by default that
+            function's value for the dtype. Integers must be equal.
+        atol: absolute tolerance, likewise.
 
     Raises:
         AssertionError: they differ; the message says in what and, for values, where first.
@@ -94,10 +105,9 @@ def check_close(
         raise AssertionError(f"{what} has dtype {actual.dtype}, expected {expected.dtype}")
     if actual.device != expected.device:
         raise AssertionError(f"{what} is on {actual.device}, expected {expected.device}")
-    try:
-        torch.testing.assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
-    except AssertionError:
-        raise AssertionError(f"{what} {_value_difference(actual, expected, rtol, atol)}") from None
+    difference = _value_difference(actual, expected, rtol, atol)
+    if difference:
+        raise AssertionError(f"{what} {difference}")
 
 
 def _shape_hint(actual: torch.Size, expected: torch.Size) -> str:
@@ -113,17 +123,26 @@ def _shape_hint(actual: torch.Size, expected: torch.Size) -> str:
 def _value_difference(actual, expected, rtol, atol) -> str:
     """Words for where two tensors of one shape and dtype differ first, in row-major order."""
     actual, expected = actual.detach().cpu(), expected.detach().cpu()
-    if rtol is None or atol is None:
-        rtol, atol = torch.testing._comparison.default_tolerances(actual, expected)
-    differs = ~torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
+    default_rtol, default_atol = TOLERANCES.get(expected.dtype, (0.0, 0.0))
+    differs = ~torch.isclose(
+        actual,
+        expected,
+        rtol=default_rtol if rtol is None else rtol,
+        atol=default_atol if atol is None else atol,
+        equal_nan=expected.is_floating_point() or expected.is_complex(),
+    )
     count, total = int(differs.sum()), differs.numel()
+    if count == 0:
+        return ""
     first = tuple(differs.nonzero()[0].tolist())
     right, wrong = expected[first].item(), actual[first].item()
     shown = [f"{value:.6g}" for value in (right, wrong)]
     if isinstance(right, int) or shown[0] == shown[1]:
         shown = [repr(right), repr(wrong)]
+    if total == 1:
+        return f"is {shown[1]}, expected {shown[0]}"
     return (
-        f"differs in {count} of {total} element{'s' if total > 1 else ''}, first at index {first}: "
+        f"differs in {count} of {total} elements, first at index {first}: "
         f"expected {shown[0]}, got {shown[1]}"
     )
 

@@ -12,7 +12,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return (weight.flatten(1) @ columns).view(x.shape[0], weight.shape[0], height, width)
 
 
-# %% wrong="assumes a contiguous image" says=["channels_last images", "differs in"]
+# %% wrong="assumes a contiguous image" says=["channels_last images", "strides in another order"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     x = F.pad(x, (padding,) * 4) if padding else x
     b, c, h, w = x.shape

@@ -3,7 +3,7 @@ def element_offset(index: tuple[int, ...], stride: tuple[int, ...], offset: int 
     return sum(i * s for i, s in zip(index, stride))
 
 
-# %% wrong="counts bytes" says=["element_offset((1, 2), (4, 1))", "expected 6, got 48"]
+# %% wrong="counts bytes" says=["in elements: expected 6, got 48"]
 def element_offset(index, stride, offset=0):
     return 8 * (offset + sum(i * s for i, s in zip(index, stride)))
 

@@ -1,4 +1,4 @@
-# %% wrong="only contiguous tensors" says=["as (3, 2, 2): a split", "is None"]
+# %% wrong="only contiguous tensors" says=["a split always works", "is None"]
 def view_strides(size, stride, new_size):
     def fresh(shape):
         strides, step = [], 1
@@ -14,7 +14,7 @@ def view_strides(size, stride, new_size):
     return fresh(new_size)
 
 
-# %% wrong="always the strides of a fresh tensor" says=["as (3, 2, 2): a split", "expected (6, 2, 1), got (4, 2, 1)"]
+# %% wrong="always the strides of a fresh tensor" says=["a split always works", "expected (6, 2, 1), got (4, 2, 1)"]
 def view_strides(size, stride, new_size):
     strides, step = [], 1
     for n in reversed(new_size):
@@ -69,7 +69,7 @@ def view_strides(size, stride, new_size):
     return tuple(reversed(strides))
 
 
-# %% wrong="asks PyTorch about a contiguous tensor" says=["a split", "expected (6, 2, 1), got (4, 2, 1)"]
+# %% wrong="asks PyTorch about a contiguous tensor" says=["a split always works", "expected (6, 2, 1), got (4, 2, 1)"]
 def view_strides(size, stride, new_size):
     try:
         return torch.empty(size).view(new_size).stride()
