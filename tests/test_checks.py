@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from course_utils.checks import (
+    TOLERANCES,
     check_close,
     check_copied,
     check_equal,
@@ -182,7 +183,7 @@ def test_the_first_differing_index_is_named_in_reading_order():
 @pytest.mark.parametrize(
     ("actual", "expected", "words"),
     [
-        (torch.tensor(1.0), torch.tensor(2.0), "first at index (): expected 2, got 1"),
+        (torch.tensor(1.0), torch.tensor(2.0), "is 1, expected 2"),
         (torch.tensor([True]), torch.tensor([False]), "expected False, got True"),
         (torch.tensor([1j]), torch.tensor([2j]), "expected 0+2j, got 0+1j"),
         (torch.tensor([float("nan")]), torch.tensor([1.0]), "expected 1, got nan"),
@@ -355,3 +356,8 @@ def test_a_call_that_raises_nothing_or_something_else_is_refused():
     assert said == "f(-1) returned 42, expected it to raise ValueError"
     said = refusal(check_raises, (ValueError, TypeError), lambda: {}["k"], "f(-1)")
     assert said == "f(-1) raised KeyError ('k'), expected ValueError or TypeError"
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
+def test_the_default_tolerances_are_those_of_assert_close(dtype):
+    assert TOLERANCES[dtype] == torch.testing._comparison.default_tolerances(dtype)
