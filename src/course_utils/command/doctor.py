@@ -1,0 +1,250 @@
+"""See whether this machine can run the course, and say what to do where it cannot.
+
+Each check is a function that returns ``(ok, text)``: what was found, or what to do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from course_utils.command.project import CourseError, find_root
+from course_utils.command.verify import cores
+
+DISTRIBUTION = "pytorch-notebook-course"
+SERVER_SECONDS = 60
+# torch, a kernel and JupyterLab, with something left for the data of a chapter.
+MEMORY_GIB = 2.0
+NBGRADER_SERVER_EXTENSIONS = ("assignment_list", "course_list", "formgrader", "validate_assignment")
+INSTALL_AGAIN = "install the course again: make clean lab"
+
+Finding = tuple[bool, str]
+
+
+def python() -> Finding:
+    from importlib.metadata import metadata
+
+    from packaging.specifiers import SpecifierSet
+
+    wanted = SpecifierSet(metadata(DISTRIBUTION)["Requires-Python"])
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    if version in wanted:
+        return True, version
+    return False, f"{version} is not {wanted}: make clean, then make PYTHON=python3.12 lab"
+
+
+def torch_and_torchvision() -> Finding:
+    try:
+        import torch
+        import torchvision
+
+        boxes = torch.tensor([[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.9]])
+        kept = torchvision.ops.nms(boxes, torch.tensor([0.9, 0.8]), iou_threshold=0.5).tolist()
+    except Exception as error:  # a bad pair of builds fails in many ways, while being imported too
+        reason = str(error).splitlines()[0]
+        return (
+            False,
+            f"do not fit each other ({reason}): install both from the same place, {INSTALL_AGAIN}",
+        )
+    if kept != [0]:
+        return False, f"compute wrong results: {INSTALL_AGAIN}"
+    return True, f"torch {torch.__version__}, torchvision {torchvision.__version__}"
+
+
+def device() -> Finding:
+    try:
+        import torch
+
+        from course_utils.devices import device as chosen
+
+        torch.ones(2, device=chosen).sum().item()
+    except (ImportError, RuntimeError) as error:
+        return False, str(error).splitlines()[0]
+    if chosen.type == "cuda":
+        return True, f"{chosen}: {torch.cuda.get_device_name(chosen)}"
+    return True, f"{chosen}, which is enough for every chapter"
+
+
+def processor() -> Finding:
+    count = cores()
+    return True, f"{count} core" + ("s" if count > 1 else "")
+
+
+def memory() -> Finding:
+    import psutil
+
+    state = psutil.virtual_memory()
+    free, total = state.available / 2**30, state.total / 2**30
+    text = f"{free:.1f} of {total:.1f} GiB free"
+    if free < MEMORY_GIB:
+        return False, f"{text}: close other programs or kernels until {MEMORY_GIB:g} GiB are free"
+    return True, text
+
+
+def folders() -> Finding:
+    from jupyter_core.paths import jupyter_runtime_dir
+
+    wanted = [Path(tempfile.gettempdir()), Path(jupyter_runtime_dir())]
+    try:
+        root = find_root()
+    except CourseError:
+        where = "this is no course folder, only Jupyter's were tried"
+    else:
+        wanted += [root, root / "notebooks"]
+        where = f"the course in {root}, and Jupyter's"
+    for folder in wanted:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            return False, f"{folder} cannot be written ({error.strerror}): give yourself the right"
+    return True, where
+
+
+def kernel() -> Finding:
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
+    repair = f"{sys.executable} -m ipykernel install --sys-prefix"
+    try:
+        started = KernelSpecManager().get_kernel_spec("python3").argv[0]
+    except NoSuchKernel:
+        return False, f"there is no kernel named python3: {repair}"
+    # jupyter_client puts its own Python in place of these bare names.
+    if started in ("python", "python3", f"python3.{sys.version_info[1]}"):
+        started = sys.executable
+    # The folders are compared: a virtual environment's python is a link to the common one.
+    if Path(started).parent.resolve() != Path(sys.executable).parent.resolve():
+        return False, f"python3 starts {started}, not the course's Python: {repair}"
+    return True, f"python3 starts {started}"
+
+
+def nbgrader_extensions() -> Finding:
+    from jupyter_core.paths import jupyter_config_path, jupyter_path
+    from jupyter_server.extension.config import ExtensionConfigManager
+    from jupyterlab_server.config import get_federated_extensions
+
+    enabled = ExtensionConfigManager(
+        read_config_path=jupyter_config_path()
+    ).get_jpserver_extensions()
+    for name in NBGRADER_SERVER_EXTENSIONS:
+        name = f"nbgrader.server_extensions.{name}"
+        if not enabled.get(name):
+            return False, f"{name} is off: jupyter server extension enable --sys-prefix {name}"
+    if "@jupyter/nbgrader" not in get_federated_extensions(jupyter_path("labextensions")):
+        return False, f"JupyterLab does not find @jupyter/nbgrader: {INSTALL_AGAIN}"
+    return True, "Validate, assignment list, course list and formgrader are on"
+
+
+def visdom() -> Finding:
+    with tempfile.TemporaryDirectory(prefix="course-doctor-") as folder:
+        port = free_port()
+        # visdom's own command fetches its page's scripts before it starts, so it needs a network.
+        program = (
+            "from visdom.server.run_server import start_server; "
+            f"start_server(port={port}, base_url='', bind_local=True, env_path={folder + os.sep!r})"
+        )
+        return answers([sys.executable, "-c", program], port)
+
+
+def tensorboard() -> Finding:
+    with tempfile.TemporaryDirectory(prefix="course-doctor-") as folder:
+        port = free_port()
+        where = ["--logdir", folder, "--host", "127.0.0.1", "--port", str(port)]
+        # The fast loader is a second process, which nobody here would end.
+        command = [sys.executable, "-m", "tensorboard.main", *where, "--load_fast=false"]
+        return answers(command, port)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def answers(command: list[str], port: int) -> Finding:
+    """Start a server, wait until its page is there, and end it with everything it started."""
+    start = time.monotonic()
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
+        try:
+            while time.monotonic() - start < SERVER_SECONDS and process.poll() is None:
+                if page_is_there(port):
+                    return True, f"answers after {time.monotonic() - start:.0f} s"
+                time.sleep(0.1)
+            ended = process.poll() is not None
+        finally:
+            end(process)
+        log.seek(0)
+        lines = log.read().decode(errors="replace").strip().splitlines()
+    what = "ended at once" if ended else f"did not answer within {SERVER_SECONDS} s"
+    return False, f"{what} ({lines[-1] if lines else 'it says nothing'}): {INSTALL_AGAIN}"
+
+
+def page_is_there(port: int) -> bool:
+    # No proxy of the environment may come between this process and the loopback.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"http://127.0.0.1:{port}/", timeout=5) as page:
+            return page.status == 200
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def end(process: subprocess.Popen) -> None:
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
+
+
+CHECKS: dict[str, Callable[[], Finding]] = {
+    "Python": python,
+    "torch and torchvision": torch_and_torchvision,
+    "device": device,
+    "processor": processor,
+    "memory": memory,
+    "folders": folders,
+    "kernel": kernel,
+    "nbgrader in JupyterLab": nbgrader_extensions,
+    "visdom": visdom,
+    "TensorBoard": tensorboard,
+}
+
+
+def examine(console: Console) -> bool:
+    """Run every check and print a line for each.
+
+    Returns:
+        Whether there is nothing to do.
+    """
+    width = max(len(name) for name in CHECKS)
+    findings = []
+    for name, check in CHECKS.items():
+        with console.status(name):
+            try:
+                ok, text = check()
+            except Exception as error:  # a half-broken installation fails in any way
+                ok, text = False, f"{type(error).__name__}: {error}: {INSTALL_AGAIN}"
+        findings.append(ok)
+        line = Text.assemble(("ok   ", "green") if ok else ("to do", "bold red"))
+        line.append(f"  {name:<{width}}  {text}")
+        console.print(line, soft_wrap=True)
+    return all(findings)
