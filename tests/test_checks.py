@@ -135,7 +135,7 @@ def test_rounding_passes_and_a_tolerance_can_be_given():
     third = torch.tensor([1 / 3])
     check_close(third + 1e-8, third)
     check_close(third + 0.01, third, rtol=0, atol=0.02)
-    assert "is 0.363333, expected 0.333333" in refusal(
+    assert ": expected 0.333333, got 0.363333" in refusal(
         check_close, third + 0.03, third, rtol=0, atol=0.02
     )
 
@@ -183,7 +183,7 @@ def test_the_first_differing_index_is_named_in_reading_order():
 @pytest.mark.parametrize(
     ("actual", "expected", "words"),
     [
-        (torch.tensor(1.0), torch.tensor(2.0), "is 1, expected 2"),
+        (torch.tensor(1.0), torch.tensor(2.0), ": expected 2, got 1"),
         (torch.tensor([True]), torch.tensor([False]), "expected False, got True"),
         (torch.tensor([1j]), torch.tensor([2j]), "expected 0+2j, got 0+1j"),
         (torch.tensor([float("nan")]), torch.tensor([1.0]), "expected 1, got nan"),

@@ -107,7 +107,7 @@ def check_close(
         raise AssertionError(f"{what} is on {actual.device}, expected {expected.device}")
     difference = _value_difference(actual, expected, rtol, atol)
     if difference:
-        raise AssertionError(f"{what} {difference}")
+        raise AssertionError(f"{what}{difference}")
 
 
 def _shape_hint(actual: torch.Size, expected: torch.Size) -> str:
@@ -139,12 +139,8 @@ def _value_difference(actual, expected, rtol, atol) -> str:
     shown = [f"{value:.6g}" for value in (right, wrong)]
     if isinstance(right, int) or shown[0] == shown[1]:
         shown = [repr(right), repr(wrong)]
-    if total == 1:
-        return f"is {shown[1]}, expected {shown[0]}"
-    return (
-        f"differs in {count} of {total} elements, first at index {first}: "
-        f"expected {shown[0]}, got {shown[1]}"
-    )
+    where = f" differs in {count} of {total} elements, first at index {first}" if total > 1 else ""
+    return f"{where}: expected {shown[0]}, got {shown[1]}"
 
 
 @ends_in_notebook
