@@ -1,0 +1,75 @@
+# %% wrong="left as it came" says=["5 of 5 predictions are still blank", "a + b, c + a"]
+predicted = {
+    "a + b": None,
+    "c + a": None,
+    "c + d": None,
+    "c.mean()": None,
+    "c.mean(dim=0)": None,
+}
+
+# %% wrong="the last one is left out" says=["1 of 5 predictions are still blank: c.mean(dim=0)"]
+predicted = {
+    "a + b": (4, 3),
+    "c + a": (2, 3),
+    "c + d": "error",
+    "c.mean()": (),
+    "c.mean(dim=0)": None,
+}
+
+# %% wrong="lines the shapes up from the left" says=["2 of 5", "c + a: not 'error'", "c + d: not (2, 3)", "from the right, not from the left"]
+predicted = {
+    "a + b": (4, 3),
+    "c + a": "error",
+    "c + d": (2, 3),
+    "c.mean()": (),
+    "c.mean(dim=0)": (3,),
+}
+
+# %% wrong="different sizes never fit" says=["2 of 5", "a + b: not 'error'", "a size 1 or a missing one is repeated"]
+predicted = {
+    "a + b": "error",
+    "c + a": "error",
+    "c + d": "error",
+    "c.mean()": (),
+    "c.mean(dim=0)": (3,),
+}
+
+# %% wrong="dim is what is kept" says=["c.mean(dim=0): not (2,)", "dim names the dimension that disappears"]
+predicted = {
+    "a + b": (4, 3),
+    "c + a": (2, 3),
+    "c + d": "error",
+    "c.mean()": (),
+    "c.mean(dim=0)": (2,),
+}
+
+# %% wrong="a mean keeps its dimensions" says=["c.mean(): not (1,)", "which dimension would it still have?", "c.mean(dim=0): not (1, 3)"]
+predicted = {
+    "a + b": (4, 3),
+    "c + a": (2, 3),
+    "c + d": "error",
+    "c.mean()": (1,),
+    "c.mean(dim=0)": (1, 3),
+}
+
+# %% wrong="a tuple without its comma" says=["1 of 5", "c.mean(dim=0): not 3", "(n,)"]
+predicted = {
+    "a + b": (4, 3),
+    "c + a": (2, 3),
+    "c + d": "error",
+    "c.mean()": (),
+    "c.mean(dim=0)": (3),
+}
+
+# %% right="lists and torch.Size, in one stroke"
+shapes = [[4, 3], torch.Size([2, 3]), "error", torch.Size([]), [3]]
+predicted = dict(zip(["a + b", "c + a", "c + d", "c.mean()", "c.mean(dim=0)"], shapes))
+
+# %% right="filled in place of None, in another order"
+predicted = {
+    "c.mean(dim=0)": (3,),
+    "c.mean()": (),
+    "c + d": "error",
+    "c + a": (2, 3),
+    "a + b": (4, 3),
+}

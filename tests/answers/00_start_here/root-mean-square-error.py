@@ -1,0 +1,130 @@
+# %% wrong="left as it came" says=["None", "is there an answer yet, and does it return a value?"]
+def root_mean_square_error(outputs, targets):
+    """The root of the mean of the squared differences."""
+
+
+# %% wrong="prints and returns nothing" says=["None", "does it return a value?"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    print(((outputs - targets) ** 2).mean().sqrt())
+
+
+# %% wrong="takes whatever broadcasts" says=["shape (3, 1) against shape (3,)", "expected it to raise ValueError"]
+def root_mean_square_error(outputs, targets):
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="asserts instead of raising ValueError" says=["raised AssertionError", "expected ValueError"]
+def root_mean_square_error(outputs, targets):
+    assert outputs.shape == targets.shape, "the shapes differ"
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="returns the error instead of raising it" says=["expected it to raise ValueError"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        return ValueError("shapes differ")
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="compares the numbers of elements" says=["expected it to raise ValueError"]
+def root_mean_square_error(outputs, targets):
+    if outputs.numel() != targets.numel():
+        raise ValueError("shapes differ")
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="reshapes one to fit the other" says=["expected it to raise ValueError"]
+def root_mean_square_error(outputs, targets):
+    return ((outputs - targets.view_as(outputs)) ** 2).mean().sqrt()
+
+
+# %% wrong="forgets the root" says=["got 25.0", "the root is missing"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    return ((outputs - targets) ** 2).mean()
+
+
+# %% wrong="sums instead of averaging" says=["got 10.0", "divide by the number of elements"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    return ((outputs - targets) ** 2).sum().sqrt()
+
+
+# %% wrong="takes the root before the mean" says=["got 4.5", "mean of the absolute errors"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    return ((outputs - targets) ** 2).sqrt().mean()
+
+
+# %% wrong="squares the mean" says=["got 1.0", "cancelled"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    return ((outputs - targets).mean() ** 2).sqrt()
+
+
+# %% wrong="divides by len" says=["got 7.071", "count every element"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    return (((outputs - targets) ** 2).sum() / len(outputs)).sqrt()
+
+
+# %% wrong="one error for each row" says=["has shape (2,), expected ()"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    return ((outputs - targets) ** 2).mean(dim=-1).sqrt()
+
+
+# %% wrong="returns a Python number" says=["is of type float, expected a torch.Tensor"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    return ((outputs - targets) ** 2).mean().sqrt().item()
+
+
+# %% wrong="wraps a Python number again" says=["has dtype torch.float32, expected torch.float64"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    return torch.tensor(((outputs - targets) ** 2).mean().item() ** 0.5, device=outputs.device)
+
+
+# %% wrong="subtracts in place" says=["an argument was changed", "-="]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    outputs -= targets
+    return (outputs**2).mean().sqrt()
+
+
+# %% right="the length of the difference, scaled"
+def root_mean_square_error(outputs, targets):
+    if outputs.size() == targets.size():
+        return torch.linalg.vector_norm(outputs - targets) / outputs.numel() ** 0.5
+    raise ValueError(f"expected {tuple(targets.size())}, got {tuple(outputs.size())}")
+
+
+# %% right="PyTorch's own mean squared error"
+def root_mean_square_error(outputs, targets):
+    import torch.nn.functional as F
+
+    if outputs.shape != targets.shape:
+        raise ValueError("outputs and targets must have the same shape")
+    return torch.sqrt(F.mse_loss(outputs, targets))
+
+
+# %% right="a loop over the elements"
+def root_mean_square_error(outputs, targets):
+    if list(outputs.shape) != list(targets.shape):
+        raise ValueError("different shapes")
+    total = torch.zeros((), dtype=outputs.dtype, device=outputs.device)
+    for output, target in zip(outputs.flatten(), targets.flatten()):
+        total = total + (output - target) * (output - target)
+    return (total / outputs.numel()) ** 0.5
