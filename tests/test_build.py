@@ -8,11 +8,11 @@ from pathlib import Path
 import nbformat
 import pytest
 from click.testing import CliRunner
-from support.tiny import SOURCE, make_tiny_course
 
 from course_utils.command import build as building
 from course_utils.command.cli import main
 from course_utils.command.project import Chapter, CourseError
+from support.tiny import SOURCE, make_tiny_course
 
 WORKER = "def work():\n    return 42\n"
 

@@ -8,11 +8,11 @@ import sys
 import numpy as np
 import pytest
 import torch
-from support.kernel import run_cells, traceback_of
 
 import course_utils
 from course_utils import seed_everything
 from course_utils.devices import _choose_device
+from support.kernel import run_cells, traceback_of
 
 
 def python(code: str, *options: str, **environment: str) -> subprocess.CompletedProcess:

@@ -9,9 +9,9 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 from PIL import Image
-from support.kernel import run_cells
 
 from course_utils.drawings import MOST_BOXES, _positions, draw_storage, show
+from support.kernel import run_cells
 
 X = torch.arange(6).reshape(2, 3)
 

@@ -30,7 +30,8 @@ def test_the_lists_of_topics_and_errata_are_sorted_and_without_doubles():
         assert names == sorted(set(names)), kind
 
 
-def test_the_table_of_what_is_covered(capsys):
+def test_what_cells_cover_is_known():
+    """Prints the table of what is covered (shown by ``pytest -rP``)."""
     covered = {
         kind: {
             chapter.name: {
@@ -40,15 +41,13 @@ def test_the_table_of_what_is_covered(capsys):
         }
         for kind in KNOWN
     }
-    with capsys.disabled():
-        print()
-        print(f"{'covered by a cell':<28}" + "".join(f"{kind:>10}" for kind in KNOWN))
-        for chapter in chapters():
-            counts = (len(covered[kind][chapter.name]) for kind in KNOWN)
-            print(f"{chapter.name:<28}" + "".join(f"{count:>10}" for count in counts))
-        together = {kind: set().union(*covered[kind].values()) for kind in KNOWN}
-        totals = (f"{len(together[kind])}/{len(KNOWN[kind])}" for kind in KNOWN)
-        print(f"{'together, of all':<28}" + "".join(f"{total:>10}" for total in totals))
+    together = {kind: set().union(*covered[kind].values()) for kind in KNOWN}
+    print(f"{'covered by a cell':<28}" + "".join(f"{kind:>10}" for kind in KNOWN))
+    for chapter in chapters():
+        counts = (len(covered[kind][chapter.name]) for kind in KNOWN)
+        print(f"{chapter.name:<28}" + "".join(f"{count:>10}" for count in counts))
+    totals = (f"{len(together[kind])}/{len(KNOWN[kind])}" for kind in KNOWN)
+    print(f"{'together, of all':<28}" + "".join(f"{total:>10}" for total in totals))
     unknown = {kind: sorted(together[kind] - set(KNOWN[kind])) for kind in KNOWN}
     assert unknown == {"topics": [], "errata": []}
 

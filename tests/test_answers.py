@@ -1,0 +1,137 @@
+"""Each exercise refuses the wrong answers that people write, in words, and takes the right ones."""
+
+import pytest
+
+from course_utils.command.project import Chapter
+from support.answers import (
+    ANSWERS,
+    Answer,
+    chapters,
+    checks_of,
+    exercises,
+    model_answer,
+    read_answers,
+    run_answer,
+)
+from support.structure import stub_of
+
+EXERCISES = [(chapter, exercise) for chapter in chapters() for exercise in exercises(chapter)]
+CASES = [
+    (chapter, answer)
+    for chapter, exercise in EXERCISES
+    for answer in [
+        model_answer(chapter, exercise),
+        *(answer for answer in read_answers(chapter) if answer.exercise == exercise),
+    ]
+]
+
+
+def label(case) -> str:
+    """How a failure names a chapter, an exercise or an answer."""
+    if isinstance(case, Answer):
+        return f"{case.exercise}-{'right' if case.right else 'wrong'}-{case.name}"
+    return case.name if isinstance(case, Chapter) else case
+
+
+def complaint(chapter: Chapter, answer: Answer) -> str | None:
+    """What is not as promised when an answer is run, or None."""
+    verdicts = run_answer(chapter, answer)
+    expected = {check.metadata.nbgrader.grade_id for check in checks_of(chapter, answer.exercise)}
+    if set(verdicts) != expected:
+        return f"ran {sorted(verdicts)}, not {sorted(expected)}"
+    raised = {name: error for name, error in verdicts.items() if error is not None}
+    if answer.right:
+        return "\n".join(f"{name}: {error!r}" for name, error in raised.items()) or None
+    if not raised:
+        return "every check passes"
+    said = "\n".join(str(error) for error in raised.values())
+    for error in raised.values():
+        # A wrong answer may fail by itself, but then its author says so by the exception's name.
+        if not isinstance(error, AssertionError) and type(error).__name__ not in answer.says:
+            return f"raises {error!r}, not an AssertionError"
+    names = {type(error).__name__ for error in raised.values()}
+    missing = [words for words in answer.says if words not in said and words not in names]
+    return f"the words {missing} are not in:\n{said}" if missing else None
+
+
+@pytest.mark.parametrize(("chapter", "answer"), CASES, ids=label)
+def test_an_answer_gets_what_it_is_promised(chapter, answer):
+    wrong = complaint(chapter, answer)
+    assert wrong is None, f"{chapter.name}, {answer.exercise}, {answer.name!r}: {wrong}"
+
+
+@pytest.mark.parametrize(("chapter", "exercise"), EXERCISES, ids=label)
+def test_an_untouched_stub_is_refused_by_every_check(chapter, exercise):
+    stub = stub_of(model_answer(chapter, exercise).source)
+    answer = Answer(chapter.name, exercise, "the stub", False, (), stub)
+    for name, error in run_answer(chapter, answer).items():
+        assert isinstance(error, AssertionError), f"{name}: {error!r}"
+        assert str(error).strip(), f"{name}: it says nothing"
+
+
+@pytest.mark.parametrize(("chapter", "exercise"), EXERCISES, ids=label)
+def test_an_exercise_has_three_wrong_answers_and_a_right_one(chapter, exercise):
+    answers = [answer for answer in read_answers(chapter) if answer.exercise == exercise]
+    model = model_answer(chapter, exercise).source.split()
+    assert sum(not answer.right for answer in answers) >= 3
+    assert sum(answer.right and answer.source.split() != model for answer in answers) >= 1
+    names = [answer.name for answer in answers]
+    assert len(names) == len(set(names)), "two answers have one name"
+
+
+def test_every_file_of_answers_belongs_to_an_exercise():
+    known = {ANSWERS / chapter.name / f"{exercise}.py" for chapter, exercise in EXERCISES}
+    assert set(ANSWERS.rglob("*.py")) <= known
+
+
+# The test of the answers is itself tested on the tiny course.
+
+RIGHT = "def double(x):\n    return x + x"
+WRONG = "def double(x):\n    return x * x"
+
+
+@pytest.mark.parametrize(
+    ("source", "right", "says", "words"),
+    [
+        (RIGHT, True, (), None),
+        (WRONG, False, ("double(-3) is -6",), None),
+        ("def double(x):\n    return x", False, ("double(2) is 4", "not 2"), None),
+        ("def double(x):\n    return x + y", False, ("NameError",), None),
+        ("def double(x)", False, ("SyntaxError",), None),
+        (WRONG, True, (), "double-check: AssertionError"),
+        (RIGHT, False, ("double(2) is 4",), "every check passes"),
+        (WRONG, False, ("double(2) is 4",), "are not in:\ndouble(-3) is -6"),
+        ("def double(x):\n    return x + y", False, ("double(2)",), "raises NameError"),
+        ("1 / 0", False, ("double(2)",), "raises ZeroDivisionError"),
+    ],
+)
+def test_a_promise_that_is_not_kept_is_noticed(tiny_chapter, source, right, says, words):
+    found = complaint(tiny_chapter, Answer("01_tiny", "double", "name", right, says, source))
+    assert found is None if words is None else words in found
+
+
+def test_the_model_solutions_of_the_tiny_course_pass(tiny_chapter):
+    assert exercises(tiny_chapter) == ["double", "halve"]
+    for exercise in exercises(tiny_chapter):
+        assert complaint(tiny_chapter, model_answer(tiny_chapter, exercise)) is None
+
+
+def test_a_check_sees_the_locked_cells_and_its_own_exercise_alone(tiny_chapter):
+    text = tiny_chapter.source.read_text(encoding="utf-8")
+    leaning = text.replace("assert halve(3) == 1.5", "assert halve(double(3)) == 3")
+    tiny_chapter.source.write_text(leaning, encoding="utf-8")
+    assert "NameError" in complaint(tiny_chapter, model_answer(tiny_chapter, "halve"))
+
+
+@pytest.mark.parametrize(
+    "header", ['right="a" wrong="b" says=["c"]', 'wrong="b"', 'right="a" says=["c"]', ""]
+)
+def test_an_answer_without_a_verdict_or_words_is_refused(
+    tiny_chapter, tmp_path, monkeypatch, header
+):
+    folder = tmp_path / "answers" / "01_tiny"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr("support.answers.ANSWERS", folder.parent)
+    (folder / "double.py").write_text(f"# %% {header}\n{RIGHT}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="each cell needs right="):
+        read_answers(tiny_chapter)

@@ -1,0 +1,81 @@
+"""The released notebook, untouched, runs to its end: exactly the unsolved exercises fail."""
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+from course_utils.command.build import build_into_place, read_notebook
+from course_utils.command.project import Chapter
+from support.answers import chapters, grader_of
+from support.structure import shown_text, tags_of
+
+
+def run(chapter: Chapter, notebook: NotebookNode) -> NotebookNode:
+    """The released notebook after *Run All Cells*, errors not stopping it."""
+    folder = str(chapter.release.parent)
+    NotebookClient(
+        notebook,
+        timeout=120,
+        kernel_name="python3",
+        allow_errors=True,
+        resources={"metadata": {"path": folder}},
+    ).execute()
+    return notebook
+
+
+def complaints(notebook: NotebookNode) -> list[str]:
+    """What is not as it should be in an untouched release that was run."""
+    found = []
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        where = f"cell {cell.id}"
+        grader = grader_of(cell)
+        failures = [output for output in cell.outputs if output.output_type == "error"]
+        if grader.get("solution") and "# YOUR CODE HERE" not in cell.source:
+            found.append(f"{where}: it does not say YOUR CODE HERE")
+        if not cell.execution_count:
+            found.append(f"{where}: it was never run")
+        if grader.get("grade"):
+            if not failures:
+                found.append(f"{where}: it passes without an answer")
+            for failure in failures:
+                if failure.ename != "AssertionError" or not failure.evalue.strip():
+                    found.append(f"{where}: {failure.ename}: {failure.evalue or 'no words'}")
+                if "course_utils/" in shown_text(cell) or "site-packages" in shown_text(cell):
+                    found.append(f"{where}: its traceback shows more than the notebook's lines")
+        elif failures and "raises-exception" not in tags_of(cell):
+            found.append(f"{where}: {failures[0].ename}: {failures[0].evalue}")
+    return found
+
+
+@pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.name)
+def test_exactly_the_unsolved_exercises_fail(chapter):
+    notebook = run(chapter, read_notebook(chapter.release))
+    assert any(grader_of(cell).get("grade") for cell in notebook.cells)
+    assert complaints(notebook) == []
+
+
+def test_a_release_that_leans_on_an_answer_is_noticed(tiny_chapter):
+    """The test above, on a course whose cells break the rule in every way that it names."""
+    build_into_place(tiny_chapter)
+    notebook = read_notebook(tiny_chapter.release)
+    assert complaints(run(tiny_chapter, notebook)) == []
+
+    notebook = read_notebook(tiny_chapter.release)
+    cells = {cell.id: cell for cell in notebook.cells}
+    cells["double"].source = "def double(x):\n    return 2 * x"
+    cells["halve-check"].source = "assert halve(3) + 1 == 2.5"
+    notebook.cells.append(nbformat.v4.new_code_cell("halve(3) + 1", id="leans"))
+    assert [line.split(": ")[:2] for line in complaints(run(tiny_chapter, notebook))] == [
+        ["cell double", "it does not say YOUR CODE HERE"],
+        ["cell double-check", "it passes without an answer"],
+        ["cell halve-check", "TypeError"],
+        ["cell leans", "TypeError"],
+    ]
+
+    notebook = read_notebook(tiny_chapter.release)
+    cells = {cell.id: cell for cell in notebook.cells}
+    cells["halve-check"].source = "assert halve(3) == 1.5"
+    assert complaints(run(tiny_chapter, notebook)) == ["cell halve-check: AssertionError: no words"]
