@@ -21,8 +21,24 @@ c.CourseDirectory.ignore = [
 # dict of blanks, and nothing has to be deleted before an answer can work.
 c.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE"}
 
-# A cell that a student deleted comes back before grading, and a check that never ran scores nothing:
-# nbgrader's own steps, but for the two of ours, which close a gap each.
+# nbgrader's own steps, and one more: a check that fails does not stop *Run All Cells*.
+c.GenerateAssignment.preprocessors = [
+    "nbgrader.preprocessors.IncludeHeaderFooter",
+    "nbgrader.preprocessors.LockCells",
+    "nbgrader.preprocessors.ClearSolutions",
+    "nbgrader.preprocessors.ClearOutput",
+    "nbgrader.preprocessors.CheckCellMetadata",
+    "nbgrader.preprocessors.ComputeChecksums",
+    "nbgrader.preprocessors.SaveCells",
+    "nbgrader.preprocessors.ClearHiddenTests",
+    "nbgrader.preprocessors.ClearMarkScheme",
+    "course_utils.command.preprocessors.LetRunAllGoOn",
+    "nbgrader.preprocessors.ComputeChecksums",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+
+# A cell that a student deleted comes back before grading, and a check that never ran scores
+# nothing: nbgrader's own steps, but for the two of ours, which close a gap each.
 c.OverwriteCells.add_missing_cells = True
 c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.ClearOutput",

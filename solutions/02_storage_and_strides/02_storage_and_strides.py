@@ -6,7 +6,7 @@
 # ---
 
 # %% [markdown]
-# # 02 · Storage and strides
+# # Storage and strides: where are the numbers?
 #
 # A tensor looks like a grid. In memory there is no grid. There is one row of numbers, and a small
 # note that says how to walk along it. Most of what puzzles people about `view`, `reshape`,
@@ -52,7 +52,7 @@ a.shape == b.shape, torch.equal(a, b)
 # is noise. To see which, and why, we have to know where the numbers are.
 
 # %% [markdown]
-# ## 1 · One row of boxes, three numbers
+# ## 1. One row of boxes, three numbers
 #
 # Here is a tensor of twelve numbers. Ask it for its **storage**: the memory that holds them.
 
@@ -175,7 +175,8 @@ same_storage(floats, bits), [hex(n) for n in bits.tolist()], floats
 # a number. As an example, `x[1]` is `((4,), (1,), 4)`.
 #
 # Use the picture, a pencil and the formula; do not ask the machine. A tensor with no dimension
-# has the empty tuple `()` for size and stride.
+# has the empty tuple `()` for size and stride. The check below is folded, because it explains every
+# answer. Select it and press Shift + Enter; unfold it afterwards.
 
 # %% nbgrader={"grade_id": "views-of-x", "locked": true}
 x = torch.arange(12).view(3, 4)
@@ -220,7 +221,7 @@ predict_strides = {
 }
 ### END SOLUTION
 
-# %% nbgrader={"grade_id": "predict-strides-check", "grade": true, "points": 3}
+# %% nbgrader={"grade_id": "predict-strides-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
 check_predictions(
     predict_strides,
     {name: (tuple(v.shape), v.stride(), v.storage_offset()) for name, v in views.items()},
@@ -307,7 +308,7 @@ for _ in range(200):
 # </details>
 
 # %% [markdown]
-# ## 2 · Contiguous: the order you would have chosen
+# ## 2. Contiguous: the order you would have chosen
 #
 # Strides can be anything. So which ones does a fresh tensor get? Those that make reading order and
 # memory order the same. The last dimension steps by 1, and each dimension before it steps over
@@ -430,7 +431,7 @@ check_equal(row_major_strides(torch.Size((7, 5))), (5, 1), "row_major_strides(to
 # </details>
 
 # %% [markdown]
-# ## 3 · View or copy?
+# ## 3. View or copy?
 #
 # A view costs nothing. It also ties two tensors together: who writes through one changes the other.
 # **Predict** what is left of `y` after the last line.
@@ -565,7 +566,7 @@ forward.flip(0), same_storage(forward, forward.flip(0))
 # `x`, and `"copy"` if it has one of its own. Example: `x[0]` is a `"view"`. An operation that
 # returns `x` itself counts as `"view"`.
 #
-# One of them may surprise you. The next section is about that one.
+# One of them may surprise you. The next section is about that one. The check is folded again.
 
 # %% nbgrader={"grade_id": "view-or-copy", "solution": true}
 view_or_copy = {
@@ -590,7 +591,7 @@ copies |= {"x.t().contiguous()", "torch.cat([x])"}
 view_or_copy = {name: "copy" if name in copies else "view" for name in view_or_copy}
 ### END SOLUTION
 
-# %% nbgrader={"grade_id": "view-or-copy-check", "grade": true, "points": 3}
+# %% nbgrader={"grade_id": "view-or-copy-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
 source = torch.arange(12.0, device=device).view(3, 4)
 results = {
     name: eval(name, {"torch": torch, "x": source})
@@ -632,7 +633,7 @@ check_predictions(view_or_copy, kinds, because)
 # </details>
 
 # %% [markdown]
-# ## 4 · When is a view possible?
+# ## 4. When is a view possible?
 #
 # `x[:, ::2]` is not contiguous, and still `reshape` gave a view of it. So "contiguous" cannot be
 # the condition. What is?
@@ -791,8 +792,12 @@ def view_strides(
 
 # %% nbgrader={"grade_id": "view-strides-check", "grade": true, "points": 5}
 check_equal(view_strides((3, 4), (4, 1), (2, 6)), (6, 1), "(3, 4), (4, 1) viewed as (2, 6)")
-check_equal(view_strides((3, 4), (6, 1), (3, 2, 2)), (6, 2, 1), "a split always works: (3, 4), (6, 1)")
-check_equal(view_strides((4, 3), (1, 4), (12,)), None, "(4, 3), (1, 4) as (12,): rows of a transpose")
+check_equal(
+    view_strides((3, 4), (6, 1), (3, 2, 2)), (6, 2, 1), "a split always works: (3, 4), (6, 1)"
+)
+check_equal(
+    view_strides((4, 3), (1, 4), (12,)), None, "(4, 3), (1, 4) as (12,): rows of a transpose"
+)
 check_equal(view_strides((3, 4), (4, 1), (3, 2)), None, "12 elements viewed as (3, 2)")
 ### BEGIN HIDDEN TESTS
 import random
@@ -842,7 +847,7 @@ for _ in range(4000):
 # </details>
 
 # %% [markdown]
-# ## 5 · Write the note yourself
+# ## 5. Write the note yourself
 #
 # You know the rule for `view`, but strides can say more than `view` will ever ask of them.
 # `as_strided` lets you write the note by hand: size, stride, offset. **Predict** what this reads:
@@ -1076,7 +1081,9 @@ images = torch.randn(2, 3, 9, 8, generator=generator, dtype=torch.float64).to(de
 weights = torch.randn(4, 3, 3, 2, generator=generator, dtype=torch.float64).to(device)
 for name, y in {
     "a contiguous batch": images,
-    "channels_last images (strides in another order)": images.contiguous(memory_format=torch.channels_last),
+    "channels_last images (strides in another order)": images.contiguous(
+        memory_format=torch.channels_last
+    ),
     "a slice (with gaps and an offset)": images[1:, :, 1:, ::2],
     "a batch made by expand (stride 0)": images[:1].expand(3, -1, -1, -1),
 }.items():
@@ -1103,7 +1110,7 @@ for name, y in {
 # </details>
 
 # %% [markdown]
-# ## 6 · What a view costs, and what it keeps
+# ## 6. What a view costs, and what it keeps
 #
 # The windows above were free. The last `einsum` was not: it had to make the product somewhere.
 # That is the rule of thumb: a view costs a note of some hundred bytes, whatever its size. A result
@@ -1255,7 +1262,7 @@ for name, y in {
 # </details>
 
 # %% [markdown]
-# ## 7 · Full boxes in another order
+# ## 7. Full boxes in another order
 #
 # We have met notes that skip boxes (`x[:, ::2]`), notes that read a box twice (`expand`, windows) and
 # notes that read every box once, in a strange order (`x.t()`). The last kind is special: it

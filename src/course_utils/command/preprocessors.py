@@ -1,6 +1,6 @@
-"""Two of nbgrader's autograding steps, each with one gap closed.
+"""Steps of nbgrader's with a gap closed, and one of our own.
 
-``nbgrader_config.py`` names them, so ``nbgrader autograde`` and formgrader use them too.
+``nbgrader_config.py`` names them, so every nbgrader command and formgrader use them too.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.nbgraderformat import MetadataValidator
-from nbgrader.preprocessors import Execute, OverwriteCells
+from nbgrader.preprocessors import Execute, NbGraderPreprocessor, OverwriteCells
 from nbgrader.utils import is_grade
 
 
@@ -68,3 +68,17 @@ class RestoreCells(OverwriteCells):
             previous += 1
             nb.cells.insert(previous, MetadataValidator().upgrade_cell_metadata(cell))
         return nb, resources
+
+
+class LetRunAllGoOn(NbGraderPreprocessor):
+    """Tag each check of a release, so that *Run All Cells* shows every unsolved exercise.
+
+    JupyterLab stops at the first cell that fails, unless the cell says that it may.
+    """
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: dict, index: int
+    ) -> tuple[NotebookNode, dict]:
+        if is_grade(cell) and cell.cell_type == "code":
+            cell.metadata["tags"] = [*cell.metadata.get("tags", []), "raises-exception"]
+        return cell, resources
