@@ -171,11 +171,11 @@ check_close(errors, torch.zeros(3), "errors")
 # dimension 0 only. Example: for `a + a` you would write `(3,)`; the comma is what makes it a tuple.
 #
 # Do it in your head, without running the expressions. Then run your cell and the check cell below
-# it. Correct it and run both again as often as you like; only the last answer counts. The comment
+# it, which is folded because it explains the answers. Correct it and run both again as often as you like; only the last answer counts. The comment
 # `YOUR CODE HERE` marks each place that waits for you; it may stay.
 
 # %% nbgrader={"grade_id": "predict-warm-up", "solution": true}
-predicted = {
+predict_warm_up = {
     "a + b": None,
     "c + a": None,
     "c + d": None,
@@ -183,14 +183,14 @@ predicted = {
     "c.mean(dim=0)": None,
 }
 ### BEGIN SOLUTION
-predicted["a + b"] = (4, 3)
-predicted["c + a"] = (2, 3)
-predicted["c + d"] = "error"
-predicted["c.mean()"] = ()
-predicted["c.mean(dim=0)"] = (3,)
+predict_warm_up["a + b"] = (4, 3)
+predict_warm_up["c + a"] = (2, 3)
+predict_warm_up["c + d"] = "error"
+predict_warm_up["c.mean()"] = ()
+predict_warm_up["c.mean(dim=0)"] = (3,)
 ### END SOLUTION
 
-# %% nbgrader={"grade_id": "predict-warm-up-check", "grade": true, "points": 1}
+# %% nbgrader={"grade_id": "predict-warm-up-check", "grade": true, "points": 1} jupyter={"source_hidden": true}
 a, b, c, d = torch.zeros(3), torch.zeros(4, 1), torch.zeros(2, 3), torch.zeros(2)
 
 
@@ -210,7 +210,7 @@ because = {
     "c.mean(dim=0)": "dim names the dimension that disappears; the tuple of one size is (n,)",
 }
 actual = {expression: shape_of(expression) for expression in because}
-check_predictions(predicted, actual, because)
+check_predictions(predict_warm_up, actual, because)
 
 # %% [markdown]
 # Stuck? Hints go from a nudge to nearly the answer. Open one, try again, and only then open the
@@ -491,9 +491,9 @@ for name in ("set_deterministic", "use_deterministic_algorithms"):
 # Points are one more number on a screen. Here is what stands behind them.
 #
 # **Before you stop**, choose *Kernel → Restart Kernel and Run All Cells*. It proves that your
-# answers don't lean on something that you typed and deleted. It stops at the first check that
-# fails; to go on below it, choose *Run → Run Selected Cell and All Below*. The **Validate** button
-# above the notebook does the same in the background and lists the checks that fail.
+# answers don't lean on something that you typed and deleted. Checks that fail show red and the
+# rest runs on. The **Validate** button above the notebook does the same in the background and lists
+# the checks that fail.
 #
 # **If you learn on your own**, your marks are the checks that pass. The solutions lie in
 # `solutions/`, in a folder with the chapter's name. Open them when you have passed, to compare, or

@@ -1,5 +1,5 @@
 # %% wrong="left as it came" says=["5 of 5 predictions are still blank", "a + b, c + a"]
-predicted = {
+predict_warm_up = {
     "a + b": None,
     "c + a": None,
     "c + d": None,
@@ -8,7 +8,7 @@ predicted = {
 }
 
 # %% wrong="the last one is left out" says=["1 of 5 predictions are still blank: c.mean(dim=0)"]
-predicted = {
+predict_warm_up = {
     "a + b": (4, 3),
     "c + a": (2, 3),
     "c + d": "error",
@@ -17,7 +17,7 @@ predicted = {
 }
 
 # %% wrong="lines the shapes up from the left" says=["2 of 5", "c + a: not 'error'", "c + d: not (2, 3)", "from the right, not from the left"]
-predicted = {
+predict_warm_up = {
     "a + b": (4, 3),
     "c + a": "error",
     "c + d": (2, 3),
@@ -26,7 +26,7 @@ predicted = {
 }
 
 # %% wrong="different sizes never fit" says=["2 of 5", "a + b: not 'error'", "a size 1 or a missing one is repeated"]
-predicted = {
+predict_warm_up = {
     "a + b": "error",
     "c + a": "error",
     "c + d": "error",
@@ -35,7 +35,7 @@ predicted = {
 }
 
 # %% wrong="dim is what is kept" says=["c.mean(dim=0): not (2,)", "dim names the dimension that disappears"]
-predicted = {
+predict_warm_up = {
     "a + b": (4, 3),
     "c + a": (2, 3),
     "c + d": "error",
@@ -44,7 +44,7 @@ predicted = {
 }
 
 # %% wrong="a mean keeps its dimensions" says=["c.mean(): not (1,)", "which dimension would it still have?", "c.mean(dim=0): not (1, 3)"]
-predicted = {
+predict_warm_up = {
     "a + b": (4, 3),
     "c + a": (2, 3),
     "c + d": "error",
@@ -53,7 +53,7 @@ predicted = {
 }
 
 # %% wrong="a tuple without its comma" says=["1 of 5", "c.mean(dim=0): not 3", "(n,)"]
-predicted = {
+predict_warm_up = {
     "a + b": (4, 3),
     "c + a": (2, 3),
     "c + d": "error",
@@ -63,10 +63,10 @@ predicted = {
 
 # %% right="lists and torch.Size, in one stroke"
 shapes = [[4, 3], torch.Size([2, 3]), "error", torch.Size([]), [3]]
-predicted = dict(zip(["a + b", "c + a", "c + d", "c.mean()", "c.mean(dim=0)"], shapes))
+predict_warm_up = dict(zip(["a + b", "c + a", "c + d", "c.mean()", "c.mean(dim=0)"], shapes))
 
 # %% right="filled in place of None, in another order"
-predicted = {
+predict_warm_up = {
     "c.mean(dim=0)": (3,),
     "c.mean()": (),
     "c + d": "error",
