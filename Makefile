@@ -50,8 +50,9 @@ format: $(INSTALLED)
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 
+# Without the variable for one machine's torch build: the lock serves every machine.
 lock: $(BIN)/uv
-	@UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --upgrade --universal \
+	@unset UV_TORCH_BACKEND; UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --upgrade --universal \
 		--all-extras --python-version 3.11 pyproject.toml --output-file requirements.lock
 
 clean:

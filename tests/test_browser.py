@@ -69,13 +69,15 @@ def answer_and_check(opened, text):
     return opened.run(check), opened.errors(check).count() > 0
 
 
-def test_every_example_above_the_exercise_runs(opened):
-    for position in opened.run_before(opened.position(EXERCISE)):
-        cell = opened.notebook.cells[position]
+def test_run_all_cells_fails_at_exactly_the_unsolved_exercises(opened):
+    opened.run_all()
+    for position, cell in enumerate(opened.notebook.cells):
+        if cell.cell_type != "code":
+            continue
         is_check = cell.metadata.get("nbgrader", {}).get("grade", False)
-        fails = opened.errors(position).count() > 0
-        if not is_check and "raises-exception" not in cell.metadata.get("tags", []):
-            assert not fails, f"cell {cell.id} fails or warns:\n{cell.source}"
+        if is_check or "raises-exception" not in cell.metadata.get("tags", []):
+            fails = opened.errors(position).count() > 0
+            assert fails == is_check, f"cell {cell.id}: fails {fails}, is a check {is_check}"
 
 
 def test_a_wrong_answer_is_refused_in_words(opened, answers):

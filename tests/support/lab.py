@@ -32,6 +32,7 @@ from support.answers import ROOT
 
 CHAPTER = "02_storage_and_strides"
 EXERCISE = "element-offset"
+PICTURED_EXERCISE = "sliding-windows"
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 START_SECONDS = 60
@@ -222,6 +223,12 @@ class OpenNotebook:
         cell.locator(".cm-content").click()
         return cell
 
+    def show_above(self, position: int) -> None:
+        """Select a code cell and scroll until it stands at the lower edge of the screen."""
+        self._focus(position)
+        self.page.keyboard.press("Escape")
+        self.cells.nth(position).evaluate("cell => cell.scrollIntoView({block: 'end'})")
+
     def type_into(self, position: int, text: str) -> None:
         """Replace everything in a code cell by ``text``."""
         self._focus(position)
@@ -239,21 +246,14 @@ class OpenNotebook:
         self.wait_for_kernel()
         return "\n".join(self.outputs(position).all_inner_texts())
 
-    def run_before(self, position: int) -> list[int]:
-        """Run everything above a cell by JupyterLab's own menu.
-
-        Returns:
-            The positions of the code cells that were run.
-        """
-        self._focus(position)
+    def run_all(self) -> None:
+        """Run every cell by JupyterLab's menu, and wait until the last code cell has run."""
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
-        self.page.get_by_text("Run All Above Selected Cell", exact=True).click()
-        code = [i for i in range(position) if self.notebook.cells[i].cell_type == "code"]
-        for i in code:
-            prompt = self.cells.nth(i).locator(".jp-InputArea-prompt")
-            expect(prompt).to_have_text(re.compile(r"\[\d+\]"), timeout=CELL_SECONDS * 1000)
+        self.page.get_by_text("Run All Cells", exact=True).click()
+        codes = [i for i, cell in enumerate(self.notebook.cells) if cell.cell_type == "code"]
+        prompt = self.cells.nth(codes[-1]).locator(".jp-InputArea-prompt")
+        expect(prompt).to_have_text(re.compile(r"\[\d+\]"), timeout=CELL_SECONDS * 1000)
         self.wait_for_kernel()
-        return code
 
     def outputs(self, position: int) -> Locator:
         """The outputs of a code cell."""
@@ -285,9 +285,8 @@ def take_picture(target: Path) -> None:
     try:
         with learner_lab(marked) as lab, browser_page(executable, marked) as page:
             opened = OpenNotebook(page, *lab, CHAPTER)
-            exercise = opened.position(EXERCISE)
-            opened.run_before(exercise)
-            opened.cells.nth(exercise).scroll_into_view_if_needed()
+            opened.run_all()
+            opened.show_above(opened.position(PICTURED_EXERCISE))
             page.screenshot(path=target)
     finally:
         marked.end()
