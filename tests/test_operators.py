@@ -160,6 +160,13 @@ def test_small_results_are_let_through_up_to_a_number_of_bytes():
         x * 2
 
 
+def test_a_result_in_memory_that_was_given_is_no_copy():
+    x, y = torch.ones(3), torch.empty(3)
+    with forbid_copies():
+        torch.add(x, x, out=y)
+    assert y.tolist() == [2, 2, 2]
+
+
 def test_a_storage_of_nothing_is_no_copy():
     with forbid_copies():
         torch.empty(0, 3).clone()
