@@ -34,7 +34,10 @@ def test_this_machine_is_examined_line_by_line(tmp_path):
     to_do = [line for line in lines if line.startswith("to do")]
     assert finished.returncode == (1 if to_do else 0), finished.stdout
     assert any("no course folder" in line for line in lines)
-    assert [*temporary.iterdir(), *elsewhere.iterdir()] == []
+    assert list(elsewhere.iterdir()) == []
+    assert list(temporary.glob("course-doctor-*")) == []
+    # TensorBoard notes there which of its servers are running.
+    assert list(temporary.glob(".tensorboard-info/*")) == []
     # Both servers are told a folder in there, so their command lines would show it.
     commands = [
         " ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])

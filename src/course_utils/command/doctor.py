@@ -207,11 +207,14 @@ def page_is_there(port: int) -> bool:
 
 
 def end(process: subprocess.Popen) -> None:
+    """Ask the server to end; after five seconds, kill it and whatever it started."""
+    process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=5)
     if hasattr(os, "killpg"):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
+    process.kill()
     process.wait()
 
 

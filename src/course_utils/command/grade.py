@@ -16,8 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from course_utils.command.build import read_notebook
 from course_utils.command.grader import open_grader
@@ -72,7 +74,7 @@ def grade(chapter: Chapter, students: tuple[str, ...] = (), *, console: Console)
         warnings.filterwarnings("ignore", module="nbgrader")
         task = progress.add_task("grading", total=len(students))
         for student in students:
-            progress.update(task, description=f"grading {student}")
+            progress.update(task, description=f"grading {escape(student)}")
             problems[student] = grade_submission(grader, chapter, student)
             progress.advance(task)
     export(grader, chapter.root / "grades.csv")
@@ -166,8 +168,8 @@ def score_nothing(grader, chapter: Chapter, student: str) -> None:
 def reason_of(outcome: dict) -> str:
     """The exception that ended one of nbgrader's commands, in one line, out of its log."""
     text = outcome.get("log", "") + outcome.get("error", "")
-    raised = re.findall(r"^[\w.]*(?:Error|Exception|NotFound)\b.*$", text, re.MULTILINE)
-    return (raised or ["nbgrader gives no reason"])[0][:200]
+    raised = re.findall(r"^ *[\w.]*(?:Error|Exception)\b.*$", text, re.MULTILINE)
+    return (raised or ["nbgrader gives no reason"])[0].strip()[:200]
 
 
 def export(grader, path: Path) -> None:
@@ -205,7 +207,9 @@ def show(marks: list[Marks], chapter: Chapter, console: Console) -> None:
     exercises = list(marks[0].possible)
     table = marks_table(marks, exercises)
     # Names as headings make a wide table: where they don't fit, numbers stand for them.
-    fits = console.measure(table).minimum <= console.width
+    fits = (
+        console.measure(table, options=console.options.update(width=1000)).maximum <= console.width
+    )
     if not fits:
         table = marks_table(marks, [str(number + 1) for number in range(len(exercises))])
     console.print(table)
@@ -214,9 +218,11 @@ def show(marks: list[Marks], chapter: Chapter, console: Console) -> None:
             console.print(f"{number:>3} {exercise}", highlight=False)
     for row in marks:
         if row.problem:
-            console.print(f"[red]{row.student}[/red]: ", row.problem, sep="", highlight=False)
-    console.print(f"feedback/STUDENT/{chapter.name}/{chapter.name}.html", "per student")
-    console.print("grades.csv", "and gradebook.db: everybody's marks in every chapter")
+            # Text, for here and in the table a name or a reason may hold square brackets.
+            line = Text.assemble((row.student, "red"), ": ", row.problem)
+            console.print(line, soft_wrap=True)
+    console.print(f"feedback: feedback/STUDENT/{chapter.name}/{chapter.name}.html", highlight=False)
+    console.print("marks: grades.csv (every chapter), gradebook.db", highlight=False)
 
 
 def marks_table(marks: list[Marks], headings: list[str]) -> Table:
@@ -229,10 +235,10 @@ def marks_table(marks: list[Marks], headings: list[str]) -> Table:
         cells = [
             coloured(points, row.possible[exercise]) for exercise, points in row.points.items()
         ]
-        table.add_row(row.student, f"{row.score:g} / {row.max_score:g}", *cells)
+        table.add_row(Text(row.student), f"{row.score:g} / {row.max_score:g}", *cells)
     return table
 
 
-def coloured(points: float, possible: float) -> str:
+def coloured(points: float, possible: float) -> Text:
     colour = "green" if points >= possible else "yellow" if points > 0 else "red"
-    return f"[{colour}]{points:g}[/{colour}]"
+    return Text(f"{points:g}", style=colour)

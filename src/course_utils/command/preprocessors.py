@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
+import nbformat
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
-from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor, OverwriteCells
 from nbgrader.utils import is_grade
 
@@ -59,14 +59,12 @@ class RestoreCells(OverwriteCells):
                 previous = names.index(source.name)
                 continue
             cell = self.missing_cell_transform(
-                source, points.get(source.name), is_solution=source.name in solutions
+                source, points.get(source.name, 0), is_solution=source.name in solutions
             )
-            if source.name not in points:
-                cell.metadata.nbgrader["grade"] = False
-                cell.metadata.nbgrader.pop("points", None)
-            cell.id = source.name
+            cell = nbformat.from_dict({**cell, "id": source.name})
+            cell.metadata.nbgrader["grade"] = source.name in points
             previous += 1
-            nb.cells.insert(previous, MetadataValidator().upgrade_cell_metadata(cell))
+            nb.cells.insert(previous, cell)
         return nb, resources
 
 
