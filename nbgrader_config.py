@@ -61,6 +61,10 @@ c.Autograde.autograde_preprocessors = [
 c.Execute.timeout = 60
 c.Execute.interrupt_on_timeout = True
 c.Execute.shutdown_kernel = "immediate"
+# A busy machine is no reason to refuse a submission: nbclient's 4 seconds for an output's last
+# message, and 60 for a kernel's start, are short on one.
+c.Execute.iopub_timeout = 60
+c.Execute.startup_timeout = 180
 
 # What a notebook and its kernel say to each other is not for other users of the machine.
 c.KernelManager.transport_encryption = "auto"
