@@ -26,6 +26,13 @@ from support.tiny import make_tiny_course
 pytestmark = pytest.mark.xdist_group("grade")
 NBGRADER = Path(sys.executable).with_name("nbgrader")
 RIGHT = {"double": "def double(x):\n    return x + x", "halve": "def halve(x):\n    return x / 2"}
+STUBBORN = """import time
+while True:
+    try:
+        time.sleep(1)
+    except KeyboardInterrupt:
+        pass
+"""
 
 
 @pytest.fixture(scope="module")
@@ -83,10 +90,13 @@ def delete_nearly_all(notebook):
 
 
 def test_every_kind_of_submission_gets_what_it_earned(chapter):
+    with (chapter.root / "nbgrader_config.py").open("a", encoding="utf-8") as settings:
+        settings.write("\nc.Execute.timeout = c.Execute.iopub_timeout = 8\n")
     exits = "import os\ndef halve(x):\n    os._exit(0)"
     submit(chapter, "works", RIGHT)
     submit(chapter, "exits", RIGHT | {"halve": exits})
     submit(chapter, "exits-first", RIGHT | {"double": exits.replace("halve", "double")})
+    submit(chapter, "stubborn", RIGHT | {"halve": STUBBORN})
     submit(chapter, "skips", {}, skip_the_checks)
     submit(chapter, "strips", {"double": RIGHT["double"]}, delete_nearly_all)
     submit_text(chapter, "broken", '{"cells": [')
@@ -100,6 +110,7 @@ def test_every_kind_of_submission_gets_what_it_earned(chapter):
         "works": {"double": 1, "halve": 2},
         "exits": {"double": 1, "halve": 0},
         "exits-first": {"double": 0, "halve": 0},
+        "stubborn": {"double": 1, "halve": 0},
         "skips": {"double": 0, "halve": 0},
         "strips": {"double": 1, "halve": 0},
         "broken": {"double": 0, "halve": 0},

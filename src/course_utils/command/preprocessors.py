@@ -6,31 +6,33 @@
 from __future__ import annotations
 
 import nbformat
-from nbclient.exceptions import DeadKernelError
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor, OverwriteCells
 from nbgrader.utils import is_grade
+
+NOT_RUN = "This check did not run to its end: the kernel died or hung, or a tag skips the cell."
 
 
 class ExecuteEveryCheck(Execute):
     """nbgrader's ``Execute``, except that a check which did not run to its end scores nothing.
 
     nbgrader gives full points to a check without output, which is also what a check looks like
-    that never ran: because an answer ended the kernel, or because a tag told nbclient to skip it.
+    that never ran: because an answer ended the kernel or would not be interrupted, or because a
+    tag told nbclient to skip it.
     """
 
     def preprocess(self, nb: NotebookNode, resources: dict, km=None) -> tuple[NotebookNode, dict]:
         self.finished: set[int] = set()
         try:
             super().preprocess(nb, resources, km)
-        except DeadKernelError:
-            self.log.warning("The kernel died: the checks that were not run score nothing")
+        except (DeadKernelError, CellTimeoutError) as error:
+            self.log.warning("The checks that did not run score nothing: %s", error)
         for index, cell in enumerate(nb.cells):
             if is_grade(cell) and cell.cell_type == "code" and index not in self.finished:
-                reason = "this check did not run to its end: the kernel ended, or it was skipped"
                 cell.outputs = [
-                    new_output("error", ename="NotRun", evalue=reason, traceback=[reason])
+                    new_output("error", ename="NotRun", evalue=NOT_RUN, traceback=[NOT_RUN])
                 ]
         return nb, self.resources
 
