@@ -39,8 +39,10 @@ demo: $(INSTALLED)
 build: $(INSTALLED)
 	@$(BIN)/course build
 
+# Two files at a time, in the order of their names; one thread each, or the two get in each other's
+# way: torch would take every core twice.
 test: $(INSTALLED)
-	@$(BIN)/pytest -n 2 --dist loadgroup $(TEST_ARGS)
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
 
 lint: $(INSTALLED)
 	@$(BIN)/ruff check

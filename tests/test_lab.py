@@ -18,7 +18,7 @@ from jupyter_client import BlockingKernelClient
 from support.answers import ROOT
 from support.lab import STOP_SECONDS, MarkedProcesses, free_port, wait_for_page
 
-pytestmark = [pytest.mark.xdist_group("lab"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 
 def ask(url, token, payload=None):
