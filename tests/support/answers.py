@@ -94,7 +94,8 @@ def read_answers(chapter: Chapter) -> list[Answer]:
             says = tuple(cell.metadata.get("says", ()))
             if bool(right) == bool(wrong) or bool(wrong) != bool(says):
                 raise ValueError(
-                    f'{path}: each cell needs right="…", or wrong="…" and says=[…]: {cell.source[:60]!r}'
+                    f'{path}: each cell needs right="…", or wrong="…" and says=[…]: '
+                    f"{cell.source[:60]!r}"
                 )
             answers.append(
                 Answer(chapter.name, path.stem, right or wrong, bool(right), says, cell.source)
