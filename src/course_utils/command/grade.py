@@ -69,7 +69,12 @@ def grade(chapter: Chapter, students: tuple[str, ...] = (), *, console: Console)
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with warnings.catch_warnings(), Progress(*columns, console=console, transient=True) as progress:
+    with (
+        warnings.catch_warnings(),
+        Progress(
+            *columns, console=console, transient=True, disable=not console.is_terminal
+        ) as progress,
+    ):
         # nbgrader's own use of its database; nothing that an instructor could put right.
         warnings.filterwarnings("ignore", module="nbgrader")
         task = progress.add_task("grading", total=len(students))

@@ -72,7 +72,9 @@ def verify(
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
         task = progress.add_task("cells", total=sum(count_cells(chapter) for chapter in chapters))
         with ThreadPoolExecutor(workers) as pool:
             return list(
