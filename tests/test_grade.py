@@ -22,8 +22,6 @@ from support.answers import grader_of
 from support.classroom import delete, fill_in
 from support.tiny import make_tiny_course
 
-# In one process, so that what the whole file needs is made once.
-pytestmark = pytest.mark.xdist_group("grade")
 NBGRADER = Path(sys.executable).with_name("nbgrader")
 RIGHT = {"double": "def double(x):\n    return x + x", "halve": "def halve(x):\n    return x / 2"}
 STUBBORN = """import time

@@ -19,8 +19,6 @@ from course_utils.command.project import Chapter
 from support.answers import ROOT, checks_of, exercises, grader_of, model_answer, read_answers
 from support.classroom import DEMO_CHAPTER, expected_points, fill_in, run_class
 
-# In one process, so that what the whole file needs is made once.
-pytestmark = pytest.mark.xdist_group("instructor-loop")
 FLAGSHIP = Chapter(DEMO_CHAPTER, ROOT)
 
 

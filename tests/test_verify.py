@@ -14,9 +14,6 @@ from course_utils.command.build import NOTEBOOK_METADATA
 from course_utils.command.project import Chapter
 from course_utils.command.verify import verify_chapter
 
-# In one process, so that what the whole file needs is made once.
-pytestmark = pytest.mark.xdist_group("verify")
-
 
 def printed(text):
     return new_output("stream", name="stdout", text=text)
