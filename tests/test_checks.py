@@ -15,6 +15,7 @@ from course_utils.checks import (
     check_predictions,
     check_raises,
     check_shares_storage,
+    forbid_changes,
 )
 
 TENSOR = torch.arange(6.0).reshape(2, 3)
@@ -305,6 +306,67 @@ def test_a_zero_dim_tensor_has_an_offset_and_no_strides():
     assert "offset 2, expected 0" in refusal(check_layout, scalar, offset=0)
 
 
+def test_the_reason_stands_behind_the_values():
+    said = refusal(check_equal, (2, 3), (3, 2), "f(2)", "the last comes first")
+    assert said == "f(2): expected (3, 2), got (2, 3) (the last comes first)"
+    said = refusal(check_equal, None, (3, 2), "f(2)", "the last comes first")
+    assert said == "f(2): expected (3, 2), got None (the last comes first)"
+
+
+def test_numbers_of_numpy_count_as_plain():
+    check_equal((np.int64(2), np.float32(0.5)), (2, 0.5))
+    check_equal(np.bool_(True), True)
+    assert "got np.True_" in refusal(check_equal, np.True_, 1)
+
+
+# forbid_changes
+
+
+def add(x):
+    x += 1
+
+
+CHANGES = {
+    "values": (add, "its values"),
+    "a value to NaN": (lambda x: x.view(-1)[0].fill_(float("nan")), "its values"),
+    "shape": (lambda x: x.unsqueeze_(0), "its shape, stride or storage"),
+    "stride": (lambda x: x.t_(), "its shape, stride or storage"),
+    "storage": (lambda x: x.untyped_storage().resize_(0), "its shape, stride or storage"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_argument_is_refused(change):
+    call, words = CHANGES[change]
+    x, y = torch.ones(2, 2), torch.ones(2, 2)
+
+    def changes():
+        with forbid_changes(x, y):
+            call(y)
+
+    said = refusal(changes)
+    assert words in said
+    assert "return a new tensor" in said
+
+
+def test_an_argument_that_is_only_read_passes():
+    x = torch.tensor([[1.0, float("nan")], [float("inf"), 0.0]])
+    with forbid_changes(x, x.t(), torch.tensor(3), torch.empty(0), x[:1].expand(4, 2)):
+        x.t() + x.clone().add_(1)
+
+
+def test_an_error_inside_is_not_covered_up():
+    x = torch.ones(2)
+
+    def fails():
+        with forbid_changes(x):
+            add(x)
+            raise KeyError("k")
+
+    with pytest.raises(KeyError):
+        fails()
+
+
 # check_predictions
 
 MACHINE = {"a[0]": (3, 1), "a.t()": (1, 777), "shares": True}
@@ -326,8 +388,8 @@ def test_every_wrong_prediction_is_listed_with_its_reason_and_the_right_one_is_n
     said = refusal(check_predictions, predicted, MACHINE, {"a.t()": "t() swaps the strides"})
     assert said.splitlines() == [
         "2 of 3 predictions differ from what the machine does:",
-        "  a.t(): not (9, 9) (t() swaps the strides)",
-        "  shares: not 1",
+        "  a.t() is not (9, 9): t() swaps the strides",
+        "  shares is not 1",
     ]
     assert "777" not in said
     assert "True" not in said
@@ -335,7 +397,12 @@ def test_every_wrong_prediction_is_listed_with_its_reason_and_the_right_one_is_n
 
 def test_a_tensor_as_prediction_is_refused_in_words():
     predicted = {**MACHINE, "a[0]": torch.tensor([3, 1])}
-    assert "a[0]: not tensor([3, 1])" in refusal(check_predictions, predicted, MACHINE)
+    assert "a[0] is not tensor([3, 1])" in refusal(check_predictions, predicted, MACHINE)
+
+
+def test_a_key_that_nobody_asked_for_is_named_where_one_is_missing():
+    said = refusal(check_predictions, {"a[0]": 1, "a.T": 2, "shares": True}, MACHINE)
+    assert said == "1 of 3 predictions are still blank: a.t(); nobody asked for 'a.T'"
 
 
 def test_an_answer_that_is_no_dict_is_refused_in_words():

@@ -16,6 +16,7 @@ _HOME = {
     "check_predictions": "checks",
     "check_raises": "checks",
     "check_shares_storage": "checks",
+    "forbid_changes": "checks",
     "count_operators": "operators",
     "forbid_copies": "operators",
     "forbid_operators": "operators",

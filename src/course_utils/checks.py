@@ -35,22 +35,24 @@ def _refuse_missing(actual: Any, what: str) -> None:
 
 
 @ends_in_notebook
-def check_equal(actual: Any, expected: Any, what: str = "the result") -> None:
+def check_equal(actual: Any, expected: Any, what: str = "the result", because: str = "") -> None:
     """Compare plain values: numbers, strings, tuples, lists, ``None``.
 
-    A ``torch.Size``, a list and a tuple of the same entries count as equal, and so do an ``int``
-    and a ``float`` of the same value; ``True`` and ``1`` do not.
+    A ``torch.Size``, a list and a tuple of the same entries count as equal, and so do an ``int``,
+    a ``float`` and a NumPy number of the same value; ``True`` and ``1`` do not.
 
     Args:
         actual: the learner's value.
         expected: the right one.
         what: what was asked, as the message will call it, e.g. ``"element_offset((1, 2), …)"``.
+        because: words that explain the right value to who got it wrong.
 
     Raises:
         AssertionError: they differ; the message shows both.
     """
     __tracebackhide__ = True
-    if expected is not None:
+    reason = f" ({because})" if because else ""
+    if expected is not None and not (actual is None and because):
         _refuse_missing(actual, what)
     if isinstance(actual, torch.Tensor):
         raise AssertionError(
@@ -58,7 +60,7 @@ def check_equal(actual: Any, expected: Any, what: str = "the result") -> None:
             "use .item() or .tolist() if the number is right"
         )
     if _plain(actual) != _plain(expected):
-        raise AssertionError(f"{what}: expected {expected!r}, got {actual!r}")
+        raise AssertionError(f"{what}: expected {expected!r}, got {actual!r}{reason}")
 
 
 def _plain(value: Any) -> Any:
@@ -67,6 +69,8 @@ def _plain(value: Any) -> Any:
         return tuple(_plain(entry) for entry in value)
     if isinstance(value, (torch.Tensor, np.ndarray)):
         return object()  # no plain value: equal to none
+    if isinstance(value, np.generic):
+        value = value.item()
     return isinstance(value, bool), value
 
 
@@ -255,16 +259,70 @@ def check_predictions(
         )
     blank = [key for key in actual if predicted.get(key) is None or predicted.get(key) is ...]
     if blank:
+        unknown = [key for key in predicted if key not in actual]
         raise AssertionError(
             f"{len(blank)} of {len(actual)} predictions are still blank: {', '.join(blank)}"
+            + (f"; nobody asked for {', '.join(map(repr, unknown))}" if unknown else "")
         )
     wrong = [key for key in actual if _plain(predicted[key]) != _plain(actual[key])]
     if wrong:
         lines = [f"{len(wrong)} of {len(actual)} predictions differ from what the machine does:"]
         for key in wrong:
             reason = (because or {}).get(key)
-            lines.append(f"  {key}: not {predicted[key]!r}" + (f" ({reason})" if reason else ""))
+            lines.append(f"  {key} is not {predicted[key]!r}" + (f": {reason}" if reason else ""))
         raise AssertionError("\n".join(lines))
+
+
+class forbid_changes:
+    """Refuse that the given tensors are changed inside a ``with`` block.
+
+    ::
+
+        with forbid_changes(x):
+            result = the_learners_function(x)
+
+    Args:
+        tensors: strided tensors; their values are copied when the block begins.
+
+    Raises:
+        AssertionError: at the end of the block one has other values, another shape, stride or
+            offset, or its storage another size.
+    """
+
+    def __init__(self, *tensors: torch.Tensor) -> None:
+        self.tensors = tensors
+
+    def __enter__(self) -> None:
+        self.layouts = [_layout(tensor) for tensor in self.tensors]
+        self.values = [tensor.detach().clone() for tensor in self.tensors]
+
+    @ends_in_notebook
+    def __exit__(self, kind, error, traceback) -> None:
+        __tracebackhide__ = True
+        if error is not None:
+            return
+        for tensor, layout, values in zip(self.tensors, self.layouts, self.values, strict=True):
+            # The layout first: a storage that was cut short has no values that could be read.
+            if _layout(tensor) != layout:
+                changed = "shape, stride or storage"
+            elif not _same_values(tensor.detach(), values):
+                changed = "values"
+            else:
+                continue
+            raise AssertionError(
+                f"an argument was changed (its {changed}): operators such as += and methods "
+                "ending in _ work in place; leave the argument alone and return a new tensor"
+            )
+
+
+def _layout(tensor: torch.Tensor) -> tuple:
+    storage = tensor.untyped_storage()
+    return tensor.shape, tensor.stride(), tensor.storage_offset(), storage.nbytes(), tensor.dtype
+
+
+def _same_values(x: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether all values are equal; a NaN equals a NaN."""
+    return bool(((x == y) | ((x != x) & (y != y))).all())
 
 
 @ends_in_notebook

@@ -16,7 +16,7 @@ predict_warm_up = {
     "c.mean(dim=0)": None,
 }
 
-# %% wrong="lines the shapes up from the left" says=["2 of 5", "c + a: not 'error'", "c + d: not (2, 3)", "from the right, not from the left"]
+# %% wrong="lines the shapes up from the left" says=["2 of 5", "c + a is not 'error'", "c + d is not (2, 3)", "from the right, not from the left"]
 predict_warm_up = {
     "a + b": (4, 3),
     "c + a": "error",
@@ -25,7 +25,7 @@ predict_warm_up = {
     "c.mean(dim=0)": (3,),
 }
 
-# %% wrong="different sizes never fit" says=["2 of 5", "a + b: not 'error'", "a size 1 or a missing one is repeated"]
+# %% wrong="different sizes never fit" says=["2 of 5", "a + b is not 'error'", "a size 1 or a missing one is repeated"]
 predict_warm_up = {
     "a + b": "error",
     "c + a": "error",
@@ -34,7 +34,7 @@ predict_warm_up = {
     "c.mean(dim=0)": (3,),
 }
 
-# %% wrong="dim is what is kept" says=["c.mean(dim=0): not (2,)", "dim names the dimension that disappears"]
+# %% wrong="dim is what is kept" says=["c.mean(dim=0) is not (2,)", "dim names the dimension that disappears"]
 predict_warm_up = {
     "a + b": (4, 3),
     "c + a": (2, 3),
@@ -43,7 +43,7 @@ predict_warm_up = {
     "c.mean(dim=0)": (2,),
 }
 
-# %% wrong="a mean keeps its dimensions" says=["c.mean(): not (1,)", "which dimension would it still have?", "c.mean(dim=0): not (1, 3)"]
+# %% wrong="a mean keeps its dimensions" says=["c.mean() is not (1,)", "which dimension would it still have?", "c.mean(dim=0) is not (1, 3)"]
 predict_warm_up = {
     "a + b": (4, 3),
     "c + a": (2, 3),
@@ -52,7 +52,7 @@ predict_warm_up = {
     "c.mean(dim=0)": (1, 3),
 }
 
-# %% wrong="a tuple without its comma" says=["1 of 5", "c.mean(dim=0): not 3", "(n,)"]
+# %% wrong="a tuple without its comma" says=["1 of 5", "c.mean(dim=0) is not 3", "(n,)"]
 predict_warm_up = {
     "a + b": (4, 3),
     "c + a": (2, 3),

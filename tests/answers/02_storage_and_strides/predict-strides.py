@@ -12,7 +12,7 @@ predict_strides = {
     "x.diagonal()": ((3,), (1,), 0),
 }
 
-# %% wrong="every offset is zero" says=["x[2]: not ((4,), (1,), 0)", "two rows of four lie before it", "it starts in box 1"]
+# %% wrong="every offset is zero" says=["x[2] is not ((4,), (1,), 0)", "two rows of four lie before it", "it starts in box 1"]
 predict_strides = {
     "x[2]": ((4,), (1,), 0),
     "x[:, 1]": ((3,), (4,), 0),
@@ -26,7 +26,7 @@ predict_strides = {
     "x.diagonal()": ((3,), (5,), 0),
 }
 
-# %% wrong="counts bytes" says=["10 of 10 predictions differ", "x[:, 1]: not ((3,), (32,), 8)"]
+# %% wrong="counts bytes" says=["10 of 10 predictions differ", "x[:, 1] is not ((3,), (32,), 8)"]
 predict_strides = {
     "x[2]": ((4,), (8,), 64),
     "x[:, 1]": ((3,), (32,), 8),

@@ -1,11 +1,11 @@
-# %% wrong="indexing and reshaping always share" says=["x[[0, 2]]: not 'view' (a list of indices is advanced indexing)", "no stride can describe what a mask picks"]
+# %% wrong="indexing and reshaping always share" says=["x[[0, 2]] is not 'view' (a list of indices is advanced indexing)", "no stride can describe what a mask picks"]
 names = """x[1:]; x[[0, 2]]; x[x > 5]; x.t(); x.flatten(); x.t().flatten();
 x[:, ::2].reshape(3, 2, 1); x.expand(2, 3, 4); x.repeat(2, 1, 1); x.contiguous();
 x.t().contiguous(); torch.cat([x]); x.split(2)[0]; x.detach()""".replace("\n", " ").split("; ")
 view_or_copy = dict.fromkeys(names, "view")
 view_or_copy.update({"x.repeat(2, 1, 1)": "copy", "torch.cat([x])": "copy"})
 
-# %% wrong="reshape and contiguous of anything not contiguous copy" says=["1 of 14", "x[:, ::2].reshape(3, 2, 1): not 'copy'", "reshape copies only if no strides can do it"]
+# %% wrong="reshape and contiguous of anything not contiguous copy" says=["1 of 14", "x[:, ::2].reshape(3, 2, 1) is not 'copy'", "reshape copies only if no strides can do it"]
 names = """x[1:]; x[[0, 2]]; x[x > 5]; x.t(); x.flatten(); x.t().flatten();
 x[:, ::2].reshape(3, 2, 1); x.expand(2, 3, 4); x.repeat(2, 1, 1); x.contiguous();
 x.t().contiguous(); torch.cat([x]); x.split(2)[0]; x.detach()""".replace("\n", " ").split("; ")
