@@ -32,7 +32,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return torch.einsum("bchwij,ocij->bohw", windows, weight)
 
 
-# %% wrong="flips the kernel, as in mathematics" says=["a contiguous batch, stride 1, padding 0 differs"]
+# %% wrong="flips the kernel, as in mathematics" says=["a contiguous image, stride 1, padding 0 differs"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     x = F.pad(x, (padding,) * 4)
     kh, kw = weight.shape[2:]
@@ -80,3 +80,20 @@ def conv_by_strides(x, weight, stride=1, padding=0):
         x.storage_offset(),
     )
     return (patches.flatten(3) @ weight.flatten(1).t()).movedim(-1, 1)
+
+
+# %% wrong="one product for each output channel" says=["one einsum, not 3 products"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding,) * 4)
+    windows = x.unfold(2, weight.shape[2], stride).unfold(3, weight.shape[3], stride)
+    result = x.new_empty(x.shape[0], weight.shape[0], windows.shape[2], windows.shape[3])
+    for channel in range(weight.shape[0]):
+        result[:, channel] = torch.einsum("bchwij,cij->bhw", windows, weight[channel])
+    return result
+
+
+# %% wrong="pads two sides only" says=["stride 2, padding 1 has shape"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding,) * 2)
+    windows = x.unfold(2, weight.shape[2], stride).unfold(3, weight.shape[3], stride)
+    return torch.einsum("bchwij,ocij->bohw", windows, weight)

@@ -16,7 +16,7 @@ def is_dense(x):
     return span == x.numel()
 
 
-# %% wrong="does not drop dimensions of size 1" says=["dense: expected True, got False"]
+# %% wrong="does not drop dimensions of size 1" says=["a dimension of size 1 is never stepped along"]
 def is_dense(x):
     expected = 1
     for stride, size in sorted(zip(x.stride(), x.shape)):
@@ -26,7 +26,7 @@ def is_dense(x):
     return True
 
 
-# %% wrong="looks for holes only" says=["there is overlap", "expected False, got True"]
+# %% wrong="looks for holes only" says=["boxes are read thrice", "expected False, got True"]
 def is_dense(x):
     if x.numel() == 0:
         return True
@@ -47,3 +47,17 @@ def is_dense(x):
 def is_dense(x):
     x = x.squeeze()
     return x.permute(sorted(range(x.dim()), key=x.stride, reverse=True)).is_contiguous()
+
+
+# %% wrong="squeezes its argument in place" says=["an argument was changed"]
+def is_dense(x):
+    x.squeeze_()
+    return x.permute(sorted(range(x.dim()), key=x.stride, reverse=True)).is_contiguous()
+
+
+# %% right="NumPy's answer, of NumPy's type"
+def is_dense(x):
+    positions = np.zeros(1, dtype=int)
+    for size, stride in zip(x.shape, x.stride()):
+        positions = np.add.outer(positions, stride * np.arange(size)).ravel()
+    return np.all(np.sort(positions) == np.arange(x.numel()))

@@ -1,4 +1,4 @@
-# %% wrong="the row-major strides of (8, 32, 64, 3), in that order" says=["nhwc_strides is not (6144, 192, 3, 1)", "keep the order batch, channel, height, width"]
+# %% wrong="the row-major strides of (8, 32, 64, 3), in that order" says=["nhwc_strides is not (6144, 192, 3, 1)", "the right numbers; now in the order batch, channel, height, width"]
 nhwc_strides = (6144, 192, 3, 1)
 
 
@@ -6,7 +6,7 @@ def memory_format(size: tuple[int, ...], stride: tuple[int, ...]) -> str:
     return "contiguous"
 
 
-# %% wrong="the strides of a contiguous batch" says=["nhwc_strides is not (6144, 2048, 64, 1)", "from channel to channel"]
+# %% wrong="the strides of a contiguous batch" says=["nhwc_strides is not (6144, 2048, 64, 1)", "from one channel to the next"]
 nhwc_strides = (3 * 32 * 64, 32 * 64, 64, 1)
 
 
@@ -14,7 +14,7 @@ def memory_format(size, stride):
     return "contiguous" if stride[-1] == 1 else "channels_last"
 
 
-# %% wrong="asks only which stride is 1" says=["one channel, stride (4, 4, 2, 1)", "expected 'both', got 'contiguous'"]
+# %% wrong="asks only which stride is 1" says=["the stride of the only channel does not count", "expected 'both', got 'contiguous'"]
 nhwc_strides = (6144, 1, 192, 3)
 
 

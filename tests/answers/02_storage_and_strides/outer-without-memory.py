@@ -3,12 +3,12 @@ def outer_without_memory(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor
     return a[:, None].repeat(1, len(b)), b.repeat(len(a), 1)
 
 
-# %% wrong="leaves the broadcasting to the sum" says=["p has shape (2, 1), expected (2, 3)"]
+# %% wrong="leaves the broadcasting to the sum" says=["with a = [1, 2] and b = [10, 20, 30] has shape (2, 1), expected (2, 3)"]
 def outer_without_memory(a, b):
     return a[:, None], b[None, :]
 
 
-# %% wrong="the wrong way round" says=["p has shape (3, 2), expected (2, 3)", "another order"]
+# %% wrong="the wrong way round" says=["has shape (3, 2), expected (2, 3)", "another order"]
 def outer_without_memory(a, b):
     return a.expand(len(b), len(a)), b[:, None].expand(len(b), len(a))
 
@@ -38,3 +38,15 @@ def outer_without_memory(a, b):
 # %% right="broadcast_tensors"
 def outer_without_memory(a, b):
     return tuple(torch.broadcast_tensors(a.unsqueeze(1), b))
+
+
+# %% wrong="assumes that b steps by 1" says=["a and b of strides 7 and 3", "differs in"]
+def outer_without_memory(a, b):
+    size = (len(a), len(b))
+    return a.as_strided(size, (a.stride(0), 0)), b.as_strided(size, (0, 1))
+
+
+# %% wrong="unsqueezes its argument in place" says=["an argument was changed", "ending in _"]
+def outer_without_memory(a, b):
+    n = len(a)
+    return a.unsqueeze_(1).expand(n, len(b)), b.expand(n, len(b))

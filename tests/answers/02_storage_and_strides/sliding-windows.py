@@ -3,27 +3,27 @@ def sliding_windows(x: torch.Tensor, k: int, step: int = 1) -> torch.Tensor:
     return torch.stack([x[i : i + k] for i in range(0, len(x) - k + 1, step)])
 
 
-# %% wrong="assumes a step of 1 in memory" says=["of a view with stride 3"]
+# %% wrong="assumes a step of 1 in memory" says=["x a view with stride 3"]
 def sliding_windows(x, k, step=1):
     return x.as_strided(((len(x) - k) // step + 1, k), (step, 1))
 
 
-# %% wrong="one window too few" says=["has shape (2, 3), expected (3, 3)"]
+# %% wrong="one window too few" says=["has shape (3, 3), expected (4, 3)"]
 def sliding_windows(x, k, step=1):
     return x.as_strided(((len(x) - k) // step, k), (step * x.stride(0), x.stride(0)))
 
 
-# %% wrong="ignores the step" says=["has shape (5, 3), expected (3, 3)"]
+# %% wrong="ignores the step" says=["has shape (7, 3), expected (4, 3)"]
 def sliding_windows(x, k, step=1):
     return x.unfold(0, k, 1)
 
 
-# %% wrong="cuts into blocks that do not overlap" says=["has shape (2, 3), expected (3, 3)"]
+# %% wrong="cuts into blocks that do not overlap" says=["has shape (3, 3), expected (4, 3)"]
 def sliding_windows(x, k, step=1):
     return x[: len(x) // k * k].view(-1, k)
 
 
-# %% wrong="starts from the beginning of the storage" says=["of a view with stride 3", "differs in"]
+# %% wrong="starts from the beginning of the storage" says=["x a view with stride 3", "differs in"]
 def sliding_windows(x, k, step=1):
     s = x.stride(0)
     return x.as_strided(((len(x) - k) // step + 1, k), (step * s, s), 0)
@@ -37,3 +37,13 @@ def sliding_windows(x, k, step=1):
 # %% right="every window, then every step-th of them"
 def sliding_windows(x, k, step=1):
     return x.as_strided((len(x) - k + 1, k), x.stride() * 2)[::step]
+
+
+# %% wrong="counts the windows as if there were no gaps" says=["has shape"]
+def sliding_windows(x, k, step=1):
+    return x.unfold(0, k, step)[: len(x) // step]
+
+
+# %% wrong="a default of its own" says=["sliding_windows(x, 1, 1)"]
+def sliding_windows(x, k, step=2):
+    return x.unfold(0, k, step)

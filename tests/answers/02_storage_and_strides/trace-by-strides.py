@@ -1,9 +1,9 @@
-# %% wrong="calls diagonal" says=["use as_strided and sum alone", "diagonal"]
+# %% wrong="calls diagonal" says=["not one as_strided and one sum", "diagonal"]
 def trace_by_strides(matrix: torch.Tensor, anti: bool = False) -> torch.Tensor:
     return (matrix.flip(1) if anti else matrix).diagonal().sum()
 
 
-# %% wrong="assumes a contiguous matrix" says=["the trace of a transposed matrix"]
+# %% wrong="assumes a contiguous matrix" says=["the trace of a slice with an offset"]
 def trace_by_strides(matrix, anti=False):
     n = matrix.shape[0]
     if anti:
@@ -30,7 +30,7 @@ def trace_by_strides(matrix, anti=False):
     return matrix.as_strided((n,), (right - down,), max(n - 1, 0) * down).sum()
 
 
-# %% wrong="a loop over the elements" says=["use as_strided and sum alone", "select"]
+# %% wrong="a loop over the elements" says=["not one as_strided and one sum", "select"]
 def trace_by_strides(matrix, anti=False):
     n = matrix.shape[0]
     return sum(matrix[i, n - 1 - i if anti else i] for i in range(n))
@@ -49,3 +49,40 @@ def trace_by_strides(matrix, anti=False):
     sign = -1 if anti else 1
     first = matrix.storage_offset() + (right * (n - 1) if anti and n else 0)
     return torch.sum(torch.as_strided(matrix, (n,), (down + sign * right,), first))
+
+
+# %% wrong="knows the anti-diagonal of a 2 × 2 matrix only" says=["the anti-diagonal of a slice with an offset"]
+def trace_by_strides(matrix, anti=False):
+    n, (down, right), first = len(matrix), matrix.stride(), matrix.storage_offset()
+    if anti and n == 2:
+        return matrix.as_strided((2,), (1,), 1).sum()
+    return matrix.as_strided((n,), (down + right,), first).sum()
+
+
+# %% wrong="makes the matrix contiguous first" says=["a copy was made: clone"]
+def trace_by_strides(matrix, anti=False):
+    matrix = matrix.contiguous()
+    n = len(matrix)
+    first = max(n - 1, 0) if anti else 0
+    return matrix.as_strided((n,), (n - 1 if anti else n + 1,), first).sum()
+
+
+# %% wrong="transposes its argument in place" says=["an argument was changed"]
+def trace_by_strides(matrix, anti=False):
+    if matrix.stride(0) > matrix.stride(1):
+        matrix.t_()
+    n, (down, right) = len(matrix), matrix.stride()
+    first = matrix.storage_offset() + (max(n - 1, 0) * down if anti else 0)
+    return matrix.as_strided((n,), (right - down if anti else right + down,), first).sum()
+
+
+# %% right="starts from a view of the corner"
+def trace_by_strides(matrix, anti=False):
+    n, (down, right) = len(matrix), matrix.stride()
+    if n == 0:
+        return matrix.sum()
+    if not anti:
+        return matrix.as_strided((n,), (down + right,)).sum()
+    if down < right:
+        return matrix[n - 1 :, :1].as_strided((n,), (right - down,)).sum()
+    return matrix[:1, n - 1 :].as_strided((n,), (down - right,)).sum()

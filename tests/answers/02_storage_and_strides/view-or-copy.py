@@ -1,4 +1,4 @@
-# %% wrong="indexing and reshaping always share" says=["x[[0, 2]] is not 'view' (a list of indices is advanced indexing)", "no stride can describe what a mask picks"]
+# %% wrong="indexing and reshaping always share" says=["x[[0, 2]] is not 'view': a list of indices is advanced indexing", "no stride can describe what a mask picks"]
 names = """x[1:]; x[[0, 2]]; x[x > 5]; x.t(); x.flatten(); x.t().flatten();
 x[:, ::2].reshape(3, 2, 1); x.expand(2, 3, 4); x.repeat(2, 1, 1); x.contiguous();
 x.t().contiguous(); torch.cat([x]); x.split(2)[0]; x.detach()""".replace("\n", " ").split("; ")

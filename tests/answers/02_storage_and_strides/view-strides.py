@@ -1,4 +1,4 @@
-# %% wrong="only contiguous tensors" says=["a split always works", "is None"]
+# %% wrong="only contiguous tensors" says=["got None (a split is always possible)"]
 def view_strides(size, stride, new_size):
     def fresh(shape):
         strides, step = [], 1
@@ -14,7 +14,7 @@ def view_strides(size, stride, new_size):
     return fresh(new_size)
 
 
-# %% wrong="always the strides of a fresh tensor" says=["a split always works", "expected (6, 2, 1), got (4, 2, 1)"]
+# %% wrong="always the strides of a fresh tensor" says=["expected (6, 2, 1), got (4, 2, 1) (a split is always possible)"]
 def view_strides(size, stride, new_size):
     strides, step = [], 1
     for n in reversed(new_size):
@@ -23,7 +23,7 @@ def view_strides(size, stride, new_size):
     return tuple(strides)
 
 
-# %% wrong="forgets to compare the numbers of elements" says=["12 elements viewed as (3, 2)", "expected None, got (2, 1)"]
+# %% wrong="forgets to compare the numbers of elements" says=["expected None, got (2, 1) (12 elements are not 6)"]
 def view_strides(size, stride, new_size):
     runs = []
     for n, step in zip(size, stride):
@@ -44,7 +44,7 @@ def view_strides(size, stride, new_size):
     return tuple(reversed(strides))
 
 
-# %% wrong="stumbles over dimensions of size 1" says=["view exists with strides"]
+# %% wrong="stumbles over dimensions of size 1" says=["a dimension of size 1 may have any stride"]
 def view_strides(size, stride, new_size):
     import math
 
@@ -69,7 +69,7 @@ def view_strides(size, stride, new_size):
     return tuple(reversed(strides))
 
 
-# %% wrong="asks PyTorch about a contiguous tensor" says=["a split always works", "expected (6, 2, 1), got (4, 2, 1)"]
+# %% wrong="asks PyTorch about a contiguous tensor" says=["expected (6, 2, 1), got (4, 2, 1) (a split is always possible)"]
 def view_strides(size, stride, new_size):
     try:
         return torch.empty(size).view(new_size).stride()
@@ -77,7 +77,7 @@ def view_strides(size, stride, new_size):
         return None
 
 
-# %% wrong="nothing yet" says=["(3, 4), (4, 1) viewed as (2, 6) is None"]
+# %% wrong="nothing yet" says=["view_strides((3, 4), (4, 1), (2, 6)) is None: is there an answer yet"]
 def view_strides(size, stride, new_size):
     """Strides, in elements, of a view of shape ``new_size``; None where only a copy can do it."""
     # YOUR CODE HERE
@@ -128,3 +128,39 @@ def view_strides(size, stride, new_size):
     if any(n != 1 for n in new_size[: d + 1]):
         return None
     return out
+
+
+# %% wrong="lets an empty tensor do the work" says=["without making a tensor", "empty_strided"]
+def view_strides(size, stride, new_size):
+    try:
+        return torch.empty_strided(size, stride, device="meta").view(new_size).stride()
+    except RuntimeError:
+        return None
+
+
+# %% right="asks whether the new size fits: what does not divide is missing later"
+def view_strides(size, stride, new_size):
+    if torch.Size(size).numel() != torch.Size(new_size).numel():
+        return None
+    if 0 in size:
+        return (1,) * len(new_size)
+    runs = []
+    for n, step in zip(size, stride):
+        if runs and runs[-1][1] == n * step:
+            runs[-1] = [runs[-1][0] * n, step]
+        elif n > 1:
+            runs.append([n, step])
+    strides, room, step = [], 1, 1
+    for n in reversed(new_size):
+        if n > 1 and room <= 1 and runs:
+            room, step = runs.pop()
+        if n > room:
+            return None
+        strides.append(step)
+        room, step = room // n, step * n
+    return tuple(reversed(strides))
+
+
+# %% wrong="one number instead of a tuple" says=["is not its strides"]
+def view_strides(size, stride, new_size):
+    return 6
