@@ -24,6 +24,11 @@ from support.tiny import make_tiny_course
 
 NBGRADER = Path(sys.executable).with_name("nbgrader")
 RIGHT = {"double": "def double(x):\n    return x + x", "halve": "def halve(x):\n    return x / 2"}
+WARNS = """import warnings
+def double(x):
+    warnings.warn("doubling is old-fashioned")
+    return x + x
+"""
 STUBBORN = """import time
 while True:
     try:
@@ -92,6 +97,7 @@ def test_every_kind_of_submission_gets_what_it_earned(chapter):
         settings.write("\nc.Execute.timeout = c.Execute.iopub_timeout = 8\n")
     exits = "import os\ndef halve(x):\n    os._exit(0)"
     submit(chapter, "works", RIGHT)
+    submit(chapter, "warns", RIGHT | {"double": WARNS})
     submit(chapter, "exits", RIGHT | {"halve": exits})
     submit(chapter, "exits-first", RIGHT | {"double": exits.replace("halve", "double")})
     submit(chapter, "stubborn", RIGHT | {"halve": STUBBORN})
@@ -106,6 +112,7 @@ def test_every_kind_of_submission_gets_what_it_earned(chapter):
 
     assert {name: row.points for name, row in marks.items()} == {
         "works": {"double": 1, "halve": 2},
+        "warns": {"double": 1, "halve": 2},
         "exits": {"double": 1, "halve": 0},
         "exits-first": {"double": 0, "halve": 0},
         "stubborn": {"double": 1, "halve": 0},

@@ -16,11 +16,14 @@ NOT_RUN = "This check did not run to its end: the kernel died or hung, or a tag 
 
 
 class ExecuteEveryCheck(Execute):
-    """nbgrader's ``Execute``, except that a check which did not run to its end scores nothing.
+    """nbgrader's ``Execute``, except for what a check's output says about its points.
 
     nbgrader gives full points to a check without output, which is also what a check looks like
     that never ran: because an answer ended the kernel or would not be interrupted, or because a
-    tag told nbclient to skip it.
+    tag told nbclient to skip it. Here a check that did not run to its end scores nothing.
+
+    nbgrader gives nothing to a check that wrote to stderr, and a right answer may warn or log. Here
+    what a check wrote to stderr stays in the feedback as ordinary output; errors alone cost points.
     """
 
     def preprocess(self, nb: NotebookNode, resources: dict, km=None) -> tuple[NotebookNode, dict]:
@@ -30,10 +33,15 @@ class ExecuteEveryCheck(Execute):
         except (DeadKernelError, CellTimeoutError) as error:
             self.log.warning("The checks that did not run score nothing: %s", error)
         for index, cell in enumerate(nb.cells):
-            if is_grade(cell) and cell.cell_type == "code" and index not in self.finished:
+            if not is_grade(cell) or cell.cell_type != "code":
+                continue
+            if index not in self.finished:
                 cell.outputs = [
                     new_output("error", ename="NotRun", evalue=NOT_RUN, traceback=[NOT_RUN])
                 ]
+            for output in cell.outputs:
+                if output.output_type == "stream":
+                    output.name = "stdout"
         return nb, self.resources
 
     def on_cell_executed(self, **kwargs) -> None:
