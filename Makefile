@@ -3,6 +3,7 @@
 PYTHON ?= python3
 LAB_ARGS ?=
 TEST_ARGS ?=
+DEMO_ARGS ?=
 
 BIN := .venv/bin
 INSTALLED := .venv/installed
@@ -34,7 +35,7 @@ formgrader: $(INSTALLED)
 	@JUPYTER_CONFIG_PATH="$(JUPYTER)" exec $(BIN)/jupyter lab $(LAB_ARGS)
 
 demo: $(INSTALLED)
-	@PYTHONPATH=tests $(BIN)/python -m support.classroom
+	@PYTHONPATH=tests $(BIN)/python -m support.classroom $(DEMO_ARGS)
 
 build: $(INSTALLED)
 	@$(BIN)/course build

@@ -178,7 +178,9 @@ def main(chapter: str, folder: Path | None) -> None:
             console.print(path.relative_to(place), highlight=False)
         console.print((place / "grades.csv").read_text(), highlight=False, soft_wrap=True)
         if folder is None:
-            console.print("That course was temporary. To look into it: --folder DIR")
+            console.print(
+                "That course was temporary. To keep it: make demo DEMO_ARGS='--folder DIR'"
+            )
 
 
 if __name__ == "__main__":
