@@ -133,6 +133,8 @@ REFUSALS = {
     "def answer():\n    return x.clone()\n\nwith forbid_copies():\n    answer()": "made: clone",
     "with forbid_operators('bmm'):\n    torch.einsum('bij,bjk->bik', y, y)": "operator bmm is not",
     "with forbid_operators('clone'):\n    x.clone()": "operator clone is not allowed",
+    "with forbid_changes(x):\n    x += 1": "an argument was changed",
+    "def check_case(n):\n    check_equal(n, 2)\n\ncheck_case(1)": "expected 2, got 1",
 }
 
 
@@ -148,3 +150,4 @@ def test_a_learner_sees_the_check_cells_own_line_and_no_frame_of_the_course():
         assert cell.source.splitlines()[-1] in seen, cell.source
         assert "course_utils" not in seen, seen
         assert "site-packages" not in seen, seen
+        assert "in check_case(" not in seen, seen

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, wraps
-from types import TracebackType
+from types import FrameType, TracebackType
 
 
 def ends_in_notebook(checker: Callable) -> Callable:
     """Make a notebook's traceback of what ``checker`` refuses end at the notebook's last line.
+
+    Functions whose names begin with ``check_`` are a check cell's own, and are left out as well.
 
     ``__tracebackhide__`` alone does not do it: IPython always shows the innermost frame, with the
     path of its file.
@@ -27,6 +29,12 @@ def ends_in_notebook(checker: Callable) -> Callable:
     return call
 
 
+def _is_the_checks_own(frame: FrameType) -> bool:
+    """Whether a frame belongs to a checker, or to a function of a check cell that calls one."""
+    in_notebook = frame.f_globals.get("__name__") == "__main__"
+    return not in_notebook or frame.f_code.co_name.startswith("check_")
+
+
 def _render(error: BaseException) -> list[str]:
     from IPython import get_ipython
 
@@ -34,7 +42,7 @@ def _render(error: BaseException) -> list[str]:
     while entry is not None:
         entries.append(entry)
         entry = entry.tb_next
-    while entries and entries[-1].tb_frame.f_globals.get("__name__") != "__main__":
+    while len(entries) > 1 and _is_the_checks_own(entries[-1].tb_frame):
         entries.pop()
     shown = None
     for entry in reversed(entries):

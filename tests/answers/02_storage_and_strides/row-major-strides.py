@@ -1,4 +1,4 @@
-# %% wrong="column-major" says=["the last dimension steps by 1", "expected (4, 1), got (1, 3)"]
+# %% wrong="column-major" says=["row_major_strides((3, 4)): expected (4, 1), got (1, 3)"]
 def row_major_strides(size: tuple[int, ...]) -> tuple[int, ...]:
     strides, step = [], 1
     for n in size:
