@@ -34,6 +34,13 @@ def _refuse_missing(actual: Any, what: str) -> None:
         raise AssertionError(f"{what} is still the placeholder ...: there is no answer yet")
 
 
+def _require_tensor(actual: Any, what: str) -> None:
+    __tracebackhide__ = True
+    _refuse_missing(actual, what)
+    if not isinstance(actual, torch.Tensor):
+        raise AssertionError(f"{what} is of type {type(actual).__name__}, expected a torch.Tensor")
+
+
 @ends_in_notebook
 def check_equal(actual: Any, expected: Any, what: str = "the result", because: str = "") -> None:
     """Compare plain values: numbers, strings, tuples, lists, ``None``.
@@ -97,9 +104,7 @@ def check_close(
         AssertionError: they differ; the message says in what and, for values, where first.
     """
     __tracebackhide__ = True
-    _refuse_missing(actual, what)
-    if not isinstance(actual, torch.Tensor):
-        raise AssertionError(f"{what} is of type {type(actual).__name__}, expected a torch.Tensor")
+    _require_tensor(actual, what)
     if actual.shape != expected.shape:
         raise AssertionError(
             f"{what} has shape {tuple(actual.shape)}, expected {tuple(expected.shape)}"
@@ -157,9 +162,7 @@ def check_shares_storage(actual: Any, base: torch.Tensor, what: str = "the resul
         AssertionError: it lies elsewhere.
     """
     __tracebackhide__ = True
-    _refuse_missing(actual, what)
-    if not isinstance(actual, torch.Tensor):
-        raise AssertionError(f"{what} is of type {type(actual).__name__}, expected a torch.Tensor")
+    _require_tensor(actual, what)
     if not _shares(actual, base) and actual.numel() > 0:
         raise AssertionError(f"{what} is a copy: the storage differs from the original's")
 
@@ -172,9 +175,7 @@ def check_copied(actual: Any, base: torch.Tensor, what: str = "the result") -> N
         AssertionError: it still lies in the memory of ``base``.
     """
     __tracebackhide__ = True
-    _refuse_missing(actual, what)
-    if not isinstance(actual, torch.Tensor):
-        raise AssertionError(f"{what} is of type {type(actual).__name__}, expected a torch.Tensor")
+    _require_tensor(actual, what)
     if _shares(actual, base):
         raise AssertionError(f"{what} is still a view: it shares the storage of the original")
 
@@ -213,9 +214,7 @@ def check_layout(
         AssertionError: one differs; the message names it and shows both.
     """
     __tracebackhide__ = True
-    _refuse_missing(actual, what)
-    if not isinstance(actual, torch.Tensor):
-        raise AssertionError(f"{what} is of type {type(actual).__name__}, expected a torch.Tensor")
+    _require_tensor(actual, what)
     if size is not None and tuple(actual.shape) != tuple(size):
         raise AssertionError(
             f"{what} has size {tuple(actual.shape)}, expected {tuple(size)}"

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from course_utils.command.build import read_notebook
 from course_utils.command.grader import open_grader
+from course_utils.command.progress import progress_bar
 from course_utils.command.project import Chapter, CourseError
 
 
@@ -63,18 +63,7 @@ def grade(chapter: Chapter, students: tuple[str, ...] = (), *, console: Console)
     students = pick_students(grader, chapter, students)
     enter_chapter(grader, chapter)
     problems = {}
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with (
-        warnings.catch_warnings(),
-        Progress(
-            *columns, console=console, transient=True, disable=not console.is_terminal
-        ) as progress,
-    ):
+    with warnings.catch_warnings(), progress_bar(console) as progress:
         # nbgrader's own use of its database; nothing that an instructor could put right.
         warnings.filterwarnings("ignore", module="nbgrader")
         task = progress.add_task("grading", total=len(students))

@@ -15,11 +15,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from course_utils.command.build import CELL_TIMEOUT_SECONDS, read_notebook
+from course_utils.command.progress import progress_bar
 from course_utils.command.project import Chapter, CourseError
 
 # Colour codes, as they are and as pytest's XML spells them.
@@ -66,15 +66,7 @@ def verify(
         One verdict per chapter, in the chapters' order.
     """
     workers = max(1, min(len(chapters), workers or cores()))
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
+    with progress_bar(console) as progress:
         task = progress.add_task("cells", total=sum(count_cells(chapter) for chapter in chapters))
         with ThreadPoolExecutor(workers) as pool:
             return list(
