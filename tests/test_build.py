@@ -72,6 +72,34 @@ def edit(path: Path, change) -> None:
 # What is built
 
 
+def test_a_varying_output_is_kept_as_long_as_its_source_stays(chapter):
+    varying = '\n\n# %% tags=["nbval-ignore-output"]\nimport os\nos.urandom(8).hex()\n'
+    chapter.source.write_text(SOURCE + varying, encoding="utf-8")
+
+    def build_and_read():
+        building.build_into_place(chapter)
+        cell = nbformat.read(chapter.solution, as_version=4).cells[-1]
+        (output,) = cell.outputs
+        assert output.execution_count == cell.execution_count
+        return output.data["text/plain"], chapter.solution.read_bytes()
+
+    first, same = build_and_read(), build_and_read()
+    assert same == first
+    # A cell before it moves it, and does not touch its source.
+    moved = SOURCE.replace("import math", "import math\n\n# %%\nmath.pi")
+    chapter.source.write_text(moved + varying, encoding="utf-8")
+    assert build_and_read()[0] == first[0]
+    chapter.source.write_text(moved + varying.replace("(8)", "(9)"), encoding="utf-8")
+    assert build_and_read()[0] != first[0]
+
+
+def test_a_broken_notebook_is_built_anew(chapter):
+    before = chapter.solution.read_bytes()
+    chapter.solution.write_text("{", encoding="utf-8")
+    building.build_into_place(chapter)
+    assert chapter.solution.read_bytes() == before
+
+
 def test_two_builds_give_the_same_bytes(chapter, monkeypatch):
     before = files_of(chapter.root)
     chapter.solution.unlink()
