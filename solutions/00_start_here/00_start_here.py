@@ -2,13 +2,13 @@
 # jupyter:
 #   course:
 #     title: Start here
-#     minutes: 20
+#     minutes: 30
 # ---
 
 # %% [markdown]
 # # Start here: when may you trust a number?
 #
-# A notebook shows you numbers all day: a shape, a loss, an accuracy. Some of them are wrong, and
+# A notebook shows you numbers all day: a shape, an average, an error. Some of them are wrong, and
 # the wrong ones look just like the right ones. This chapter asks when you may trust a number. It
 # has four answers, you will try each of them once, and together they are how every later chapter
 # works.
@@ -22,7 +22,7 @@
 #
 # **It leans on** basic Python. NumPy helps; PyTorch is not needed yet.
 #
-# **Time:** 20 minutes, two short exercises among them, 3 points together.
+# **Time:** 30 minutes, two short exercises among them, 3 points together.
 #
 # <kbd>Shift</kbd>+<kbd>Enter</kbd> runs a cell and goes on to the next one. Start with the set-up
 # cell below. It is locked, so nobody changes it by accident, and everything after it needs it.
@@ -30,7 +30,8 @@
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import matplotlib.pyplot as plt
 import torch
-from course_utils import check_close, check_predictions, check_raises, device, seed_everything, show
+from course_utils import check_close, check_predictions, check_raises, device, forbid_changes
+from course_utils import seed_everything, show
 
 print(f"device: {device}")
 
@@ -57,8 +58,8 @@ targets = torch.tensor([1.0, 2.0, 3.0])  # (3,)
 ((outputs - targets) ** 2).mean()
 
 # %% [markdown]
-# Every output is right and the error is not 0. Nearly everyone says 0. A model trained with this
-# number learns badly, and no error message says why.
+# Every output is right and the error is not 0. A model that is trained to make this number small ends
+# up giving 2 for every example, the mean of the targets. No error message says why.
 #
 # When a number surprises you, run something smaller. Look at the parts that it was made of, their
 # shapes first.
@@ -170,9 +171,9 @@ check_close(errors, torch.zeros(3), "errors")
 # `"error"` if PyTorch refuses. `c.mean()` averages all elements; `c.mean(dim=0)` averages along
 # dimension 0 only. Example: for `a + a` you would write `(3,)`; the comma is what makes it a tuple.
 #
-# Do it in your head, without running the expressions. Then run your cell and the check cell below
-# it, which is folded because it explains the answers. Correct it and run both again as often as you like; only the last answer counts. The comment
-# `YOUR CODE HERE` marks each place that waits for you; it may stay.
+# Do it in your head. Run your cell, then the check cell below it. Correct and run both as often as you
+# like; only the last answer counts. Keep the quotes of `"error"`. The comment `YOUR CODE HERE` marks
+# each place that waits for you; it may stay. (This check is folded, because it explains the answers.)
 
 # %% nbgrader={"grade_id": "predict-warm-up", "solution": true}
 predict_warm_up = {
@@ -191,6 +192,13 @@ predict_warm_up["c.mean(dim=0)"] = (3,)
 ### END SOLUTION
 
 # %% nbgrader={"grade_id": "predict-warm-up-check", "grade": true, "points": 1} jupyter={"source_hidden": true}
+because = {
+    "a + b": "line the shapes up from the right; a size 1 or a missing one is repeated",
+    "c + a": "line the shapes up from the right; a missing size is repeated",
+    "c + d": "line the shapes up from the right, not from the left",
+    "c.mean()": "a mean over everything is one number: which dimension would it still have?",
+    "c.mean(dim=0)": "dim names the dimension that disappears",
+}
 a, b, c, d = torch.zeros(3), torch.zeros(4, 1), torch.zeros(2, 3), torch.zeros(2)
 
 
@@ -202,13 +210,10 @@ def shape_of(expression):
         return "error"
 
 
-because = {
-    "a + b": "line the shapes up from the right; a size 1 or a missing one is repeated",
-    "c + a": "line the shapes up from the right; a missing size is repeated",
-    "c + d": "line the shapes up from the right, not from the left",
-    "c.mean()": "a mean over everything is one number: which dimension would it still have?",
-    "c.mean(dim=0)": "dim names the dimension that disappears; the tuple of one size is (n,)",
-}
+how = 'write a tuple such as (2, 3), or (3,) for one size, or the word "error"'
+for expression, guess in predict_warm_up.items():
+    form = guess in (None, ..., "error") or isinstance(guess, (tuple, list))
+    assert form, f"{expression}: {how}, not {guess!r}"
 actual = {expression: shape_of(expression) for expression in because}
 check_predictions(predict_warm_up, actual, because)
 
@@ -279,12 +284,6 @@ def root_mean_square_error(outputs: torch.Tensor, targets: torch.Tensor) -> torc
 
 
 # %% nbgrader={"grade_id": "root-mean-square-error-check", "grade": true, "points": 1}
-x = torch.tensor([[3.0, 0.0], [9.0, 6.0]], device=device)
-y = torch.tensor([[2.0, 7.0], [4.0, 1.0]], device=device)
-before = torch.stack([x, y])
-result = root_mean_square_error(x, y)
-in_place = "an argument was changed: operators such as -= and methods ending in _ work in place"
-assert torch.equal(torch.stack([x, y]), before), in_place
 slips = {
     25.0: "this is the mean of the squares: the root is missing",
     10.0: "this is the root of the sum: divide by the number of elements first",
@@ -292,9 +291,15 @@ slips = {
     4.5: "this is the mean of the absolute errors: square each error instead",
     1.0: "positive and negative errors cancelled: square each one before the mean",
 }
+x = torch.tensor([[3.0, 0.0], [9.0, 6.0]], device=device)
+y = torch.tensor([[2.0, 7.0], [4.0, 1.0]], device=device)
+with forbid_changes(x, y):
+    result = root_mean_square_error(x, y)
 got = round(result.item(), 3) if torch.is_tensor(result) and result.numel() == 1 else None
 assert got not in slips, f"expected 5, got {got}: {slips[got]}"
 check_close(result, torch.tensor(5.0, device=device), "the result of the example")
+result, three = root_mean_square_error(y - 3, y), torch.tensor(3.0, device=device)
+check_close(result, three, "the result where each output is 3 too small")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(20)
 for shape in [(), (1,), (7,), (3, 5), (2, 1, 4), (0,), (3, 0)]:
@@ -307,13 +312,20 @@ x = torch.randn(6, 4, generator=generator).to(device)
 y = torch.randn(4, generator=generator).to(device).expand(6, 4)
 expected = (x - y).square().mean().sqrt()
 check_close(root_mean_square_error(x, y), expected, "the result against an expanded tensor")
-check_close(root_mean_square_error(x.t(), y.t()), expected, "the result for transposed tensors")
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "root-mean-square-error-check-2", "grade": true, "points": 1}
 column, row = torch.zeros(3, 1, device=device), torch.zeros(3, device=device)
-case = "shape (3, 1) against shape (3,)"
-refusal = check_raises(ValueError, lambda: root_mean_square_error(column, row), case)
+try:
+    root_mean_square_error(column, column)
+except ValueError as error:
+    refused = (
+        f"two tensors of one shape, (3, 1), were refused ({error}): compare the shapes with !="
+    )
+    raise AssertionError(refused) from None
+for other in (row, torch.zeros(3, 3, device=device)):
+    case = f"shape (3, 1) against shape {tuple(other.shape)}"
+    refusal = check_raises(ValueError, lambda y=other: root_mean_square_error(column, y), case)
 ### BEGIN HIDDEN TESTS
 x = torch.ones(6, 4, device=device)
 for other in (x[:1], x[:, :1], x[0], x[0, 0], x[None], x.view(4, 6), x[:0]):
@@ -362,24 +374,24 @@ print((x + y + z).tolist(), x.device == y.device == z.device)
 # %% [markdown] topics=["device-agnostic-code"]
 # PyTorch can also be asked which accelerator there is.
 #
-# **Predict.** What does `current_accelerator()` answer on a laptop without a GPU?
+# **Predict.** On a machine without a GPU, may `current_accelerator()` still answer `cuda`?
 
 # %% tags=["nbval-ignore-output"] topics=["device-agnostic-code", "version-and-device-report"]
 print("torch", torch.__version__, "built for CUDA", torch.version.cuda)
-print("built for:", torch.accelerator.current_accelerator())
-print("usable   :", torch.accelerator.current_accelerator(check_available=True))
+print("plain call     :", torch.accelerator.current_accelerator())
+print("check_available:", torch.accelerator.current_accelerator(check_available=True))
 if device.type == "cuda":
     print(torch.cuda.get_device_name(device), "with cuDNN", torch.backends.cudnn.version())
 
 # %% [markdown] topics=["device-agnostic-code", "version-and-device-report"]
 # **Explain.** The plain call says what this PyTorch was *built for*. On Linux the usual package is
 # built for CUDA, so it answers `cuda` even on a machine without a GPU, and the first tensor that
-# you send there fails. With `check_available=True` it also looks whether the device can be used,
-# and answers `None` if not. For a bug report, `python -m torch.utils.collect_env` in a terminal
-# prints every version at once.
+# you send there fails. (The small CPU build answers `None`.) With `check_available=True` it also looks whether the device can be used,
+# and answers `None` if not. For a bug report, `.venv/bin/python -m torch.utils.collect_env`,
+# typed in a terminal in the project's folder, prints every version at once.
 #
 # In your own projects, ask for what is usable and fall back to the CPU. On a recent Mac the answer
-# is `mps`, its own GPU.
+# is `mps`, its own GPU; the course itself stays on the CPU there, because `mps` has no float64.
 
 # %% topics=["device-agnostic-code"]
 best = torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
@@ -388,20 +400,23 @@ torch.ones(3, device=best).sum().item()
 # %% [markdown] errata=["to-device-is-cuda"]
 # > **Then and now.** *Claim:* "`x.to(device)` is the same as `x.cuda()`." *Truth:* `.to(device)`
 # > follows the variable and returns `x` itself when there is nothing to do. `.cuda()` always means
-# > the GPU and fails where there is none, which the last two lines below check.
+# > the GPU and fails where there is none.
 
 # %% errata=["to-device-is-cuda"] topics=["device-agnostic-code"]
 x = torch.ones(3)
 print("nothing to do, the same object:", x.to("cpu") is x)
 print("follows the variable:", x.to(device).device.type == device.type)
+
+# %% tags=["nbval-ignore-output"] errata=["to-device-is-cuda"]
 if not torch.cuda.is_available():
-    check_raises((RuntimeError, AssertionError), x.cuda, "x.cuda() without a GPU")
+    words = check_raises((RuntimeError, AssertionError), x.cuda, "x.cuda() without a GPU")
+    print(words.splitlines()[0])
 
 # %% [markdown] topics=["seeding"]
 # ## 4. Trust it when it comes out again
 #
-# **Why.** Initial weights, shuffled data, dropout: training is full of random numbers. If a loss
-# changes from one run to the next, was it your change or the dice?
+# **Why.** Training starts from random numbers and shuffles its data. If the error changes from one
+# run to the next, was it your change or the dice?
 #
 # **Predict.** The next cell draws three times and sets the same seed before the first draw and
 # before the third. Which of the three draws are equal?
@@ -435,7 +450,8 @@ show(figure, alt="Four rows of five random numbers: only the rows 'seed 0' are e
 # and PyTorch's part, `torch.manual_seed`, sets the CPU and every GPU.
 #
 # Now what a seed does *not* promise. First, the same numbers on another device: the CPU and the GPU
-# use different arithmetic. Where `device` is a GPU, this prints `False`.
+# have different generators, so on a GPU this prints `False`. On a CPU both draws are made by the same
+# one, and it prints `True`.
 
 # %% tags=["nbval-ignore-output"] topics=["seeding"]
 on_cpu = torch.rand(3, generator=torch.Generator().manual_seed(0))
@@ -443,9 +459,9 @@ on_device = torch.rand(3, generator=torch.Generator(device).manual_seed(0), devi
 print(device.type, torch.equal(on_cpu, on_device.cpu()))
 
 # %% [markdown] topics=["seeding"]
-# Second, the same numbers after you edit your program. **Predict:** same seed, but before the
-# shuffle somebody adds a layer that draws one random number. Is the shuffled order still the same?
-# And if the shuffle has a generator of its own?
+# Second, the same numbers after you edit your program. **Predict:** same seed, but a line
+# above the shuffle now draws one more random number. Is the shuffled order still the same? And if the
+# shuffle has a generator of its own?
 
 
 # %% topics=["seeding"]
@@ -472,8 +488,8 @@ print(((big + small) - big).item(), ((big - big) + small).item())
 # %% [markdown] errata=["seeds-are-enough"] topics=["seeding", "deterministic-mode"]
 # The same three numbers, two orders, two sums: in `float32` the 1 is lost beside 100 million.
 # `torch.use_deterministic_algorithms(True)` asks for algorithms that keep to one order and raises
-# an error where there is none; some of them are slower. A new PyTorch version or another machine
-# may still differ in the last digits. So compare results with a tolerance, as `check_close` does,
+# an error where there is none; some of them are slower. Another machine may still differ
+# in the last digits, and a new PyTorch version may even draw other numbers. So compare results with a tolerance, as `check_close` does,
 # and note versions and seeds beside every result that you keep.
 
 # %% [markdown] topics=["date-your-sources"] errata=["set-deterministic"]
@@ -488,15 +504,13 @@ for name in ("set_deterministic", "use_deterministic_algorithms"):
 # %% [markdown]
 # ## 5. What becomes of your answers
 #
-# Points are one more number on a screen. Here is what stands behind them.
-#
 # **Before you stop**, choose *Kernel → Restart Kernel and Run All Cells*. It proves that your
 # answers don't lean on something that you typed and deleted. Checks that fail show red and the
-# rest runs on. The **Validate** button above the notebook does the same in the background and lists
+# rest runs on; an error in a cell of your own stops the run there. The **Validate** button above the notebook does the same in the background and lists
 # the checks that fail.
 #
-# **If you learn on your own**, your marks are the checks that pass. The solutions lie in
-# `solutions/`, in a folder with the chapter's name. Open them when you have passed, to compare, or
+# **If you learn on your own**, your marks are the checks that pass. The solutions lie in the project's
+# folder under `solutions/`, outside JupyterLab's list of files. Open them when you have passed, to compare, or
 # when you have spent twice the minutes in the heading. For every wrong answer, say in one sentence
 # what you had believed: that is worth more than the point.
 #
@@ -504,13 +518,12 @@ for name in ("set_deterministic", "use_deterministic_algorithms"):
 # of its points or none. Marking runs a few more cases than you see here (other shapes, other
 # dtypes, empty tensors), all of them covered by the statement.
 #
-# **If you teach**, put the collected notebooks under `submitted/STUDENT/00_start_here/` and run
-# `course grade 00_start_here`: it runs every notebook afresh with the full checks, writes feedback
-# for each student and a table of points. It keeps nbgrader's files, so formgrader and every
-# nbgrader command work on the same marks.
+# **If you teach**, `course grade 00_start_here` runs every collected notebook afresh with the full
+# checks, writes feedback and a table of points, and keeps nbgrader's files. README has the loop in
+# ten lines.
 #
-# If something will not start or looks odd, `course doctor` in a terminal says of each part whether
-# it is well, and if not, what to do.
+# If something will not start or looks odd, `.venv/bin/course doctor`, typed in a terminal in the
+# project's folder, says of each part whether it is well, and if not, what to do.
 
 # %% [markdown]
 # ## 6. The map

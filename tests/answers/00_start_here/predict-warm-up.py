@@ -52,7 +52,7 @@ predict_warm_up = {
     "c.mean(dim=0)": (1, 3),
 }
 
-# %% wrong="a tuple without its comma" says=["1 of 5", "c.mean(dim=0) is not 3", "(n,)"]
+# %% wrong="a tuple without its comma" says=["c.mean(dim=0): write a tuple", "(3,) for one size", "not 3"]
 predict_warm_up = {
     "a + b": (4, 3),
     "c + a": (2, 3),
@@ -72,4 +72,14 @@ predict_warm_up = {
     "c + d": "error",
     "c + a": (2, 3),
     "a + b": (4, 3),
+}
+
+
+# %% wrong="a shape in quotes" says=["a + b: write a tuple such as (2, 3)", "not '(4, 3)'"]
+predict_warm_up = {
+    "a + b": "(4, 3)",
+    "c + a": "(2, 3)",
+    "c + d": "error",
+    "c.mean()": "()",
+    "c.mean(dim=0)": "(3,)",
 }

@@ -96,7 +96,7 @@ def root_mean_square_error(outputs, targets):
     return torch.tensor(((outputs - targets) ** 2).mean().item() ** 0.5, device=outputs.device)
 
 
-# %% wrong="subtracts in place" says=["an argument was changed", "-="]
+# %% wrong="subtracts in place" says=["an argument was changed (its values)", "return a new tensor"]
 def root_mean_square_error(outputs, targets):
     if outputs.shape != targets.shape:
         raise ValueError("shapes differ")
@@ -128,3 +128,45 @@ def root_mean_square_error(outputs, targets):
     for output, target in zip(outputs.flatten(), targets.flatten()):
         total = total + (output - target) * (output - target)
     return (total / outputs.numel()) ** 0.5
+
+
+# %% wrong="refuses everything" says=["two tensors of one shape, (3, 1), were refused"]
+def root_mean_square_error(outputs, targets):
+    raise ValueError("shapes differ")
+
+
+# %% wrong="compares the shapes by identity" says=["were refused", "compare the shapes with !="]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape is not targets.shape:
+        raise ValueError("shapes differ")
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="compares the numbers of dimensions" says=["shape (3, 1) against shape (3, 3)", "expected it to raise ValueError"]
+def root_mean_square_error(outputs, targets):
+    if outputs.dim() != targets.dim():
+        raise ValueError("shapes differ")
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="knows the example" says=["the result where each output is 3 too small", "expected 3, got 5"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    return torch.tensor(5.0)
+
+
+# %% wrong="adds a dimension in place" says=["an argument was changed (its shape, stride or storage)"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    outputs.unsqueeze_(0)
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% right="a dot product of flat views"
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    d = (outputs - targets).view(-1)
+    return torch.sqrt(d.dot(d) / len(d))
