@@ -130,12 +130,12 @@ def root_mean_square_error(outputs, targets):
     return (total / outputs.numel()) ** 0.5
 
 
-# %% wrong="refuses everything" says=["two tensors of one shape, (3, 1), were refused"]
+# %% wrong="refuses everything" says=["ValueError", "two tensors of one shape, (3, 1), were refused"]
 def root_mean_square_error(outputs, targets):
     raise ValueError("shapes differ")
 
 
-# %% wrong="compares the shapes by identity" says=["were refused", "compare the shapes with !="]
+# %% wrong="compares the shapes by identity" says=["ValueError", "were refused", "compare the shapes with !="]
 def root_mean_square_error(outputs, targets):
     if outputs.shape is not targets.shape:
         raise ValueError("shapes differ")
