@@ -23,13 +23,13 @@ help:
 	@echo "make clean       remove .venv and everything that tools leave behind"
 	@echo
 	@echo "Linux without a GPU, the small PyTorch build:  UV_TORCH_BACKEND=cpu make lab"
-	@echo "Another Python, 3.11 to 3.13:                  make PYTHON=python3.12 lab"
+	@echo "Another Python, 3.11 to 3.13:                  make clean, make PYTHON=python3.12 lab"
 	@echo "Options for JupyterLab or pytest:              make lab LAB_ARGS=--no-browser"
 
 # The exec lets Ctrl-C reach JupyterLab with no shell in between.
 lab: $(INSTALLED)
 	@JUPYTER_CONFIG_PATH="$(JUPYTER)/learner:$(JUPYTER)" \
-		exec $(BIN)/jupyter lab --ServerApp.root_dir=notebooks $(LAB_ARGS)
+		exec $(BIN)/jupyter lab $(LAB_ARGS)
 
 formgrader: $(INSTALLED)
 	@JUPYTER_CONFIG_PATH="$(JUPYTER)" exec $(BIN)/jupyter lab $(LAB_ARGS)
@@ -60,7 +60,7 @@ lock: $(BIN)/uv
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache build dist
-	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . \( -name __pycache__ -o -name .ipynb_checkpoints \) -type d -prune -exec rm -rf {} +
 
 # One pinned set for everybody. What the tests add weighs little beside torch, and a second set
 # would be a second thing to keep right.

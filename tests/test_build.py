@@ -220,7 +220,8 @@ def test_nothing_differs_where_nothing_was_edited(chapter):
 @pytest.mark.parametrize(("path", "change", "words"), EDITS.values(), ids=EDITS)
 def test_an_edit_is_named_by_file_and_cell(chapter, path, change, words):
     edit(chapter.root / path, change)
-    assert building.check(chapter) == f"{path}: {words}; run: course build 01_tiny"
+    care = "if these are your answers, keep a copy; then " if "notebooks" in path else ""
+    assert building.check(chapter) == f"{path}: {words}; {care}run: course build 01_tiny"
 
 
 def test_an_edited_source_is_noticed_by_a_whole_check(chapter, monkeypatch):
@@ -338,6 +339,15 @@ def source_with(tmp_path: Path, text: str) -> Path:
         (SOURCE.replace('"halve"', '"double"'), "two cells have the grade id 'double'"),
         (SOURCE.replace('"grade_id": "halve", ', ""), "cell 6 has nbgrader metadata without a g"),
         (SOURCE.replace('"halve"', '"halve it"'), "the grade id 'halve it' may hold letters, "),
+        (SOURCE.replace('"halve"', "5"), "the grade id 5 may hold letters, "),
+        (SOURCE.replace("A tiny chapter", "A: tiny", 1), "not a percent source (mapping values"),
+        (
+            SOURCE.replace("  course:", "  course: 3", 1).replace(
+                "#     title: A tiny chapter\n#     minutes: 2\n", ""
+            ),
+            "the header's course needs",
+        ),
+        (SOURCE + '\n# %% tags="x"\n1\n', "not a percent source ('x' is not of"),
         (SOURCE.replace('"halve", ', '"halve" '), "cell 6 has metadata that is not JSON: nbgrader"),
     ],
 )
@@ -366,7 +376,11 @@ FAILING = {
     "a failing cell": ("return x / 2", "return x // 2", "cell halve-check failed"),
     "a failing plain cell": ("math.floor(2.5)", "math.flor(2.5)", "cell cell-008 failed"),
     "a kernel that dies": ("math.floor(2.5)", "__import__('os')._exit(3)", "cell cell-008 failed"),
-    "an open solution": ("return x / 2\n    ### END SOLUTION", "return x / 2", "No end solution"),
+    "an open solution": (
+        "return x / 2\n    ### END SOLUTION",
+        "return x / 2",
+        "(RuntimeError: no end solution statement found)",
+    ),
     "an unmarked solution": (
         '# %% nbgrader={"grade_id": "halve", "solution": true}',
         "# %%",

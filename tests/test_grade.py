@@ -87,6 +87,27 @@ def skip_the_checks(notebook):
             cell.metadata["tags"] = ["skip-execution"]
 
 
+def copy_cells(notebook):
+    """Cells pasted elsewhere, and one that the source does not have."""
+    copies = [cell.copy() for cell in notebook.cells if grader_of(cell)]
+    stranger = nbformat.from_dict(
+        {**copies[-1], "metadata": {"nbgrader": {**grader_of(copies[-1])}}}
+    )
+    stranger.metadata.nbgrader["grade_id"] = "nobody-knows"
+    for number, cell in enumerate([*copies, stranger]):
+        cell.id = f"copy-{number}"
+    notebook.cells += [*copies, stranger]
+
+
+def flip_marks(notebook):
+    for cell in notebook.cells:
+        marks = grader_of(cell)
+        if marks.get("grade_id") == "double-check":
+            marks.update(grade=False, points=0)
+        if marks.get("grade_id") == "double":
+            marks.update(grade=True, points=50)
+
+
 def delete_nearly_all(notebook):
     for name in ("setup", "halve", "halve-check"):
         delete(name)(notebook)
@@ -97,6 +118,8 @@ def test_every_kind_of_submission_gets_what_it_earned(chapter):
         settings.write("\nc.Execute.timeout = c.Execute.iopub_timeout = 8\n")
     exits = "import os\ndef halve(x):\n    os._exit(0)"
     submit(chapter, "works", RIGHT)
+    submit(chapter, "copies", RIGHT, copy_cells)
+    submit(chapter, "flips", RIGHT, flip_marks)
     submit(chapter, "warns", RIGHT | {"double": WARNS})
     submit(chapter, "exits", RIGHT | {"halve": exits})
     submit(chapter, "exits-first", RIGHT | {"double": exits.replace("halve", "double")})
@@ -112,6 +135,8 @@ def test_every_kind_of_submission_gets_what_it_earned(chapter):
 
     assert {name: row.points for name, row in marks.items()} == {
         "works": {"double": 1, "halve": 2},
+        "copies": {"double": 1, "halve": 2},
+        "flips": {"double": 1, "halve": 2},
         "warns": {"double": 1, "halve": 2},
         "exits": {"double": 1, "halve": 0},
         "exits-first": {"double": 0, "halve": 0},
@@ -171,6 +196,9 @@ def test_grading_again(chapter):
     assert "nearly" in feedback(chapter, "ada").read_text(encoding="utf-8")
 
     assert grade_all(chapter)["bob"].score == 3
+    with gradebook(chapter) as book:
+        book.find_grade("halve-check", chapter.name, chapter.name, "bob").manual_score = 2
+        book.db.commit()
     submit_text(chapter, "bob", "nothing")
     row = grade_all(chapter, "bob")["bob"]
     assert row.score == 0

@@ -106,7 +106,10 @@ def draw_storage(
         raise ValueError(f"{len(names)} names for {len(tensors)} tensors: give one name to each")
     for name, view in zip(names, tensors, strict=True):
         if view.untyped_storage().data_ptr() != storage.data_ptr():
-            raise ValueError(f"{name} does not share the storage: it is a copy, not a view")
+            raise ValueError(
+                f"{name} has another storage: it is a copy, or it came from a slice in NumPy, "
+                "whose storage begins elsewhere; draw it by itself"
+            )
         if view.dtype != tensor.dtype:
             raise ValueError(f"{name} reads the storage as {view.dtype}, not as {tensor.dtype}")
     values = torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(storage).tolist()

@@ -16,7 +16,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from course_utils.command.grader import load_settings, open_grader
+from course_utils.command.grader import load_settings, open_grader, reason_of
 from course_utils.command.project import Chapter, CourseError
 
 NBGRADER_DEFAULTS = {
@@ -56,8 +56,14 @@ def read_source(path: Path) -> NotebookNode:
         raise CourseError(f"{path}: cannot be read ({error})") from error
     if not re.search(r"^# %%", text, re.MULTILINE):
         raise CourseError(f"{path}: not a percent source: no line starts with '# %%'")
-    notebook = jupytext.reads(text, fmt="py:percent")
+    try:
+        notebook = jupytext.reads(text, fmt="py:percent")
+    except Exception as error:  # a header's YAML or a cell's metadata fails in many ways
+        reason = " ".join(str(error).split())[:200]
+        raise CourseError(f"{path}: not a percent source ({reason})") from error
     course = notebook.metadata.get("course", {})
+    if not isinstance(course, dict):
+        raise CourseError(f"{path}: the header's course needs a title and minutes")
     notebook.metadata = nbformat.from_dict({**NOTEBOOK_METADATA, "course": course})
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     seen: set[str] = set()
@@ -73,19 +79,19 @@ def read_source(path: Path) -> NotebookNode:
             continue
         if "grade_id" not in grader:
             raise CourseError(f"{path}: cell {position} has nbgrader metadata without a grade_id")
-        if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", grader["grade_id"]):
-            name = grader["grade_id"]
+        name = grader["grade_id"]
+        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
             raise CourseError(f"{path}: the grade id {name!r} may hold letters, digits, - and _")
-        if grader["grade_id"] in seen:
-            raise CourseError(f"{path}: two cells have the grade id {grader['grade_id']!r}")
-        seen.add(grader["grade_id"])
+        if name in seen:
+            raise CourseError(f"{path}: two cells have the grade id {name!r}")
+        seen.add(name)
         # A check is always locked: nbgrader then restores an edited one from the source.
         locked = grader.get("locked", grader.get("grade", False))
         complete = {**NBGRADER_DEFAULTS, **grader, "locked": locked}
         if locked:
             cell.metadata.update(deletable=False, editable=False)
         cell.metadata["nbgrader"] = nbformat.from_dict(dict(sorted(complete.items())))
-        cell.id = grader["grade_id"]
+        cell.id = name
     return notebook
 
 
@@ -151,7 +157,7 @@ def release(chapter: Chapter, solution: Path, course: Path) -> Path:
         The folder of the released assignment inside ``course``.
 
     Raises:
-        CourseError: nbgrader refuses; the message ends with nbgrader's log.
+        CourseError: nbgrader refuses; the message ends with nbgrader's reason.
     """
     shutil.copytree(
         chapter.source.parent,
@@ -162,8 +168,8 @@ def release(chapter: Chapter, solution: Path, course: Path) -> Path:
     grader = open_grader(chapter.root, course)
     outcome = grader.generate_assignment(chapter.name, force=True, create=True)
     if not outcome["success"]:
-        log = outcome.get("log") or outcome.get("error") or ""
-        raise CourseError(f"{chapter.name}: nbgrader could not make the release\n{log}")
+        reason = reason_of(outcome)
+        raise CourseError(f"{chapter.name}: nbgrader could not make the release ({reason})")
     return course / "notebooks" / chapter.name
 
 
@@ -226,7 +232,9 @@ def check(chapter: Chapter) -> str | None:
                     read_notebook(target), read_notebook(built), read_sanitizers(chapter.root)
                 )
             if difference:
-                return f"{where}: {difference}; run: course build {chapter.name}"
+                released = target != chapter.solution
+                care = "if these are your answers, keep a copy; then " if released else ""
+                return f"{where}: {difference}; {care}run: course build {chapter.name}"
         expected = {target for _, target in pairs}
         for path in sorted(chapter.release.parent.rglob("*")):
             skip = ".ipynb_checkpoints" in path.parts or "__pycache__" in path.parts

@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from course_utils.command.build import read_notebook
-from course_utils.command.grader import open_grader
+from course_utils.command.grader import open_grader, reason_of
 from course_utils.command.progress import progress_bar
 from course_utils.command.project import Chapter, CourseError
 
@@ -152,18 +152,12 @@ def score_nothing(grader, chapter: Chapter, student: str) -> None:
         notebook = gradebook.find_submission_notebook(chapter.name, chapter.name, student)
         for cell in notebook.grades:
             cell.auto_score = 0
+            cell.manual_score = cell.extra_credit = None
             cell.needs_manual_grade = False
         gradebook.db.commit()
     directories = grader.coursedir
     for step in (directories.autograded_directory, directories.feedback_directory):
         shutil.rmtree(directories.format_path(step, student, chapter.name), ignore_errors=True)
-
-
-def reason_of(outcome: dict) -> str:
-    """The exception that ended one of nbgrader's commands, in one line, out of its log."""
-    text = outcome.get("log", "") + outcome.get("error", "")
-    raised = re.findall(r"^ *[\w.]*(?:Error|Exception)\b.*$", text, re.MULTILINE)
-    return (raised or ["nbgrader gives no reason"])[0].strip()[:200]
 
 
 def export(grader, path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -38,3 +39,11 @@ def open_grader(root: Path, course: Path | None = None):
     from nbgrader.apps import NbGraderAPI
 
     return NbGraderAPI(config=load_settings(root, course))
+
+
+def reason_of(outcome: dict) -> str:
+    """The exception that ended one of nbgrader's commands, in one line, out of its log."""
+    text = outcome.get("log", "") + outcome.get("error", "")
+    raised = re.findall(r"^ *[\w.]*(?:Error|Exception)\b.*$", text, re.MULTILINE)
+    raised = [line for line in raised if "see the the above traceback" not in line]
+    return (raised or ["nbgrader gives no reason"])[0].strip()[:200]

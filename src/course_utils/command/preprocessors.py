@@ -50,15 +50,35 @@ class ExecuteEveryCheck(Execute):
 
 
 class RestoreCells(OverwriteCells):
-    """nbgrader's ``OverwriteCells``, except that every cell of the source comes back if deleted.
+    """nbgrader's ``OverwriteCells``, except that no change of a cell's marks costs the rest.
 
-    nbgrader restores checks alone, and fails on a check whose predecessor was deleted too. Here
-    the set-up cells and the empty exercises come back as well.
+    nbgrader brings deleted checks back, and fails where the cell before one was deleted too, where
+    a cell was copied, or where somebody changed what a cell is (a check, an exercise). Here every
+    deleted cell of the source comes back, a copy counts as an ordinary cell, and what a cell is
+    and how many points it gives is what the source says.
     """
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: dict, index: int
+    ) -> tuple[NotebookNode, dict]:
+        marks = cell.metadata.get("nbgrader", {})
+        notebook = self.gradebook.find_notebook(self.notebook_id, self.assignment_id)
+        points = {source.name: source.max_score for source in notebook.grade_cells}
+        name = marks.get("grade_id")
+        if name in {source.name for source in notebook.source_cells}:
+            marks["grade"] = name in points
+            marks["solution"] = name in {source.name for source in notebook.solution_cells}
+            if marks["grade"]:
+                marks["points"] = points[name]
+        return super().preprocess_cell(cell, resources, index)
 
     def add_missing_grade_cells(
         self, nb: NotebookNode, resources: dict
     ) -> tuple[NotebookNode, dict]:
+        for cell in nb.cells:
+            # What nbgrader leaves of a copy, or of a cell that the source does not have.
+            if "grade_id" not in cell.metadata.get("nbgrader", {}):
+                cell.metadata.pop("nbgrader", None)
         notebook = self.gradebook.find_notebook(self.notebook_id, self.assignment_id)
         points = {cell.name: cell.max_score for cell in notebook.grade_cells}
         solutions = {cell.name for cell in notebook.solution_cells}
