@@ -12,7 +12,6 @@ import re
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -28,6 +27,7 @@ import nbformat
 import psutil
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
+from course_utils.command.doctor import free_port
 from support.answers import ROOT
 
 CHAPTER = "02_storage_and_strides"
@@ -44,13 +44,6 @@ MARK = "COURSE_TEST_MARK"
 def find_browser() -> str | None:
     """The full name of a Chromium or Chrome on this machine, or None."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
-
-
-def free_port() -> int:
-    """A port of the loopback address that nobody uses just now."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 @dataclass

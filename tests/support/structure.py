@@ -15,6 +15,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from course_utils.command.grader import load_settings
 from support.answers import ROOT, grader_of
 
 CURRICULUM = ROOT / "tests" / "curriculum"
@@ -29,7 +30,7 @@ HEADING = re.compile(
     re.MULTILINE,
 )
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION$.*?^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
-STUB = r"\1# YOUR CODE HERE"
+STUB = rf"\1{load_settings(ROOT).ClearSolutions.code_stub['python']}"
 DETAILS = re.compile(r"<details>\s*<summary>.*?</details>", re.DOTALL)
 
 TAGS = {"nbval-ignore-output", "raises-exception", "shows-deprecated", "shows-warning"}

@@ -58,7 +58,7 @@ def grade(chapter: Chapter, students: tuple[str, ...] = (), *, console: Console)
         CourseError: nobody, or not everybody named, handed in; the solution notebook is missing or
             broken; or nbgrader refuses it.
     """
-    read_notebook(chapter.solution)
+    grade_ids = checks_in(chapter)
     grader = open_grader(chapter.root)
     students = pick_students(grader, chapter, students)
     enter_chapter(grader, chapter)
@@ -72,7 +72,9 @@ def grade(chapter: Chapter, students: tuple[str, ...] = (), *, console: Console)
             problems[student] = grade_submission(grader, chapter, student)
             progress.advance(task)
     export(grader, chapter.root / "grades.csv")
-    return [read_marks(grader, chapter, student, problems[student]) for student in students]
+    return [
+        read_marks(grader, chapter, grade_ids, student, problems[student]) for student in students
+    ]
 
 
 def pick_students(grader, chapter: Chapter, names: tuple[str, ...]) -> list[str]:
@@ -170,13 +172,17 @@ def export(grader, path: Path) -> None:
     os.replace(unfinished, path)
 
 
-def read_marks(grader, chapter: Chapter, student: str, problem: str = "") -> Marks:
-    """A student's marks out of the gradebook, a check's points counted for its exercise."""
-    grade_ids = [
+def checks_in(chapter: Chapter) -> list[str]:
+    """The grade ids of the chapter's checks, in the notebook's order."""
+    return [
         cell.metadata["nbgrader"]["grade_id"]
         for cell in read_notebook(chapter.solution).cells
         if cell.metadata.get("nbgrader", {}).get("grade")
     ]
+
+
+def read_marks(grader, chapter: Chapter, grade_ids: list[str], student: str, problem: str) -> Marks:
+    """A student's marks out of the gradebook, a check's points counted for its exercise."""
     points: dict[str, float] = {}
     possible: dict[str, float] = {}
     with grader.gradebook as gradebook:

@@ -62,15 +62,20 @@ class RestoreCells(OverwriteCells):
         self, cell: NotebookNode, resources: dict, index: int
     ) -> tuple[NotebookNode, dict]:
         marks = cell.metadata.get("nbgrader", {})
-        notebook = self.gradebook.find_notebook(self.notebook_id, self.assignment_id)
-        points = {source.name: source.max_score for source in notebook.grade_cells}
-        name = marks.get("grade_id")
-        if name in {source.name for source in notebook.source_cells}:
-            marks["grade"] = name in points
-            marks["solution"] = name in {source.name for source in notebook.solution_cells}
-            if marks["grade"]:
-                marks["points"] = points[name]
+        if "grade_id" in marks:
+            sources, points, solutions = self.source_marks()
+            name = marks["grade_id"]
+            if name in [source.name for source in sources]:
+                marks.update(grade=name in points, solution=name in solutions)
+                if name in points:
+                    marks["points"] = points[name]
         return super().preprocess_cell(cell, resources, index)
+
+    def source_marks(self) -> tuple[list, dict[str, float], set[str]]:
+        """The source's marked cells in order, the checks' points, the names of the exercises."""
+        notebook = self.gradebook.find_notebook(self.notebook_id, self.assignment_id)
+        points = {cell.name: cell.max_score for cell in notebook.grade_cells}
+        return notebook.source_cells, points, {cell.name for cell in notebook.solution_cells}
 
     def add_missing_grade_cells(
         self, nb: NotebookNode, resources: dict
@@ -79,11 +84,9 @@ class RestoreCells(OverwriteCells):
             # What nbgrader leaves of a copy, or of a cell that the source does not have.
             if "grade_id" not in cell.metadata.get("nbgrader", {}):
                 cell.metadata.pop("nbgrader", None)
-        notebook = self.gradebook.find_notebook(self.notebook_id, self.assignment_id)
-        points = {cell.name: cell.max_score for cell in notebook.grade_cells}
-        solutions = {cell.name for cell in notebook.solution_cells}
+        sources, points, solutions = self.source_marks()
         previous = -1
-        for source in notebook.source_cells:
+        for source in sources:
             names = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in nb.cells]
             if source.name in names:
                 previous = names.index(source.name)
