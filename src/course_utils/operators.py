@@ -28,7 +28,44 @@ def _memory(values) -> list[tuple[int, int]]:
     return ranges
 
 
-class count_operators(TorchDispatchMode):
+class OperatorMode(TorchDispatchMode):
+    """A ``with`` block that is told of every operator that runs inside it.
+
+    A mode says what it makes of an operator in :meth:`before` and :meth:`after`. They take plain
+    facts, no tensors, so that they can also be told of operators that ran in another process.
+    """
+
+    def before(self, name: str) -> None:
+        """An operator is about to run.
+
+        Args:
+            name: as :func:`count_operators` shows it.
+        """
+
+    def after(self, name: str, new_storages: list[int]) -> None:
+        """An operator has run.
+
+        Args:
+            name: as :func:`count_operators` shows it.
+            new_storages: the bytes of each storage of its results that no argument lies in.
+        """
+
+    @ends_in_notebook
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        __tracebackhide__ = True
+        name, known = _name(func), _memory((args, kwargs))
+        self.before(name)
+        result = func(*args, **(kwargs or {}))
+        made = [
+            end - start
+            for start, end in _memory(result)
+            if not any(first <= start and end <= last for first, last in known)
+        ]
+        self.after(name, made)
+        return result
+
+
+class count_operators(OperatorMode):
     """Count the operators that run inside a ``with`` block.
 
     What is counted is what reaches PyTorch's dispatcher below autograd: a composite function
@@ -49,12 +86,11 @@ class count_operators(TorchDispatchMode):
         super().__enter__()
         return self.counts
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.counts[_name(func)] += 1
-        return func(*args, **(kwargs or {}))
+    def before(self, name: str) -> None:
+        self.counts[name] += 1
 
 
-class forbid_operators(TorchDispatchMode):
+class forbid_operators(OperatorMode):
     """Refuse the named operators inside a ``with`` block.
 
     Args:
@@ -70,16 +106,14 @@ class forbid_operators(TorchDispatchMode):
         self.names = frozenset(names)
         self.because = because
 
-    @ends_in_notebook
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def before(self, name: str) -> None:
         __tracebackhide__ = True
-        if _name(func) in self.names:
+        if name in self.names:
             reason = f": {self.because}" if self.because else ""
-            raise AssertionError(f"the operator {_name(func)} is not allowed here{reason}")
-        return func(*args, **(kwargs or {}))
+            raise AssertionError(f"the operator {name} is not allowed here{reason}")
 
 
-class forbid_copies(TorchDispatchMode):
+class forbid_copies(OperatorMode):
     """Refuse every operator that allocates a new storage inside a ``with`` block.
 
     A view's result lies in the memory of an argument; a copy's, or a computation's, does not.
@@ -95,15 +129,10 @@ class forbid_copies(TorchDispatchMode):
         super().__init__()
         self.up_to = up_to
 
-    @ends_in_notebook
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def after(self, name: str, new_storages: list[int]) -> None:
         __tracebackhide__ = True
-        known = _memory((args, kwargs))
-        result = func(*args, **(kwargs or {}))
-        for start, end in _memory(result):
-            is_new = not any(first <= start and end <= last for first, last in known)
-            if is_new and end - start > self.up_to:
+        for size in new_storages:
+            if size > self.up_to:
                 raise AssertionError(
-                    f"a copy was made: {_name(func)} allocated a new storage of {end - start} bytes"
+                    f"a copy was made: {name} allocated a new storage of {size} bytes"
                 )
-        return result
