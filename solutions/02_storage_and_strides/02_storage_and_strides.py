@@ -835,7 +835,7 @@ def any_size(elements):
     return [0, *size] if elements == 0 else numbers.sample(size, len(size))
 
 
-for _ in range(4000):
+for _ in range(600):
     y = torch.empty([numbers.choice((0, 1, 2, 2, 3, 4, 6)) for _ in range(numbers.randint(0, 4))])
     y = y[..., ::2] if y.dim() and numbers.random() < 0.3 else y
     y = y.transpose(0, -1) if y.dim() and numbers.random() < 0.3 else y
@@ -1365,16 +1365,21 @@ check_case(y.as_strided((2, 1, 2), (1, 5, 2)), True, "a dimension of size 1 is n
 check_case(y[:0], True, "no element, no hole")
 ### BEGIN HIDDEN TESTS
 import itertools
+import random
 
 space = torch.empty(200, device=device)
-for dims in range(4):
-    for size in itertools.product((0, 1, 2, 3), repeat=dims):
-        indices = list(itertools.product(*map(range, size)))
-        for step in itertools.product((0, 1, 2, 3, 5, 6), repeat=dims):
-            read = [sum(i * s for i, s in zip(index, step, strict=True)) for index in indices]
-            dense = len(set(read)) == len(read) == max(read, default=-1) + 1
-            why = "it is dense" if dense else "there are holes or overlap"
-            check_case(space.as_strided(size, step, 7), dense, why)
+layouts = [
+    (size, step)
+    for dims in range(4)
+    for size in itertools.product((0, 1, 2, 3), repeat=dims)
+    for step in itertools.product((0, 1, 2, 3, 5, 6), repeat=dims)
+]
+for size, step in random.Random(0).sample(layouts, 700):
+    indices = itertools.product(*map(range, size))
+    read = [sum(i * s for i, s in zip(index, step, strict=True)) for index in indices]
+    dense = len(set(read)) == len(read) == max(read, default=-1) + 1
+    why = "it is dense" if dense else "there are holes or overlap"
+    check_case(space.as_strided(size, step, 7), dense, why)
 ### END HIDDEN TESTS
 
 # %% [markdown]

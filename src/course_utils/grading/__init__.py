@@ -1,0 +1,1 @@
+"""Grading: students' notebooks run apart, and a process that never runs them judges."""

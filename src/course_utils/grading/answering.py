@@ -1,0 +1,260 @@
+"""The answer's side of the verdict: a snapshot of the student's kernel that answers the judge.
+
+Where a check stands in the notebook, the student's kernel forks. The copy waits; when the whole
+notebook has run, the judge asks it for names and calls its functions. So a check sees the answer as
+it was at that place, and nothing that a hidden test hands to an answer can reach the notebook's
+outputs. All of this runs in the student's process and can be tampered with there: what it says is a
+claim, and the judge takes no more from it than plain values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import os
+import resource
+import signal
+import socket
+import sys
+import traceback
+from types import FunctionType
+from typing import Any
+
+import torch
+from torch.utils import _python_dispatch
+
+from course_utils import operators
+from course_utils.grading import wire
+
+LONGEST_TEXT = 2000
+
+
+def wait_for_the_judge(descriptor: int, namespace: dict[str, Any]) -> None:
+    """Fork; the copy answers on ``descriptor`` until the judge hangs up, then ends.
+
+    Args:
+        descriptor: an open socket, the judge's at its other end; closed in this process.
+        namespace: where the names are that the judge may ask for.
+    """
+    if os.fork():
+        os.close(descriptor)
+        return
+    try:
+        _go_quiet()
+        connection = socket.socket(fileno=descriptor)
+        Answering(connection, namespace).serve()
+    except BaseException:
+        # Nobody is there to be told: the judge sees the connection close.
+        os._exit(1)
+    os._exit(0)
+
+
+def _go_quiet() -> None:
+    """Cut the copy off from the kernel's terminal, displays and signals."""
+    os.setsid()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")
+    sys.stderr = sys.stdout
+    from IPython import get_ipython
+    from IPython.utils.capture import CapturingDisplayPublisher
+
+    shell = get_ipython()
+    if shell is not None:
+        shell.display_pub = CapturingDisplayPublisher()
+    # The threads of PyTorch's pool stayed behind in the fork; waiting for them would never end.
+    torch.set_num_threads(1)
+
+
+class Recorder(operators.OperatorMode):
+    """Writes down every operator that runs: its name and the bytes of each new storage."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operators: list[list] = []
+
+    def before(self, name: str) -> None:
+        self.operators.append([name, []])
+
+    def after(self, name: str, new_storages: list[int]) -> None:
+        self.operators[-1][1].extend(new_storages)
+
+
+class Answering:
+    """Answers the judge's requests about one namespace."""
+
+    def __init__(self, connection: socket.socket, namespace: dict[str, Any]) -> None:
+        self.connection, self.namespace = connection, namespace
+        self.objects: list[Any] = []
+
+    def serve(self) -> None:
+        """Answer until the judge hangs up."""
+        while True:
+            try:
+                request, blobs = wire.receive(self.connection)
+            except wire.Gone:
+                return
+            kind, *parts = request
+            reply, blobs = getattr(self, f"answer_{kind}")(*parts, blobs)
+            wire.send(self.connection, reply, blobs)
+
+    def answer_names(self, names: list[str], _: list[bytes]) -> tuple[Any, list[bytes]]:
+        """The values of those names that there are."""
+        encoder = wire.Encoder(wire.Storages(), [], self._handle)
+        here = [name for name in names if name in self.namespace]
+        return [[name, encoder.encode(self.namespace[name])] for name in here], encoder.blobs
+
+    def answer_call(
+        self, number: int, attribute: str | None, arguments: Any, watch: bool, blobs: list[bytes]
+    ) -> tuple[Any, list[bytes]]:
+        """Call an object, or its attribute, and say what came of it.
+
+        The reply holds the result or what was raised, the arguments' storages and layouts that
+        the call changed, and with ``watch`` the operators that ran.
+        """
+        storages = wire.Storages()
+        decoder = wire.Decoder(blobs, storages, [], self._given)
+        args, kwargs = decoder.decode(arguments)
+        received = list(decoder.received)
+        layouts = [wire.layout_of(tensor) for tensor in received]
+        recorder = Recorder()
+        reply: dict[str, Any] = {}
+        result = None
+        if watch:
+            _forbid_threads()
+        try:
+            target = self.objects[number]
+            if attribute is not None:
+                target = getattr(target, attribute)
+            if watch:
+                with recorder:
+                    result = target(*args, **kwargs)
+            else:
+                result = target(*args, **kwargs)
+        except BaseException as error:
+            reply["error"] = describe(error)
+        given = len(storages.known)
+        encoder = wire.Encoder(storages, received, self._handle)
+        if "error" not in reply:
+            reply["result"] = encoder.encode(result)
+        reply["operators"] = recorder.operators
+        reply["contents"] = self._changed_contents(storages, given, encoder)
+        after = [wire.layout_of(tensor) for tensor in received]
+        reply["layouts"] = [
+            [number, new]
+            for number, (old, new) in enumerate(zip(layouts, after, strict=True))
+            if old != new
+        ]
+        return reply, encoder.blobs
+
+    def _changed_contents(
+        self, storages: wire.Storages, given: int, encoder: wire.Encoder
+    ) -> list[list[int]]:
+        """Pairs: the number of a storage that the judge sent, the blob with its new content."""
+        changed = []
+        pairs = zip(storages.known[:given], storages.contents[:given], strict=True)
+        for number, (storage, before) in enumerate(pairs):
+            now = wire.storage_bytes(storage)
+            if now != before:
+                changed.append([number, len(encoder.blobs)])
+                encoder.blobs.append(now)
+        return changed
+
+    def answer_integrity(self, _: list[bytes]) -> tuple[Any, list[bytes]]:
+        """The digest of the code that watches operators in this process."""
+        return integrity(), []
+
+    def answer_attribute(self, number: int, name: str, _: list[bytes]) -> tuple[Any, list[bytes]]:
+        """The value of an object's attribute."""
+        encoder = wire.Encoder(wire.Storages(), [], self._handle)
+        try:
+            value = getattr(self.objects[number], name)
+            return {"result": encoder.encode(value)}, encoder.blobs
+        except BaseException as error:
+            return {"error": describe(error)}, []
+
+    def _handle(self, value: Any) -> list:
+        """What travels instead of a value that cannot: its number here and how it looks."""
+        same = [number for number, known in enumerate(self.objects) if known is value]
+        number = same[0] if same else len(self.objects)
+        if not same:
+            self.objects.append(value)
+        kind = type(value)
+        return ["object", number, kind.__module__, kind.__qualname__, _text(repr, value)]
+
+    def _given(self, parts: list) -> Any:
+        """An object of this side that comes back, or something that both sides can import."""
+        kind, *rest = parts
+        if kind == "object":
+            return self.objects[rest[0]]
+        if kind == "import":
+            return wire.import_name(*rest)
+        raise wire.WireError(f"unknown: {kind!r}")
+
+
+def describe(error: BaseException) -> dict[str, Any]:
+    """An exception in plain values: the names of its classes, its words, where it was raised.
+
+    Returns:
+        ``classes`` (module and name of each class it derives from), ``message``, and ``lines``:
+        number and text of the notebook lines that it passed, outermost first.
+    """
+    lines = []
+    for frame in traceback.extract_tb(error.__traceback__):
+        if "ipykernel" in frame.filename or frame.filename.startswith("<ipython-input"):
+            lines.append([frame.lineno or 0, (frame.line or "")[:200]])
+    return {
+        "classes": [[kind.__module__, kind.__qualname__] for kind in type(error).__mro__],
+        "message": _text(str, error),
+        "lines": lines[-3:],
+    }
+
+
+def _text(form: Any, value: Any) -> str:
+    try:
+        return str.__str__(form(value))[:LONGEST_TEXT]
+    except BaseException:
+        return f"<{type(value).__name__}>"
+
+
+def _forbid_threads() -> None:
+    """No thread or process from here on: what runs in one escapes the recorder."""
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+
+
+def integrity() -> str:
+    """A digest of the Python code that watches operators, to be compared with the judge's own.
+
+    It notices a replaced function or method. It is computed by the process that it is about, so it
+    is a lock for honest people and for ready-made tricks, not for who rewrites this function too.
+    """
+    digest = hashlib.sha256()
+    watching = (
+        _python_dispatch,
+        operators,
+        wire,
+        sys.modules[__name__],
+        _python_dispatch.TorchDispatchMode,
+        operators.OperatorMode,
+        Recorder,
+        Answering,
+    )
+    for owner in watching:
+        for name, value in sorted(vars(owner).items()):
+            _add(digest, name, value)
+    for name in ("_push_on_torch_dispatch_stack", "_pop_torch_dispatch_stack"):
+        _add(digest, name, getattr(torch._C, name, None))
+    return digest.hexdigest()
+
+
+def _add(digest: Any, name: str, value: Any) -> None:
+    """Put the code of a function, and of every function that it wraps, into the digest."""
+    value = getattr(value, "__func__", value)
+    while value is not None:
+        if callable(value):
+            digest.update(f"{name} {type(value).__qualname__}".encode())
+        if isinstance(value, FunctionType):
+            digest.update(marshal.dumps(value.__code__))
+        value = getattr(value, "__wrapped__", None)

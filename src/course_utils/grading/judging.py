@@ -1,0 +1,321 @@
+"""The judge's side of the verdict: check cells run here, and the learner's names are stand-ins.
+
+This process never runs a student's code. A learner's function is a stand-in that sends its
+arguments to a snapshot of the student's kernel (``answering.py``) and rebuilds what comes back:
+plain values, and tensors over storages of the judge's own. Where the answer's result lies in an
+argument's memory, or the answer changed an argument, the same is done here, so a check sees it with
+PyTorch's own means. Operators that ran are told to the modes (``count_operators``,
+``forbid_copies``) that are active around the call.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import socket
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import (
+    _disable_current_modes,
+    _get_current_dispatch_mode_stack,
+)
+
+from course_utils.grading import wire
+from course_utils.grading.answering import integrity
+from course_utils.operators import OperatorMode
+
+HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS", re.DOTALL)
+TAMPERED = (
+    "PyTorch's or the course's own functions were replaced in this notebook: "
+    "the operators of the answer cannot be watched. Restart the kernel and leave them as they are."
+)
+NO_ANSWER = "The notebook's kernel had ended before this check."
+TOO_LONG = "the answer did not return in time: is there a loop that does not end?"
+
+
+class NoAnswer(Exception):
+    """The student's side cannot be asked any more."""
+
+
+class Answers:
+    """A snapshot of the student's kernel, as one check sees it."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self.watched = False
+
+    def ask(self, request: list, blobs: list[bytes]) -> tuple[Any, list[bytes]]:
+        """Send a request and wait for the reply.
+
+        Raises:
+            NoAnswer: the snapshot is gone, or says what is no reply.
+        """
+        try:
+            wire.send(self.connection, request, blobs)
+            return wire.receive(self.connection)
+        except wire.Gone:
+            raise NoAnswer("the process of the answer ended while a check asked it") from None
+        except wire.WireError as error:
+            raise NoAnswer(f"what the answer gave back cannot be read ({error})") from None
+
+    def names(self, names: list[str]) -> dict[str, Any]:
+        """The values of those names that the learner's notebook has."""
+        reply, blobs = self.ask(["names", names], [])
+        decoder = wire.Decoder(blobs, wire.Storages(), [], self._stand_in)
+        try:
+            return {name: decoder.decode(value) for name, value in reply if name in names}
+        except (wire.WireError, ValueError, TypeError) as error:
+            raise NoAnswer(f"what the answer gave back cannot be read ({error})") from None
+
+    def call(self, number: int, attribute: str | None, args: tuple, kwargs: dict) -> Any:
+        """Call a function of the learner's, and do here what it did to its arguments."""
+        modes = [m for m in _get_current_dispatch_mode_stack() if isinstance(m, OperatorMode)]
+        storages = wire.Storages()
+        with _disable_current_modes():
+            encoder = wire.Encoder(storages, [], self._hand_over)
+            arguments = encoder.encode((args, kwargs))[1]
+            if modes and not self.watched:
+                self.check_integrity()
+                self.watched = True
+            request = ["call", number, attribute, ["tuple", arguments], bool(modes)]
+            reply, blobs = self.ask(request, encoder.blobs)
+            try:
+                result = self._take(reply, blobs, storages, encoder.sent)
+                ran = [(str(name), list(map(int, made))) for name, made in reply["operators"]]
+            except (wire.WireError, ValueError, TypeError, LookupError, RuntimeError) as error:
+                raise NoAnswer(f"what the answer gave back cannot be read ({error})") from None
+        for name, made in ran:
+            for mode in reversed(modes):
+                mode.before(name)
+                mode.after(name, made)
+        if "error" in reply:
+            raise raised(reply["error"])
+        return result
+
+    def _take(
+        self, reply: dict, blobs: list[bytes], storages: wire.Storages, sent: list[torch.Tensor]
+    ) -> Any:
+        for number, blob in reply["contents"]:
+            wire.refill_storage(storages.known[number], blobs[blob])
+        for number, layout in reply["layouts"]:
+            changed = wire.lay_out(sent[number].untyped_storage(), layout)
+            with torch.no_grad():
+                sent[number].data = changed
+        decoder = wire.Decoder(blobs, storages, sent, self._stand_in)
+        return decoder.decode(reply["result"]) if "result" in reply else None
+
+    def attribute(self, number: int, name: str) -> Any:
+        """An attribute of an object of the learner's."""
+        with _disable_current_modes():
+            reply, blobs = self.ask(["attribute", number, name], [])
+            if "error" in reply:
+                raise raised(reply["error"])
+            decoder = wire.Decoder(blobs, wire.Storages(), [], self._stand_in)
+            return decoder.decode(reply["result"])
+
+    def check_integrity(self) -> None:
+        """Refuse an answer in whose process the watching functions are not PyTorch's and ours."""
+        if self.ask(["integrity"], [])[0] != integrity():
+            raise AssertionError(TAMPERED)
+
+    def _stand_in(self, parts: list) -> StandIn:
+        kind, number, module, name, text = parts
+        if kind != "object" or type(number) is not int or not isinstance(name, str):
+            raise wire.WireError(f"unknown: {kind!r}")
+        # A class of its own for each kind, so that a message says "of type Counter".
+        words = name.rsplit(".", 1)[-1][:60]
+        return type(words, (StandIn,), {})(self, number, str(module), str(text))
+
+    def _hand_over(self, value: Any) -> list:
+        if isinstance(value, StandIn):
+            return ["object", object.__getattribute__(value, "_number")]
+        name = wire.importable_name(value)
+        if name is None:
+            raise TypeError(
+                f"a check hands a {type(value).__name__} to an answer, which cannot travel: "
+                "hand it numbers, strings, tensors, arrays, containers of these, or a function "
+                "or class that can be imported"
+            )
+        return ["import", *name]
+
+
+class StandIn:
+    """An object that stays in the student's process; what is done to it is done there."""
+
+    def __init__(self, answers: Answers, number: int, module: str, text: str) -> None:
+        vars(self).update(_answers=answers, _number=number, _module=module, _text=text)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._answers.call(self._number, None, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._answers.attribute(self._number, name)
+
+    def __enter__(self) -> Any:
+        return self._answers.call(self._number, "__enter__", (), {})
+
+    def __exit__(self, kind, error, trace) -> bool:
+        result = self._answers.call(self._number, "__exit__", (None, None, None), {})
+        return error is None and bool(result)
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def raised(error: Any) -> Exception:
+    """An exception of the answer's as the nearest built-in one; where it was raised goes along."""
+    names, message, lines = [], "", []
+    if isinstance(error, dict):
+        names = [pair for pair in error.get("classes", []) if isinstance(pair, list)]
+        message, lines = str(error.get("message", "")), error.get("lines", [])
+    found, own = RuntimeError, ""
+    for module, name in (pair for pair in names if len(pair) == 2):
+        kind = getattr(builtins, str(name), None) if module == "builtins" else None
+        if isinstance(kind, type) and issubclass(kind, Exception):
+            found = kind
+            break
+        own = own or str(name)[:60]
+    words = f"{own}: {message}" if own else message
+    try:
+        exception = found(words)
+    except TypeError:  # UnicodeDecodeError and its like take more than a message.
+        exception = RuntimeError(f"{found.__name__}: {words}")
+    exception.of_the_answer = [  # type: ignore[attr-defined]
+        (line[0], str(line[1])) for line in lines if isinstance(line, list) and len(line) == 2
+    ]
+    return exception
+
+
+class Judge:
+    """Runs in the judge's kernel: puts the learner's names in place before each check.
+
+    Args:
+        namespace: that of the kernel, where the check cells run.
+        learner_names: every name that an exercise cell of the source binds.
+        shell: the kernel's IPython shell; its tracebacks become words without hidden lines.
+    """
+
+    def __init__(self, namespace: dict[str, Any], learner_names: list[str], shell: Any) -> None:
+        self.namespace, self.learner_names, self.shell = namespace, frozenset(learner_names), shell
+        self.answers: Answers | None = None
+        self.source = ""
+        self.publish = shell._showtraceback
+        shell._showtraceback = self.show
+
+    def begin(self, descriptor: int, source: str) -> None:
+        """Get ready for a check: ask for the names that it uses.
+
+        Args:
+            descriptor: an open socket to the snapshot that was made where the check stands.
+            source: the check cell's text.
+        """
+        self.end()
+        self.source = source
+        for name in self.learner_names:
+            self.namespace.pop(name, None)
+        used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+        self.answers = Answers(socket.socket(fileno=descriptor))
+        try:
+            self.namespace.update(self.answers.names(sorted(used & self.learner_names)))
+        except NoAnswer:
+            raise NoAnswer(NO_ANSWER) from None
+
+    def end(self) -> None:
+        """Hang up on the last check's snapshot."""
+        if self.answers is not None:
+            self.answers.connection.close()
+            self.answers = None
+
+    def show(self, kind: type, error: BaseException, _: list[str]) -> None:
+        """Publish an error in the check's words, never the text of a hidden test."""
+        name, words, lines = explain(error, self.source)
+        self.publish(type(name, (Exception,), {}), words, [f"{name}: {words}", *lines])
+
+
+def hidden_lines(source: str) -> set[int]:
+    """The numbers of a check's lines, from 1, that learners never see."""
+    found: set[int] = set()
+    for match in HIDDEN.finditer(source):
+        first = source.count("\n", 0, match.start()) + 1
+        found.update(range(first, first + match[0].count("\n") + 1))
+    return found
+
+
+def explain(error: BaseException, source: str) -> tuple[str, str, list[str]]:
+    """What a check's failure says to the learner.
+
+    In a visible test: the error's words, the check's lines, and the answer's own line where it
+    raised. In a hidden test: the author's words; of an error that the answer raised only its kind
+    and line, because its message may quote what the test handed over.
+
+    Returns:
+        The error's name, its words, and further lines.
+    """
+    text = source.splitlines()
+    secret = hidden_lines(source)
+    frames: list[tuple[int, str]] = []
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__") == "__main__":
+            frames.append((trace.tb_lineno, trace.tb_frame.f_code.co_name))
+        trace = trace.tb_next
+    hidden = any(number in secret for number, _ in frames)
+    name, words = type(error).__name__, str(error)
+    if isinstance(error, KeyboardInterrupt):
+        name, words = "TimeoutError", TOO_LONG
+    own = getattr(error, "of_the_answer", None)
+    lines = [f"  in your answer, line {number}: {line}" for number, line in own or []]
+    if hidden:
+        if own is not None:
+            words = "your answer raised this error in a hidden test"
+        return name, words, ["  in a hidden test", *lines]
+    shown = [
+        f"  in the check, line {number}: {text[number - 1].strip()}"
+        for number, function in frames
+        if not function.startswith("check_") and number <= len(text)
+    ]
+    return name, words, [*shown, *lines]
+
+
+def top_level_names(source: str) -> list[str]:
+    """The names that a cell's statements bind, not those inside its functions."""
+    names: list[str] = []
+
+    class Binder(ast.NodeVisitor):
+        def visit_FunctionDef(self, node):
+            names.append(node.name)
+
+        visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef
+
+        def visit_Lambda(self, node):
+            pass
+
+        def visit_Name(self, node):
+            if isinstance(node.ctx, ast.Store):
+                names.append(node.id)
+
+    Binder().visit(ast.parse(source))
+    return list(dict.fromkeys(names))
+
+
+_judge: Judge | None = None
+
+
+def install(learner_names: list[str]) -> None:
+    """Make the kernel that runs this a judge."""
+    global _judge
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    _judge = Judge(shell.user_ns, learner_names, shell)
+
+
+def begin(descriptor: int, source: str) -> None:
+    """Get this kernel's judge ready for a check; see :meth:`Judge.begin`."""
+    if _judge is None:
+        raise RuntimeError("this kernel is no judge: call install first")
+    _judge.begin(descriptor, source)

@@ -1,0 +1,408 @@
+"""What a person should look at in a submission: lines to read, which never change a mark.
+
+The scan reads the student's own cells and runs nothing. It finds what is written plainly; someone
+who hides on purpose gets past it. What keeps marks right is the judge, not this.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+from functools import lru_cache
+
+from nbformat import NotebookNode
+
+MOST_FLAGS = 40
+MOST_CHARACTERS = 50_000  # of a cell that is read
+LONG_WORD = 300  # characters without a space: hardly typed by hand
+LONG_TEXT = 5_000
+
+# Modules, functions and attributes of modules, by their full dotted names; what lies inside one
+# counts as well. The longest name that fits decides, and no words mean that it is harmless.
+NAMES = {
+    "_ctypes": "reaches memory past Python",
+    "cffi": "reaches memory past Python",
+    "ctypes": "reaches memory past Python",
+    "gc": "reaches every object of the kernel",
+    "inspect": "looks at other code's frames or source",
+    "dis": "looks at other code's frames or source",
+    "sys._getframe": "looks at other code's frames or source",
+    "sys._current_frames": "looks at other code's frames or source",
+    "sys.exc_info": "looks at other code's frames or source",
+    "sys.settrace": "watches every line that runs",
+    "sys.setprofile": "watches every line that runs",
+    "sys.monitoring": "watches every line that runs",
+    "threading.settrace": "watches every line that runs",
+    "sys.addaudithook": "watches every line that runs",
+    "sys.meta_path": "changes what import does",
+    "sys.path_hooks": "changes what import does",
+    "sys.modules": "changes what import does",
+    "importlib": "changes what import does",
+    "imp": "changes what import does",
+    "builtins": "reaches Python's built-in functions",
+    "unittest.mock": "replaces parts of other modules",
+    "IPython": "reaches into IPython",
+    "IPython.display": "",
+    "get_ipython": "reaches into IPython",
+    "ipykernel": "reaches into IPython",
+    "In": "reads the code of other cells",
+    "_ih": "reads the code of other cells",
+    "nbgrader": "uses the grader's own tools",
+    "nbclient": "uses the grader's own tools",
+    "jupyter_client": "uses the grader's own tools",
+    "zmq": "uses the grader's own tools",
+    "sqlite3": "uses the grader's own tools",
+    "course_utils.grading": "uses the grader's own tools",
+    "course_utils.kernels": "uses the grader's own tools",
+    "course_utils.command": "uses the grader's own tools",
+    "os.fork": "starts or ends processes",
+    "os.forkpty": "starts or ends processes",
+    "os._exit": "starts or ends processes",
+    "os.abort": "starts or ends processes",
+    "os.kill": "starts or ends processes",
+    "os.killpg": "starts or ends processes",
+    "os.system": "starts or ends processes",
+    "os.popen": "starts or ends processes",
+    "subprocess": "starts or ends processes",
+    "multiprocessing": "starts or ends processes",
+    "torch.multiprocessing": "starts or ends processes",
+    "pty": "starts or ends processes",
+    "psutil": "starts or ends processes",
+    "socket": "opens a connection",
+    "urllib.request": "opens a connection",
+    "http.client": "opens a connection",
+    "requests": "opens a connection",
+    "threading": "goes on in the background",
+    "_thread": "goes on in the background",
+    "concurrent": "goes on in the background",
+    "asyncio": "goes on in the background",
+    "atexit": "runs code at the kernel's end",
+    "weakref.finalize": "runs code at the kernel's end",
+    "signal": "handles the kernel's signals",
+    "exit": "ends the kernel",
+    "quit": "ends the kernel",
+    "marshal": "runs code that it does not show",
+    "pickle": "runs code that it does not show",
+    "torch._C": "reaches into PyTorch's inside",
+    "torch.library": "changes PyTorch's operators",
+    "torch.overrides": "reaches into PyTorch's inside",
+    "torch.utils._python_dispatch": "reaches into PyTorch's inside",
+    "torch.utils.cpp_extension": "compiles code of its own",
+}
+PREFIXES = {"os.exec": "starts or ends processes", "os.spawn": "starts or ends processes"}
+
+# Names that mean the same on whatever object they stand.
+FRAMES = "looks at other code's frames or source"
+INSIDE = "reaches a function's or a class's inside"
+ATTRIBUTES = {
+    **dict.fromkeys(
+        ["__traceback__", "tb_frame", "tb_next", "f_back", "f_locals", "f_globals", "gi_frame"],
+        FRAMES,
+    ),
+    **dict.fromkeys(["__code__", "__closure__", "__globals__", "__subclasses__"], INSIDE),
+    "__builtins__": "reaches Python's built-in functions",
+    "__import__": "changes what import does",
+    "input_transformers_cleanup": "changes the code of other cells",
+    "input_transformers_post": "changes the code of other cells",
+    "ast_transformers": "changes the code of other cells",
+    "user_ns": "reaches into IPython",
+    "_disable_current_modes": "reaches into PyTorch's inside",
+    "_get_current_dispatch_mode": "reaches into PyTorch's inside",
+}
+METHODS = {
+    "__eq__": "decides for itself what it is equal to",
+    "__instancecheck__": "decides for itself what it is an instance of",
+    "__torch_function__": "decides for itself what PyTorch's functions do with it",
+    "__torch_dispatch__": "decides for itself what PyTorch's operators do with it",
+}
+HARMLESS_MAGICS = {
+    *("time", "timeit", "prun", "matplotlib", "config", "who", "whos", "pinfo", "pwd", "precision"),
+    *("capture", "debug", "pdb", "tb", "xmode", "load_ext", "memit", "lsmagic", "html", "markdown"),
+}
+# Functions and methods whose text is a path.
+OPENERS = {
+    *("open", "Path", "load", "save", "fromfile", "from_file", "memmap", "loadtxt", "savetxt"),
+    *("listdir", "scandir", "walk", "glob", "iglob", "rglob", "chdir", "symlink", "link"),
+    *("symlink_to", "hardlink_to", "remove", "unlink", "rmtree", "rename", "copy", "copytree"),
+    *("move", "joinpath", "makedirs", "read_csv", "exists", "expanduser"),
+}
+OUTSIDE = re.compile(r"/|~|[A-Za-z]:\\|(.*[/\\])?\.\.([/\\]|$)")
+SYSTEM_PATH = re.compile(r"/(proc|dev|etc|sys|home|root|tmp|var|usr|mnt)\b")
+MAGIC = re.compile(r"(?P<indent>\s*)(?:[\w., ]+=\s*)?(?P<sign>%%?|!!?)\s*(?P<word>\w*)")
+PROMPT = re.compile(r"^(>>> ?|\.\.\. ?|In \[\d+\]: ?)", re.MULTILINE)
+
+Finding = tuple[int, str]  # a line of the cell, and words
+
+
+def scan(notebook: NotebookNode, source: NotebookNode) -> list[str]:
+    """Say what a person should look at in the cells that are the student's own.
+
+    What the chapter itself does, in its solutions and in the cells it shows, is no finding.
+
+    Args:
+        notebook: the submission, after nbgrader restored its locked cells.
+        source: the chapter's solution notebook.
+
+    Returns:
+        One readable line for each finding, such as ``element-offset, line 3: starts or ends
+        processes (os.fork)``. Nothing is raised: a cell that is no Python is no finding.
+    """
+    shown = _code_cells(source)
+    texts = tuple(cell.source for _, cell in shown)
+    ours = {cell.source.strip() for _, cell in shown}
+    locked = {_grade_id(cell) for _, cell in shown if _marks(cell).get("locked")}
+    free = tuple(cell.source for _, cell in shown if not _marks(cell).get("grade"))
+    aliases, usual = _of_the_chapter(texts, free)
+    own = [
+        (number, cell)
+        for number, cell in _code_cells(notebook)
+        if cell.source.strip() not in ours
+        and (not _grade_id(cell) or _grade_id(cell) not in locked)
+    ]
+    aliases = aliases | _aliases([cell.source for _, cell in own])
+    flags = []
+    for number, cell in own:
+        name = _grade_id(cell) or f"cell {number}"
+        seen = set(usual)
+        for line, words in sorted(_findings(cell.source, aliases)):
+            if words not in seen:
+                seen.add(words)
+                flags.append(f"{name}, line {line}: {words}")
+    if len(flags) > MOST_FLAGS:
+        flags[MOST_FLAGS:] = [f"and {len(flags) - MOST_FLAGS} more findings"]
+    return flags
+
+
+def _code_cells(notebook: NotebookNode) -> list[tuple[int, NotebookNode]]:
+    """The code cells that hold text, each with its number in the notebook, from 1."""
+    return [
+        (number, cell)
+        for number, cell in enumerate(notebook.cells, start=1)
+        if cell.cell_type == "code" and isinstance(cell.get("source"), str)
+    ]
+
+
+def _marks(cell: NotebookNode) -> dict:
+    """A cell's nbgrader metadata; empty where it has none."""
+    marks = cell.get("metadata", {}).get("nbgrader", {})
+    return marks if isinstance(marks, dict) else {}
+
+
+def _grade_id(cell: NotebookNode) -> str:
+    """A cell's grade id; empty where it has none that nbgrader could use."""
+    name = _marks(cell).get("grade_id", "")
+    return name[:64] if isinstance(name, str) else ""
+
+
+@lru_cache(maxsize=4)
+def _of_the_chapter(
+    texts: tuple[str, ...], free: tuple[str, ...]
+) -> tuple[dict[str, str], frozenset[str]]:
+    """The chapter's imports, and the findings in its own cells, its checks left out."""
+    aliases = _aliases(texts)
+    findings = {words for text in free for _, words in _findings(text, aliases)}
+    return aliases, frozenset(findings)
+
+
+def _aliases(texts) -> dict[str, str]:
+    """What each imported name stands for, by its full dotted name."""
+    aliases: dict[str, str] = {}
+    for text in texts:
+        for node in ast.walk(_parse(text)[0]):
+            if isinstance(node, ast.Import):
+                for name in node.names:
+                    first = name.name.split(".")[0]
+                    aliases[name.asname or first] = name.name if name.asname else first
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                for name in node.names:
+                    aliases[name.asname or name.name] = f"{node.module}.{name.name}"
+    return aliases
+
+
+def _parse(text: str) -> tuple[ast.Module, list[Finding]]:
+    """A cell's syntax tree and what its magics do; an empty tree where it is no Python."""
+    if len(text) > MOST_CHARACTERS:
+        return ast.Module([], []), [(1, f"is {len(text)} characters long, too long to be scanned")]
+    tree = _tree(text)
+    if tree is not None:
+        return tree, []
+    lines = textwrap.dedent(PROMPT.sub("", text)).split("\n")
+    magics = []
+    for number, line in enumerate(lines):
+        match = MAGIC.match(line)
+        if match:
+            magics.append((number + 1, match["sign"], match["word"]))
+            # A magic may be all that stands in a block, and %time's line is Python too.
+            timed = match["sign"] == "%" and match["word"] in ("time", "timeit")
+            rest = line[match.end() :].strip() if timed else ""
+            lines[number] = match["indent"] + (rest if _tree(rest) is not None else "") + "\n"
+            if not lines[number].strip():
+                lines[number] = match["indent"] + "pass"
+    tree = _tree("\n".join(line.rstrip("\n") for line in lines))
+    findings = []
+    for number, sign, word in magics:
+        if sign.startswith("!"):
+            findings.append((number, "starts or ends processes (a shell command)"))
+        elif word not in HARMLESS_MAGICS:
+            findings.append((number, f"uses the magic {sign}{word[:40]}"))
+    # A lone % is a slip, not a magic: a cell of magics alone, or one that is Python without them.
+    return (tree, findings) if tree is not None else (ast.Module([], []), [])
+
+
+def _tree(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _findings(text: str, aliases: dict[str, str]) -> Iterator[Finding]:
+    """Everything to look at in one cell; a line may come up twice."""
+    tree, magics = _parse(text)
+    yield from magics
+    functions = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    inner = {
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+    }  # the torch of torch.nn: the whole name is looked up, not its parts
+    for node in ast.walk(tree):
+        line = getattr(node, "lineno", 1)
+        for words in _of_node(node, aliases, inner, functions):
+            yield line, words
+    for node in tree.body:
+        for name, words in _rebound(node, aliases):
+            yield node.lineno, f"{words} ({name[:60]})"
+
+
+def _of_node(node: ast.AST, aliases: dict, inner: set, functions: set) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        for name in node.names:
+            yield from _named(name.name)
+    elif isinstance(node, ast.ImportFrom) and node.module:
+        for name in node.names:
+            yield from _named(f"{node.module}.{name.name}")
+    elif isinstance(node, (ast.Name, ast.Attribute)):
+        if isinstance(node, ast.Attribute) and node.attr in ATTRIBUTES:
+            yield f"{ATTRIBUTES[node.attr]} ({node.attr})"
+        elif isinstance(node, ast.Name) and node.id in ATTRIBUTES:
+            yield f"{ATTRIBUTES[node.id]} ({node.id})"
+        if node not in inner:
+            yield from _used(node, aliases, called=node in functions)
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            yield from _patched(_dotted(node, aliases), aliases)
+    elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        name = _dotted(node.value, aliases)
+        if name.endswith(".__dict__"):
+            yield from _patched(name, aliases)
+    elif isinstance(node, ast.Call):
+        yield from _called(node, aliases)
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name in METHODS:
+        yield f"defines an object that {METHODS[node.name]} ({node.name})"
+    elif isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)):
+        yield from _text(node.value)
+
+
+def _dotted(node: ast.AST, aliases: dict[str, str]) -> str:
+    """``torch.nn.functional.pad`` for the syntax ``F.pad``; empty for what is no name."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Call):  # get_ipython().events: what is asked of the result
+        node = node.func
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join([aliases.get(node.id, node.id), *reversed(parts)])
+
+
+def _named(name: str) -> Iterator[str]:
+    """The words for a full dotted name, if there are any."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        words = NAMES.get(".".join(parts[:end]))
+        if words is not None:
+            if words:
+                yield f"{words} ({name[:60]})"
+            return
+    for prefix, words in PREFIXES.items():
+        if name.startswith(prefix):
+            yield f"{words} ({name[:60]})"
+
+
+def _used(node: ast.Name | ast.Attribute, aliases: dict, called: bool) -> Iterator[str]:
+    name = _dotted(node, aliases)
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    known = isinstance(root, ast.Name) and root.id in aliases
+    # Without an import, a name is the learner's own: signal[0] is no use of the module signal.
+    if known or name.split(".")[0] in ("get_ipython", "In", "_ih"):
+        if isinstance(node.ctx, ast.Load):
+            yield from _named(name)
+    elif called and name in ("exit", "quit"):
+        yield from _named(name)
+
+
+def _patched(name: str, aliases: dict[str, str]) -> Iterator[str]:
+    """Words for a change of ``name``, where that belongs to an imported module."""
+    modules = {target.split(".")[0] for target in aliases.values()} | {"builtins", "get_ipython"}
+    harmless = name.startswith(("torch.backends.", "matplotlib."))
+    if "." in name and name.split(".")[0] in modules and not harmless:
+        yield f"replaces a part of a module ({name[:60]})"
+
+
+def _called(node: ast.Call, aliases: dict[str, str]) -> Iterator[str]:
+    name = _dotted(node.func, aliases)
+    first = node.args[0] if node.args else None
+    if name in ("setattr", "delattr") and first is not None:
+        target = _dotted(first, aliases)
+        yield from _patched(f"{target}.…" if target else "", aliases)
+    if name in ("exec", "eval", "compile", "__import__"):
+        if isinstance(first, ast.Constant) and isinstance(first.value, str):
+            if name == "__import__":
+                yield from _named(first.value)
+            elif first.value.strip():
+                inner = _findings(first.value, aliases) if len(first.value) < LONG_TEXT else ()
+                yield from (words for _, words in inner)
+        else:
+            yield f"runs code that it does not show ({name})"
+    if name in ("getattr", "hasattr", "setattr") and len(node.args) > 1:
+        asked = node.args[1]
+        if isinstance(asked, ast.Constant) and asked.value in ATTRIBUTES:
+            yield f"{ATTRIBUTES[asked.value]} ({asked.value})"
+    opener = node.func.attr if isinstance(node.func, ast.Attribute) else name
+    if opener.rpartition(".")[2] in OPENERS:
+        for part in (entry for argument in node.args for entry in ast.walk(argument)):
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                if OUTSIDE.match(part.value):
+                    yield f"names a path outside its folder ({part.value[:60]!r})"
+                break
+
+
+def _text(value: str | bytes) -> Iterator[str]:
+    text = value if isinstance(value, str) else value.decode("latin-1")
+    longest = max((len(word) for word in text.split()), default=0)
+    if longest > LONG_WORD:
+        yield f"holds a word of {longest} characters, perhaps data in disguise"
+    elif len(text) > LONG_TEXT:
+        yield f"holds a text of {len(text)} characters"
+    if SYSTEM_PATH.match(text):
+        yield f"names a path outside its folder ({text[:60]!r})"
+
+
+def _rebound(node: ast.stmt, aliases: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Names of the course that a statement outside any function gives another meaning."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        names = [node.name]
+    else:
+        names = [
+            part.id
+            for part in ast.walk(node)
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+        ]
+    for name in names:
+        home = aliases.get(name, "")
+        # A device of one's own is an everyday line, not a trick.
+        if home.startswith("course_utils.") and home != "course_utils.device":
+            yield name, "gives one of the course's names another meaning"

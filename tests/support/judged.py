@@ -1,0 +1,77 @@
+"""Run a named answer with the judge: the answer in a process of its own, its checks in this one."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+import torch
+from nbformat import NotebookNode
+
+from course_utils.command.project import Chapter
+from course_utils.grading.answering import Answering
+from course_utils.grading.judging import Answers, top_level_names
+from support.answers import Answer, checks_of, grader_of, notebook_of
+
+
+def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | None]:
+    """What each check of an answer's exercise raises when the judge runs it; None where it passed.
+
+    As :func:`support.answers.run_answer`, but in two processes, as ``course grade`` does it.
+    """
+    verdicts: dict[str, BaseException | None] = {}
+    names = top_level_names(exercise_cell(chapter, answer.exercise).source)
+    for check in checks_of(chapter, answer.exercise):
+        namespace: dict = {"__name__": "__main__"}
+        before = cells_before(chapter, check)
+        for cell in before:
+            if grader_of(cell).get("grade_id") != answer.exercise:
+                exec(compile(cell.source, "<locked>", "exec"), namespace)
+        pid, connection = fork_answer(answer, before)
+        try:
+            namespace.update(Answers(connection).names(names))
+            exec(compile(check.source, "<check>", "exec"), namespace)
+            verdicts[grader_of(check)["grade_id"]] = None
+        except Exception as error:
+            verdicts[grader_of(check)["grade_id"]] = error
+        finally:
+            connection.close()
+            os.waitpid(pid, 0)
+    return verdicts
+
+
+def exercise_cell(chapter: Chapter, exercise: str) -> NotebookNode:
+    cells = notebook_of(chapter).cells
+    return next(cell for cell in cells if grader_of(cell).get("grade_id") == exercise)
+
+
+def cells_before(chapter: Chapter, check: NotebookNode) -> list[NotebookNode]:
+    """The locked cells and exercises that stand before a check."""
+    cells = notebook_of(chapter).cells
+    before = cells[: next(i for i, cell in enumerate(cells) if cell is check)]
+    return [
+        cell
+        for cell in before
+        if cell.cell_type == "code" and grader_of(cell) and not grader_of(cell)["grade"]
+    ]
+
+
+def fork_answer(answer: Answer, cells: list[NotebookNode]) -> tuple[int, socket.socket]:
+    """Start a process with the locked cells and the answer; its pid and the judge's socket."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid:
+        theirs.close()
+        return pid, ours
+    try:
+        ours.close()
+        torch.set_num_threads(1)
+        namespace: dict = {"__name__": "__main__"}
+        for cell in cells:
+            mine = grader_of(cell).get("grade_id") == answer.exercise
+            if mine or not grader_of(cell)["solution"]:
+                source = answer.source if mine else cell.source
+                exec(compile(source, "<answer>", "exec"), namespace)
+        Answering(theirs, namespace).serve()
+    finally:
+        os._exit(0)
