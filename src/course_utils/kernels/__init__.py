@@ -1,0 +1,1 @@
+"""Kernels that start warm, alone or in a sandbox."""
