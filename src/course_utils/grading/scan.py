@@ -320,10 +320,10 @@ def _named(name: str) -> Iterator[str]:
     """The words for a full dotted name, if there are any."""
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
-        words = NAMES.get(".".join(parts[:end]))
-        if words is not None:
-            if words:
-                yield f"{words} ({name[:60]})"
+        known = ".".join(parts[:end])
+        if known in NAMES:
+            if NAMES[known]:
+                yield f"{NAMES[known]} ({known})"
             return
     for prefix, words in PREFIXES.items():
         if name.startswith(prefix):
