@@ -7,19 +7,29 @@ jupyter_client (nbclient, nbconvert, nbgrader, nbval, ``jupyter execute``) gets 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 import time
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from queue import Empty
 from typing import Any
 
+import zmq
 from jupyter_client.asynchronous import AsyncKernelClient
 from jupyter_client.connect import KernelConnectionInfo
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
+from course_utils.kernels.sandbox import Sandbox, Workplace
 from course_utils.kernels.template import (
     Request,
+    TemplateError,
     WarmProcess,
     launch,
     shared_address,
@@ -27,10 +37,15 @@ from course_utils.kernels.template import (
 )
 
 NAME = "course-warm"
+CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
 KILL_SECONDS = 5
+RECONNECT_MILLISECONDS = 5
 # What a warm kernel understands of the keywords that reach a provisioner. Any other one wants
 # something of the new process that a fork can't give.
-KEYWORDS = {"cwd", "env", "stdin", "stdout", "stderr", "independent", "kernel_id", "fds", "threads"}
+KEYWORDS = {
+    *("cwd", "env", "stdin", "stdout", "stderr", "independent", "kernel_id"),
+    *("fds", "threads", "workplace", "variables"),
+}
 
 
 class WarmProvisioner(LocalProvisioner):
@@ -41,35 +56,66 @@ class WarmProvisioner(LocalProvisioner):
     - ``fds``: from descriptor numbers in the kernel to descriptors here. Those here stay open.
     - ``threads``: how many threads torch computes with; ``OMP_NUM_THREADS`` or one per core if not
       given.
+    - ``workplace``: where an untrusted kernel runs. Then it has the workplace's folder and
+      environment, and nothing of this process's.
+    - ``variables``: what its environment has beside that.
     """
 
     async def launch_kernel(self, cmd: list[str], **keywords: Any) -> KernelConnectionInfo:
         arguments = launcher_arguments(cmd)
+        workplace: Workplace | None = keywords.get("workplace")
         if arguments is None or not supported() or not KEYWORDS.issuperset(keywords):
-            for name in ("fds", "threads"):
+            if workplace is not None:
+                raise TemplateError(f"this kernel cannot run in a workplace: {' '.join(cmd)}")
+            for name in ("fds", "threads", "workplace", "variables"):
                 keywords.pop(name, None)
             return await super().launch_kernel(cmd, **keywords)
-        folder = os.path.abspath(keywords.get("cwd") or os.getcwd())
         with open(os.devnull, "r+b") as nothing:
-            descriptors = {
+            outward = nothing.fileno() if workplace else None
+            streams = {
                 0: descriptor_of(keywords.get("stdin"), nothing.fileno()),
-                1: descriptor_of(keywords.get("stdout"), 1),
-                2: descriptor_of(keywords.get("stderr"), 2),
-                **(keywords.get("fds") or {}),
+                1: descriptor_of(keywords.get("stdout"), outward or 1),
+                2: descriptor_of(keywords.get("stderr"), outward or 2),
             }
+            descriptors = {**streams, **(keywords.get("fds") or {})}
             request = Request(
                 arguments=arguments,
-                environment=keywords["env"],
-                folder=folder,
+                environment={**keywords["env"], **(keywords.get("variables") or {})},
+                folder=os.path.abspath(keywords.get("cwd") or os.getcwd()),
                 threads=keywords.get("threads"),
                 descriptors=list(descriptors),
             )
+            sent = list(descriptors.values())
+            if workplace is not None:
+                request = self._moved(request, workplace, keywords.get("variables") or {})
+                sent += [workplace.pidfd] if isinstance(workplace, Sandbox) else []
             address = await asyncio.to_thread(shared_address)
-            self.process = await launch(address, request, list(descriptors.values()))
+            self.process = await launch(address, request, sent)
+        if workplace is not None:
+            workplace.watch(self.process)
         # The kernel leads a process group of its own.
         self.pid = self.pgid = self.process.pid
-        self.cwd = folder
+        self.cwd = request.folder
         return self.connection_info
+
+    def _moved(self, request: Request, workplace: Workplace, variables: dict) -> Request:
+        """The request for a kernel inside a workplace, which has its sockets there."""
+        outside, inside = str(workplace.scratch), workplace.inside
+        ip = str(self.connection_info.get("ip"))
+        if self.connection_info.get("transport") != "ipc" or not ip.startswith(outside):
+            raise TemplateError("a kernel in a workplace has its sockets there: see kernel_manager")
+        connection = {**self.connection_info, "ip": inside + ip.removeprefix(outside)}
+        path = f"{connection['ip']}.json"
+        text = json.dumps(connection, default=bytes.decode)
+        arguments = ["-f", path, *request.arguments[request.arguments.index("-f") + 2 :]]
+        return replace(
+            request,
+            arguments=arguments,
+            environment={**workplace.environment, **variables},
+            folder=inside,
+            sandbox=workplace.rules() if isinstance(workplace, Sandbox) else None,
+            connection={path: text},
+        )
 
     async def wait(self) -> int | None:
         if not isinstance(self.process, WarmProcess):
@@ -109,6 +155,11 @@ class PromptClient(AsyncKernelClient):
     caused can't be taken for an answer to the second. Here the first request's last message is
     waited for instead.
     """
+
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        # Milliseconds, not a tenth of a second, until sockets look again for a kernel that starts.
+        self.context.setsockopt(zmq.RECONNECT_IVL, RECONNECT_MILLISECONDS)
 
     async def wait_for_ready(self, timeout: float | None = None) -> None:
         """Wait until the kernel answers and its outputs arrive here.
@@ -151,3 +202,70 @@ class PromptClient(AsyncKernelClient):
             if message["parent_header"].get("msg_id") == request:
                 self._handle_kernel_info_reply(message)
                 return
+
+
+class WorkplaceManager(AsyncKernelManager):
+    """A kernel manager that writes no connection file: the kernel gets it with the request."""
+
+    def write_connection_file(self, **_: Any) -> None:
+        pass
+
+
+def kernel_manager(workplace: Workplace) -> AsyncKernelManager:
+    """A manager of warm kernels in ``workplace``, not started yet.
+
+    Start it with ``await manager.start_kernel(workplace=workplace, …)``; see ``WarmProvisioner``
+    for the keywords.
+    """
+    manager = WorkplaceManager(
+        client_factory=PromptClient,
+        transport="ipc",
+        ip=str(workplace.scratch / ".kernel"),
+        **{f"{channel}_port": number for number, channel in enumerate(CHANNELS, start=1)},
+    )
+    manager._kernel_spec = KernelSpec(
+        argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+        display_name="warm Python",
+        language="python",
+    )
+    manager.kernel_id = str(uuid.uuid4())
+    manager.provisioner = WarmProvisioner(
+        kernel_id=manager.kernel_id, kernel_spec=manager.kernel_spec, parent=manager
+    )
+    return manager
+
+
+@asynccontextmanager
+async def running_kernel(
+    workplace: Workplace,
+    *,
+    fds: Mapping[int, int] | None = None,
+    env: Mapping[str, str] | None = None,
+    threads: int = 1,
+    startup_seconds: float = 60,
+) -> AsyncIterator[tuple[AsyncKernelManager, PromptClient]]:
+    """A warm kernel in ``workplace`` that answers, killed at the end of the block.
+
+    Args:
+        workplace: a ``Sandbox`` or a ``Scratch``.
+        fds: from descriptor numbers in the kernel to descriptors here.
+        env: variables beside ``workplace.environment``.
+        threads: how many threads torch computes with.
+        startup_seconds: how long to wait for its first answer.
+    """
+    manager = kernel_manager(workplace)
+    await manager.start_kernel(
+        workplace=workplace,
+        fds=dict(fds or {}),
+        variables={"OMP_NUM_THREADS": str(threads), **(env or {})},
+        threads=threads,
+        extra_arguments=["--HistoryManager.hist_file=:memory:"],
+    )
+    client = manager.client()
+    try:
+        client.start_channels()
+        await client.wait_for_ready(timeout=startup_seconds)
+        yield manager, client
+    finally:
+        client.stop_channels()
+        await manager.shutdown_kernel(now=True)

@@ -3,9 +3,9 @@
 ``python -m course_utils.kernels.template`` is that process. ``Template`` starts it and asks it for
 kernels. It imports, and computes nothing: a thread that it started would be missing in its forks.
 
-A request is one message of JSON with file descriptors on a Unix socket, a connection per kernel. The
-answers are ``{"pid": …}`` with a descriptor of the process (a pidfd), and ``{"status": …}`` once the
-kernel has ended. Who closes the connection ends the kernel.
+A request is one message of JSON with file descriptors on a Unix socket, a connection per kernel.
+The answers are ``{"pid": …}`` with a descriptor of the process (a pidfd), and ``{"status": …}``
+once the kernel has ended. Who closes the connection ends the kernel.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
-import ctypes
 import importlib
 import importlib.util
 import json
@@ -28,6 +27,9 @@ import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import NoReturn
+
+from course_utils.kernels import sandbox
+from course_utils.kernels.sandbox import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
 
 ADDRESS_VARIABLE = "COURSE_KERNEL_TEMPLATE"
 # What a kernel may find in /proc/self/environ, whatever its own environment is.
@@ -64,8 +66,8 @@ class Request:
         environment: the kernel's whole environment.
         folder: its working folder.
         threads: how many threads torch computes with; None for one per core.
-        descriptors: the numbers that the descriptors sent along get in the kernel, 0 to 2 among them.
-        sandbox: what ``sandbox.enter`` needs, or None; the descriptor of the sandbox is sent last.
+        descriptors: the numbers that the descriptors sent along get in the kernel, with 0 to 2.
+        sandbox: ``Sandbox.rules()``, or None; the sandbox's pidfd is sent after the descriptors.
         connection: the text of a connection file to write before the kernel starts, by its path.
     """
 
@@ -472,18 +474,63 @@ def fork_kernel(request: Request, descriptors: list[int]) -> int:
     Returns:
         The process id of the kernel, as seen from here; 0 in the kernel.
     """
+    if request.sandbox is not None:
+        return fork_into_sandbox(request.sandbox, descriptors.pop())
     template = os.getpid()
     pid = os.fork()
     if pid == 0:
-        die_with(template)
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != template:
+            os._exit(1)
     return pid
 
 
-def die_with(parent: int) -> None:
-    """End this process as soon as its parent is gone."""
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
+def fork_into_sandbox(rules: dict, holder: int) -> int:
+    """Fork a process that joins a sandbox and forks the kernel there.
+
+    The process in between ends at once, so that the kernel becomes a child of this one.
+
+    Args:
+        rules: ``Sandbox.rules()``.
+        holder: a pidfd of the process that holds the sandbox; it is closed here.
+
+    Returns:
+        As ``fork_kernel``.
+
+    Raises:
+        OSError: the sandbox can't be joined.
+    """
+    answer_reader, answer_writer = os.pipe()
+    go_reader, go_writer = os.pipe()
+    between = os.fork()
+    if between == 0:
+        os.close(go_writer)
+        try:
+            sandbox.enter(holder, rules["namespaces"])
+            kernel = os.fork()
+            if kernel == 0:
+                if not os.read(go_reader, 1):
+                    os._exit(1)
+                for descriptor in (answer_reader, answer_writer, go_reader, holder):
+                    os.close(descriptor)
+                return 0
+            answer = {"pid": kernel}
+        except OSError as error:
+            answer = {"error": str(error)}
+        os.write(answer_writer, json.dumps(answer).encode())
+        os._exit(0)
+    for descriptor in (answer_writer, go_reader, holder):
+        os.close(descriptor)
+    answer = json.loads(os.read(answer_reader, MESSAGE_BYTES) or '{"error": "it died"}')
+    os.close(answer_reader)
+    os.waitpid(between, 0)
+    # Now the kernel is this process's child, and may ask to die with its parent.
+    if "pid" in answer:
+        os.write(go_writer, b"!")
+    os.close(go_writer)
+    if "error" in answer:
+        raise OSError(answer["error"])
+    return answer["pid"]
 
 
 def run_kernel(request: Request, descriptors: list[int]) -> NoReturn:
@@ -491,6 +538,9 @@ def run_kernel(request: Request, descriptors: list[int]) -> NoReturn:
     status = 1
     try:
         os.setsid()
+        if request.sandbox is not None:
+            sandbox.confine(request.sandbox["user"], request.sandbox["limits"])
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         place_descriptors(dict(zip(request.descriptors, descriptors, strict=False)))
         os.chdir(request.folder)
         become_fresh(request)
@@ -584,18 +634,6 @@ def run_application(arguments: list[str]) -> int:
     application.initialize(sys.argv[1:])
     application.start()
     return 0
-
-
-PR_SET_PDEATHSIG = 1
-PR_SET_CHILD_SUBREAPER = 36
-
-
-def prctl(option: int, argument: int) -> None:
-    """Set an attribute of this process, as prctl(2) does."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(option, ctypes.c_ulong(argument), 0, 0, 0) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"prctl({option}, {argument}): {os.strerror(number)}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,728 @@
+"""Where untrusted kernels live: a bubblewrap sandbox, or a plain folder where there is none.
+
+``Sandbox`` starts ``bwrap`` around a process that only waits. It holds the namespaces open, and a
+warm kernel, forked elsewhere with everything imported, joins them. When the holder dies, the
+kernel of the system ends every process inside and forgets every file they wrote: nothing of a
+sandbox is on the disk.
+
+The holder dies with the process that made the sandbox, because it waits for the end of a pipe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Protocol
+
+INSIDE = "/scratch"
+START_SECONDS = 20
+# The user and group inside, where the sandbox has users of its own.
+INSIDE_USER = 1000
+# Started as root, each sandbox that runs takes one of these users; no account may have them.
+FIRST_USER, USERS = 61184, 4096
+WATCH_SECONDS = 0.1
+MOST_FILES = 100_000
+MOST_OPEN_FILES = 4096
+ENOUGH_KILLS = 20
+
+# What libraries read: where shared libraries, commands and fonts are, and the time zone.
+SYSTEM_FOLDERS = ("/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin")
+SETTINGS = ("/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache", "/etc/localtime")
+# Inside /usr, and nothing that a submission may see: nbgrader's exchange holds everybody's.
+HIDDEN = ("/usr/local/share/nbgrader",)
+
+CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS = 0x00020000, 0x02000000, 0x04000000
+CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID = 0x08000000, 0x10000000, 0x20000000
+CLONE_NEWNET = 0x40000000
+CAP_SYS_ADMIN = 21
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP = 1, 4, 24
+PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 36, 38, 47
+PR_CAP_AMBIENT_CLEAR_ALL = 4
+
+
+class SandboxError(RuntimeError):
+    """There is no sandbox to be had; the message is one line that says why."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the processes of one sandbox may use.
+
+    Attributes:
+        memory_bytes: of one process beside what it starts with, and of all together.
+        processes: and threads, all together.
+        file_bytes: of one file.
+        scratch_bytes: of the scratch folder; of /tmp and of /dev/shm as much again each.
+    """
+
+    memory_bytes: int = 4 * 2**30
+    processes: int = 128
+    file_bytes: int = 256 * 2**20
+    scratch_bytes: int = 512 * 2**20
+
+
+class Guarded(Protocol):
+    """The kernel that a watchdog looks after; ``WarmProcess`` is one."""
+
+    pid: int
+
+    def poll(self) -> int | None: ...
+
+    def kill(self) -> None: ...
+
+
+class Workplace:
+    """A place for untrusted kernels: what ``Sandbox`` and ``Scratch`` have in common.
+
+    Attributes:
+        limits: what the processes may use.
+        scratch: the kernels' working folder, as seen from here.
+        inside: the same folder, as seen by the kernels.
+        environment: the variables of a kernel.
+        killed_because: why the watchdog killed a process; empty if it did not.
+    """
+
+    scratch: Path
+    inside: str
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.killed_because = ""
+        self._kernel: Guarded | None = None
+        self._inherited = 0
+        self._closed = threading.Event()
+        self._watchdog: threading.Thread | None = None
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "HOME": self.inside,
+            "LANG": "C.UTF-8",
+            "LOGNAME": "student",
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/bin", "/bin"]),
+            "USER": "student",
+            # torch.distributed asks for the address of the host's name, which leads nowhere here.
+            "GLOO_SOCKET_IFNAME": "lo",
+        }
+
+    def put(self, files: Mapping[str, bytes]) -> None:
+        """Write files into the scratch folder, before a kernel runs there.
+
+        Args:
+            files: contents by relative POSIX path.
+
+        Raises:
+            ValueError: a path leads out of the folder.
+        """
+        for name, content in files.items():
+            path = PurePosixPath(name)
+            if path.is_absolute() or ".." in path.parts or not path.parts:
+                raise ValueError(f"{name!r} is no path inside the scratch folder")
+            target = self.scratch
+            for part in path.parts[:-1]:
+                target = target / part
+                if not target.is_dir():
+                    target.mkdir()
+                    self._give(target)
+            target = target / path.name
+            target.write_bytes(content)
+            self._give(target)
+
+    def _give(self, path: Path) -> None:
+        """Make the kernels' user the owner."""
+
+    def watch(self, kernel: Guarded) -> None:
+        """Kill ``kernel``, or whatever takes most, when the processes exceed the limits."""
+        self._kernel = kernel
+        self._inherited = resident_memory(Path("/proc") / str(kernel.pid))
+        if self._watchdog is None:
+            self._watchdog = threading.Thread(target=self._watch, daemon=True)
+            self._watchdog.start()
+
+    def _watch(self) -> None:
+        kills, pause = 0, WATCH_SECONDS
+        while not self._closed.wait(pause):
+            start = time.monotonic()
+            with contextlib.suppress(OSError):  # processes and the sandbox end while they are read
+                reason = self.excess()
+                if reason:
+                    self.killed_because = self.killed_because or reason
+                    kills += 1
+                    self._kill_one(kills)
+            # Looking at much memory takes long: spend a tenth of the time on it.
+            pause = max(WATCH_SECONDS, 9 * (time.monotonic() - start))
+
+    def excess(self) -> str:
+        """What exceeds the limits now, in words; empty if nothing does."""
+        raise NotImplementedError
+
+    def _kill_one(self, kills: int) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """End every process and forget every file."""
+        self._closed.set()
+        if self._watchdog is not None and self._watchdog is not threading.current_thread():
+            self._watchdog.join()
+
+
+class Scratch(Workplace):
+    """No sandbox: a temporary folder. A kernel here may do what its user may."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        super().__init__(limits)
+        self._folder = tempfile.TemporaryDirectory(prefix="course-", ignore_cleanup_errors=True)
+        self.scratch = Path(self._folder.name)
+        self.inside = str(self.scratch)
+
+    def processes(self) -> list[int]:
+        """The ids of the kernel and of the processes that descend from it."""
+        import psutil
+
+        if self._kernel is None or self._kernel.poll() is not None:
+            return []
+        with contextlib.suppress(psutil.NoSuchProcess):
+            children = psutil.Process(self._kernel.pid).children(recursive=True)
+            return [self._kernel.pid, *(child.pid for child in children)]
+        return []
+
+    def memory_bytes(self) -> int:
+        """The memory that processes here have for themselves alone, in bytes."""
+        return sum(private_memory(folder) for folder in self._process_folders())
+
+    def _process_folders(self) -> list[Path]:
+        return [Path("/proc") / str(pid) for pid in self.processes()]
+
+    def excess(self) -> str:
+        if exceeds(self._process_folders(), self._inherited, self.limits.memory_bytes):
+            return f"they took more than {in_words(self.limits.memory_bytes)} of memory"
+        return ""
+
+    def _kill_one(self, kills: int) -> None:
+        for pid in reversed(self.processes()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        super().close()
+        self._folder.cleanup()
+
+
+class Sandbox(Workplace):
+    """A bubblewrap sandbox, alive from its making to ``close``.
+
+    Inside: the system and this Python, read-only; a scratch folder, /tmp and /dev/shm in memory;
+    no other file, no process and no network of the outside.
+
+    Raises:
+        SandboxError: bubblewrap is missing or does not work here.
+    """
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        super().__init__(limits)
+        self.inside = INSIDE
+        with contextlib.ExitStack() as stack:
+            self.user = stack.enter_context(own_user()) if os.geteuid() == 0 else None
+            self._holder = stack.enter_context(Holder(self.limits, self.user))
+            root = f"/proc/{self._holder.pid}/root"
+            # Descriptors: a number of a process may be another's tomorrow.
+            self._scratch = stack.enter_context(opened(root + INSIDE))
+            self._proc = stack.enter_context(opened(root + "/proc"))
+            self._storage = [
+                self._scratch,
+                stack.enter_context(opened(root + "/tmp")),
+                stack.enter_context(opened(root + "/dev/shm")),
+            ]
+            self.scratch = Path(f"/proc/self/fd/{self._scratch}")
+            self._stack = stack.pop_all()
+
+    @property
+    def pidfd(self) -> int:
+        """A descriptor of the process that holds the sandbox, for ``enter``."""
+        return self._holder.pidfd
+
+    def rules(self) -> dict:
+        """What ``confine`` and ``enter`` need to know, fit for JSON."""
+        return {
+            "namespaces": self._holder.namespaces,
+            "user": self.user,
+            "limits": asdict(self.limits),
+        }
+
+    def _give(self, path: Path) -> None:
+        if self.user is not None:
+            os.chown(path, self.user, self.user, follow_symlinks=False)
+
+    def processes(self) -> list[int]:
+        """The ids of the processes inside, as they are inside, but for the one that waits."""
+        names = os.listdir(f"/proc/self/fd/{self._proc}")
+        return sorted(int(name) for name in names if name.isdigit() and name != "1")
+
+    def _process_folders(self) -> list[Path]:
+        folder = Path(f"/proc/self/fd/{self._proc}")
+        return [folder / str(pid) for pid in self.processes()]
+
+    def memory_bytes(self) -> int:
+        """The memory that processes inside have for themselves alone, in bytes."""
+        return sum(private_memory(folder) for folder in self._process_folders())
+
+    def excess(self) -> str:
+        if exceeds(self._process_folders(), self._inherited, self.limits.memory_bytes):
+            return f"they took more than {in_words(self.limits.memory_bytes)} of memory"
+        for storage in self._storage:
+            counts = os.fstatvfs(storage)
+            if counts.f_files - counts.f_ffree > MOST_FILES:
+                return f"they made more than {MOST_FILES:,} files"
+        return ""
+
+    def _kill_one(self, kills: int) -> None:
+        """Kill the process that takes most; everything when that has not helped for long."""
+        folders = self._process_folders()
+        if kills > ENOUGH_KILLS or self.killed_because.endswith("files"):
+            self._holder.kill()
+        elif folders:
+            largest = max(folders, key=resident_memory)
+            with contextlib.suppress(OSError), opened(str(largest)) as process:
+                send_signal(process, signal.SIGKILL)
+
+    def close(self) -> None:
+        super().close()
+        self._stack.close()
+
+
+class Holder:
+    """The process that holds the namespaces of a sandbox open, and ``bwrap`` around it."""
+
+    # In POSIX shell: let the system reap the orphans that become ours, say that everything is in
+    # place, and wait until the pipe closes.
+    WAIT = ("/bin/sh", "-c", "trap '' CHLD; echo; exec cat >/dev/null")
+
+    def __init__(self, limits: Limits, user: int | None) -> None:
+        self.limits, self.user = limits, user
+
+    def __enter__(self) -> Holder:
+        command = find_bwrap()
+        information, told = os.pipe()
+        passwd = (
+            f"root:x:0:0::/:/bin/false\nstudent:x:{self.user or INSIDE_USER}:"
+            f"{self.user or INSIDE_USER}::{INSIDE}:/bin/sh\n"
+        )
+        with (
+            file_of(passwd) as users,
+            file_of("127.0.0.1 localhost sandbox\n::1 localhost\n") as hosts,
+        ):
+            arguments = [
+                *namespace_options(command, self.user),
+                *mount_options(self.limits),
+                *("--perms", "0644", "--ro-bind-data", str(users), "/etc/passwd"),
+                *("--perms", "0644", "--ro-bind-data", str(hosts), "/etc/hosts"),
+                *("--remount-ro", "/dev", "--remount-ro", "/"),
+                *("--chdir", "/", "--clearenv", "--info-fd", str(told)),
+            ]
+            self.process = subprocess.Popen(
+                [command, *arguments, "--", *self.WAIT],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=[told, users, hosts],
+                start_new_session=True,
+            )
+        os.close(told)
+        try:
+            with open(information, "rb") as file:
+                ready = select.select([self.process.stdout], [], [], START_SECONDS)[0]
+                if not ready or not self.process.stdout.read(1):
+                    raise SandboxError(self._complaint())
+                self.pid = json.load(file)["child-pid"]
+            self.pidfd = os.pidfd_open(self.pid)
+            self.namespaces = self._namespaces()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        self._end()
+        os.close(self.pidfd)
+
+    def _namespaces(self) -> int:
+        """The kinds of namespaces that differ from this process's own, as flags of setns(2)."""
+        kinds = {
+            "user": CLONE_NEWUSER,
+            "mnt": CLONE_NEWNS,
+            "pid": CLONE_NEWPID,
+            "net": CLONE_NEWNET,
+            "ipc": CLONE_NEWIPC,
+            "uts": CLONE_NEWUTS,
+            "cgroup": CLONE_NEWCGROUP,
+        }
+        flags = 0
+        for name, flag in kinds.items():
+            mine, its = os.stat(f"/proc/self/ns/{name}"), os.stat(f"/proc/{self.pid}/ns/{name}")
+            if mine.st_ino != its.st_ino:
+                flags |= flag
+        return flags
+
+    def kill(self) -> None:
+        """End every process of the sandbox: they can't outlive the first."""
+        with contextlib.suppress(ProcessLookupError):
+            send_signal(self.pidfd, signal.SIGKILL)
+
+    def _end(self) -> None:
+        self.process.stdin.close()
+        try:
+            self.process.wait(START_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def _complaint(self) -> str:
+        self.process.kill()
+        said = self.process.stderr.read().decode(errors="replace").strip()
+        return " ".join(said.split()) or "bwrap ended without a word"
+
+
+def find_bwrap() -> str:
+    command = shutil.which("bwrap")
+    if command is None:
+        raise SandboxError("bubblewrap is not installed")
+    return command
+
+
+@functools.cache
+def bwrap_help(command: str) -> str:
+    return subprocess.run([command, "--help"], capture_output=True, text=True, check=False).stdout
+
+
+def namespace_options(command: str, user: int | None) -> list[str]:
+    """Everything unshared; users too, unless root gives each sandbox a user of its own."""
+    options = [
+        *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"),
+        *("--unshare-cgroup-try", "--hostname", "sandbox"),
+        *("--new-session", "--as-pid-1", "--cap-drop", "ALL"),
+    ]
+    if user is None:
+        options += ["--unshare-user", "--uid", str(INSIDE_USER), "--gid", str(INSIDE_USER)]
+        if "--disable-userns" in bwrap_help(command):  # bubblewrap 0.8
+            options.append("--disable-userns")
+    return options
+
+
+def mount_options(limits: Limits) -> list[str]:
+    """The file system of a sandbox, as options of ``bwrap``."""
+    options = ["--ro-bind", "/usr", "/usr"]
+    for folder in SYSTEM_FOLDERS:
+        if os.path.islink(folder):
+            options += ["--symlink", os.readlink(folder), folder]
+        else:
+            options += ["--ro-bind-try", folder, folder]
+    for path in HIDDEN:
+        if os.path.isdir(path):
+            options += ["--tmpfs", path, "--remount-ro", path]
+    folders = python_folders()
+    # What bwrap makes by itself, on the way to a folder, nobody but its own user may enter.
+    ways = {way for folder in [*folders, *SETTINGS] for way in PurePosixPath(folder).parents[:-1]}
+    for way in sorted(ways):
+        options += ["--perms", "0755", "--dir", str(way)]
+    for path in SETTINGS:
+        options += ["--ro-bind-try", path, path]
+    for folder in folders:
+        options += ["--ro-bind", folder, folder]
+    options += ["--proc", "/proc", "--dev", "/dev"]
+    size = str(limits.scratch_bytes)
+    for folder, mode in {"/tmp": "1777", "/dev/shm": "1777", INSIDE: "0777"}.items():
+        options += ["--perms", mode, "--size", size, "--tmpfs", folder]
+    return options
+
+
+def python_folders() -> list[str]:
+    """This Python, its packages, and the course's own package alone of where that lies."""
+    package = Path(__file__).resolve().parents[1]
+    wanted = [Path("/usr"), Path(sys.base_prefix), Path(sys.prefix), package]
+    folders: list[Path] = []
+    for folder in wanted:
+        if not any(folder.is_relative_to(other) for other in folders):
+            folders.append(folder)
+    return [str(folder) for folder in folders[1:]]
+
+
+@contextlib.contextmanager
+def own_user() -> Iterator[int]:
+    """The number of a user that no other sandbox of this machine has."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as lock:
+        for user in range(FIRST_USER, FIRST_USER + USERS):
+            # A name that can be taken once, and is free again when its process ends.
+            try:
+                lock.bind(f"\0course-sandbox-user-{user}")
+            except OSError:
+                continue
+            yield user
+            return
+        raise SandboxError("too many sandboxes at once")
+
+
+@contextlib.contextmanager
+def opened(path: str) -> Iterator[int]:
+    """A descriptor of a folder, to name what is in it."""
+    descriptor = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def file_of(text: str) -> Iterator[int]:
+    """A descriptor of a nameless file that holds ``text``."""
+    descriptor = os.memfd_create("course")
+    try:
+        os.write(descriptor, text.encode())
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def send_signal(process: int, number: int) -> None:
+    """Signal the process of a pidfd or of an opened /proc folder."""
+    signal.pidfd_send_signal(process, number)
+
+
+def resident_memory(folder: Path) -> int:
+    """The memory of the process of a /proc folder, what it shares included, in bytes."""
+    try:
+        pages = int((folder / "statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return 0
+    return pages * resource.getpagesize()
+
+
+def private_memory(folder: Path) -> int:
+    """The memory of the process of a /proc folder that no other process shares, in bytes."""
+    counts = memory_counts(folder)
+    return counts.get("Private_Clean", 0) + counts.get("Private_Dirty", 0)
+
+
+def shared_out_memory(folder: Path) -> int:
+    """The written memory of the process of a /proc folder, and its share of what is shared."""
+    counts = memory_counts(folder)
+    return counts.get("Pss_Anon", 0) + counts.get("Pss_Shmem", 0)
+
+
+def memory_counts(folder: Path) -> dict[str, int]:
+    """The system's account of the memory of the process of a /proc folder, in bytes."""
+    try:
+        lines = (folder / "smaps_rollup").read_text().splitlines()[1:]
+    except OSError:  # it has ended
+        return {}
+    return {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines}
+
+
+def exceeds(folders: list[Path], inherited: int, most: int) -> bool:
+    """Whether processes take more memory than they may.
+
+    Args:
+        folders: their /proc folders.
+        inherited: the bytes that each has from the process that it was forked from.
+        most: the bytes that they may take beside that, all together.
+    """
+    # The exact account takes long where processes are large, so first what can't be too little.
+    # What one process has alone is too little: a fork shares what the other has.
+    beside = sum(max(0, resident_memory(folder) - inherited) for folder in folders)
+    nameless = nameless_files(folders)
+    if beside + nameless <= most:
+        return False
+    return sum(map(shared_out_memory, folders)) + nameless > most + inherited
+
+
+def nameless_files(folders: list[Path]) -> int:
+    """The bytes of the files in memory that only descriptors of these processes name."""
+    sizes: dict[tuple[int, int], int] = {}
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(folder / "fd"):
+                with contextlib.suppress(OSError):
+                    if os.readlink(entry.path).startswith("/memfd:"):
+                        status = os.stat(entry.path)
+                        sizes[status.st_dev, status.st_ino] = status.st_blocks * 512
+    return sum(sizes.values())
+
+
+def in_words(count: int) -> str:
+    if count < 2**30:
+        return f"{count / 2**20:.0f} MiB"
+    return f"{count / 2**30:.1f} GiB"
+
+
+@functools.cache
+def why_not() -> str:
+    """Why there is no sandbox here, and how to get one, in a line; empty where it works.
+
+    A sandbox is made and a process confined in it, once per process.
+    """
+    if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
+        return "a sandbox needs Linux: use a Linux machine, a virtual one or WSL 2"
+    if shutil.which("bwrap") is None:
+        return "bubblewrap is not installed: sudo apt install bubblewrap, or dnf, pacman, zypper"
+    try:
+        with Sandbox() as sandbox:
+            trial = subprocess.run(
+                [sys.executable, "-P", "-m", __name__, json.dumps(sandbox.rules())],
+                stdin=sandbox.pidfd,
+                capture_output=True,
+                text=True,
+                timeout=START_SECONDS,
+                check=False,
+            )
+    except (SandboxError, OSError, subprocess.TimeoutExpired) as error:
+        return remedy(str(error))
+    if trial.returncode != 0:
+        return remedy((trial.stderr.strip().splitlines() or ["it died"])[-1])
+    return ""
+
+
+def remedy(complaint: str) -> str:
+    """What to do where bubblewrap is installed and does not work."""
+    release = tuple(int(part) for part in os.uname().release.split(".")[:2])
+    if release < (5, 8):
+        return f"a sandbox needs Linux 5.8 or later, and this is {os.uname().release}"
+    if os.geteuid() == 0 and not has_capability(CAP_SYS_ADMIN):
+        return (
+            "root has no CAP_SYS_ADMIN here, as in a container: grade as an ordinary user, "
+            f"or start the container with it ({complaint})"
+        )
+    for setting, wrong, right in (
+        ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+        ("kernel.unprivileged_userns_clone", "0", "1"),
+        ("user.max_user_namespaces", "0", "15000"),
+    ):
+        path = Path("/proc/sys", *setting.split("."))
+        if os.geteuid() != 0 and path.exists() and path.read_text().strip() == wrong:
+            return f"this system lets no ordinary user make one: sudo sysctl {setting}={right}"
+    return f"bubblewrap is installed and does not work here: {complaint}"
+
+
+def has_capability(number: int) -> bool:
+    """Whether this process has a capability."""
+    status = Path("/proc/self/status").read_text()
+    return bool(int(status.split("CapEff:")[1].split()[0], 16) >> number & 1)
+
+
+# What follows runs in the process that becomes a kernel.
+
+
+def enter(pidfd: int, namespaces: int) -> None:
+    """Join the namespaces of a sandbox. A process that this one then forks is inside.
+
+    Args:
+        pidfd: of the process that holds the sandbox.
+        namespaces: the kinds to join, as ``Sandbox.rules`` says.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.setns(pidfd, namespaces) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"a kernel cannot join its sandbox: {os.strerror(number)}")
+
+
+def confine(user: int | None, limits: dict[str, int]) -> None:
+    """Give up every privilege and accept the limits, for ever.
+
+    Args:
+        user: the user and group to become; None to stay who this is.
+        limits: the fields of ``Limits``.
+
+    Raises:
+        OSError: the system refuses; the process must not go on.
+    """
+    Path("/proc/self/oom_score_adj").write_text("1000")
+    set_limits(limits)
+    resource.setrlimit(resource.RLIMIT_NPROC, (limits["processes"],) * 2)
+    for capability in range(int(Path("/proc/sys/kernel/cap_last_cap").read_text()) + 1):
+        prctl(PR_CAPBSET_DROP, capability)
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
+    if user is not None:
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+    drop_capabilities()
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    # A process that changed its user may not look at itself in /proc until it says so.
+    prctl(PR_SET_DUMPABLE, 1)
+    status = Path("/proc/self/status").read_text()
+    for line in ("CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1"):
+        if line not in status:
+            raise OSError(f"a kernel kept privileges: {line.split(':')[0]}")
+    if user is not None and os.getresuid() != (user, user, user):
+        raise OSError("a kernel kept its user")
+
+
+def prctl(option: int, argument: int) -> None:
+    """Set an attribute of this process, as prctl(2) does."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(option, ctypes.c_ulong(argument), 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"prctl({option}, {argument}): {os.strerror(number)}")
+
+
+def set_limits(limits: dict[str, int]) -> None:
+    """Limit this process and its children, beside what is counted per user."""
+    status = Path("/proc/self/status").read_text()
+    data = int(status.split("VmData:")[1].split()[0]) * 1024
+    resource.setrlimit(resource.RLIMIT_DATA, (data + limits["memory_bytes"],) * 2)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limits["file_bytes"],) * 2)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    most = min(MOST_OPEN_FILES, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def drop_capabilities() -> None:
+    class Header(ctypes.Structure):
+        _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+    header = Header(0x20080522, 0)  # version 3: 64 capabilities, in two halves
+    nothing = (ctypes.c_uint32 * 6)()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.capset(ctypes.byref(header), nothing) != 0:
+        raise OSError(ctypes.get_errno(), "a kernel cannot give up its capabilities")
+
+
+def trial(rules: dict) -> None:
+    """Do what a kernel does to get into the sandbox that standard input names, and end."""
+    enter(0, rules["namespaces"])
+    child = os.fork()
+    if child == 0:
+        confine(rules["user"], rules["limits"])
+        os._exit(0)
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+if __name__ == "__main__":
+    trial(json.loads(sys.argv[1]))
