@@ -21,6 +21,8 @@ from types import FunctionType
 from typing import Any
 
 import torch
+from IPython import get_ipython
+from IPython.core.displaypub import CapturingDisplayPublisher
 from torch.utils import _python_dispatch
 
 from course_utils import operators
@@ -40,7 +42,7 @@ def wait_for_the_judge(descriptor: int, namespace: dict[str, Any]) -> None:
         os.close(descriptor)
         return
     try:
-        _go_quiet()
+        _go_quiet(descriptor)
         connection = socket.socket(fileno=descriptor)
         Answering(connection, namespace).serve()
     except BaseException:
@@ -49,18 +51,19 @@ def wait_for_the_judge(descriptor: int, namespace: dict[str, Any]) -> None:
     os._exit(0)
 
 
-def _go_quiet() -> None:
-    """Cut the copy off from the kernel's terminal, displays and signals."""
-    os.setsid()
+def _go_quiet(descriptor: int) -> None:
+    """Cut the copy off from the kernel: its sockets, terminal, displays and signals."""
+    # Out of the kernel's process group, which ends with the kernel; still in its session.
+    os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The sockets of later checks too: who waits there must see when the kernel itself is gone.
+    os.closerange(3, descriptor)
+    os.closerange(descriptor + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
     sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")
     sys.stderr = sys.stdout
-    from IPython import get_ipython
-    from IPython.utils.capture import CapturingDisplayPublisher
-
     shell = get_ipython()
     if shell is not None:
         shell.display_pub = CapturingDisplayPublisher()

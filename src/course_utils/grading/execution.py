@@ -1,0 +1,442 @@
+"""One submission: the student's notebook in one kernel, the verdict in another.
+
+The student's kernel runs every cell but the checks. Where a check stands it forks a snapshot of
+itself, which waits. When the notebook is through, its kernel is ended, and a second kernel, which
+never sees a student's code, runs the locked cells and the checks; it asks the snapshots for what
+the checks need. Each kernel is in a sandbox of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import time
+from collections.abc import AsyncIterator
+from dataclasses import asdict, dataclass, field
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionComplete
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_output
+
+from course_utils.grading.judging import top_level_names
+from course_utils.grading.scan import scan
+from course_utils.kernels.provisioner import running_kernel
+from course_utils.kernels.sandbox import Limits, Sandbox, Scratch, Workplace
+
+# The sockets to the snapshots have these numbers and the following ones in both kernels.
+FIRST_DESCRIPTOR = 20
+START_SECONDS = 120
+GRACE_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What a student handed in, as it travels to whoever executes it.
+
+    Attributes:
+        student: whose it is.
+        chapter: of which chapter.
+        notebook: the sanitised notebook, as JSON text.
+        source: the chapter's solution notebook, as JSON text: what the judge goes by.
+        files: other files that the notebook may read, by relative POSIX path.
+    """
+
+    student: str
+    chapter: str
+    notebook: str
+    source: str
+    files: dict[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How submissions are executed; times in seconds, sizes in bytes.
+
+    Attributes:
+        isolation: ``bwrap``, or ``none``: students' code runs as whoever grades.
+        seed: what ``seed_everything`` is called with before the first cell.
+        threads: how many threads a kernel computes with.
+        pictures: whether the course's own drawings are drawn; else their words stand for them.
+        cell_seconds: how long a cell may run before it is interrupted.
+        notebook_seconds: how long all cells together may run.
+        memory_bytes: of one process, and of all of a submission's processes together.
+        processes: how many processes and threads there may be at once.
+        file_bytes: of one file, and of all files together.
+        output_bytes: what one cell may print and show before it is interrupted.
+    """
+
+    isolation: str = "bwrap"
+    seed: int = 0
+    threads: int = 1
+    pictures: bool = False
+    cell_seconds: float = 60
+    notebook_seconds: float = 600
+    memory_bytes: int = 4 * 2**30
+    processes: int = 128
+    file_bytes: int = 256 * 2**20
+    output_bytes: int = 1_000_000
+
+    def limits(self) -> Limits:
+        return Limits(
+            memory_bytes=self.memory_bytes,
+            processes=self.processes,
+            file_bytes=self.file_bytes,
+            scratch_bytes=self.file_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a submission.
+
+    Attributes:
+        notebook: the executed notebook, as JSON text; its checks carry what the judge says.
+        cells: for each code cell its ``id``, ``grade_id`` (or "") and ``seconds``, in order.
+        phases: seconds for ``start`` (both kernels), ``cells``, ``judge`` and ``all``.
+        messages: by the grade id of each check that failed, the first words of what it said.
+        died: where and why the student's kernel ended too early; "" if it did not.
+        flags: what a person should look at; see ``scan``.
+        memory_bytes: the most memory of its own that the student's kernel had.
+    """
+
+    notebook: str
+    cells: list[dict]
+    phases: dict[str, float]
+    messages: dict[str, str]
+    died: str
+    flags: list[str]
+    memory_bytes: int
+
+    def to_dict(self) -> dict:
+        return asdict(self)
+
+
+class KernelEnded(Exception):
+    """The kernel is gone; the message says why."""
+
+
+def execute(submission: Submission, settings: Settings) -> Outcome:
+    """Run a submission's notebook and judge its answers.
+
+    Raises:
+        TemplateError, SandboxError: no kernel could be started; nothing that the student did.
+    """
+    return asyncio.run(_execute(submission, settings))
+
+
+async def _execute(submission: Submission, settings: Settings) -> Outcome:
+    began = time.monotonic()
+    notebook = nbformat.reads(submission.notebook, as_version=4)
+    source = nbformat.reads(submission.source, as_version=4)
+    checks = [grade_id(cell) for cell in source.cells if is_check(cell)]
+    pairs = {name: socket.socketpair() for name in checks}
+    phases: dict[str, float] = {}
+    with workplace(settings) as sandbox:
+        try:
+            numbers = {name: FIRST_DESCRIPTOR + i for i, name in enumerate(checks)}
+            answering = {numbers[name]: theirs.fileno() for name, (_, theirs) in pairs.items()}
+            sandbox.put(submission.files)
+            student = StudentsNotebook(notebook, settings, numbers)
+            await student.run(sandbox, answering)
+        finally:
+            for _, theirs in pairs.values():
+                theirs.close()
+        try:
+            judging = {numbers[name]: ours.fileno() for name, (ours, _) in pairs.items()}
+            judge = JudgesNotebook(source, settings, numbers)
+            with workplace(settings) as court:
+                await judge.run(court, judging)
+        finally:
+            for ours, _ in pairs.values():
+                ours.close()
+    messages = take_over_verdicts(notebook, judge, student.died)
+    phases = {
+        "start": student.start_seconds + judge.start_seconds,
+        "cells": sum(cell["seconds"] for cell in student.cells),
+        "judge": judge.seconds,
+        "all": time.monotonic() - began,
+    }
+    return Outcome(
+        notebook=nbformat.writes(notebook),
+        cells=student.cells,
+        phases={name: round(seconds, 4) for name, seconds in phases.items()},
+        messages=messages,
+        died=student.died,
+        flags=scan(notebook, source),
+        memory_bytes=student.memory_bytes,
+    )
+
+
+def grade_id(cell: NotebookNode) -> str:
+    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
+
+
+def is_check(cell: NotebookNode) -> bool:
+    """Whether the judge runs this cell: it gives points, and the learner writes nothing in it."""
+    marks = cell.metadata.get("nbgrader", {})
+    return cell.cell_type == "code" and bool(marks.get("grade")) and not marks.get("solution")
+
+
+def workplace(settings: Settings) -> Workplace:
+    """A new place for one kernel, as isolated as the settings say."""
+    return (
+        Sandbox(settings.limits()) if settings.isolation == "bwrap" else Scratch(settings.limits())
+    )
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """The variables of a kernel beside those of its workplace."""
+    threads = str(settings.threads)
+    return {
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "NBGRADER_EXECUTION": "autograde",
+        "COURSE_DEVICE": "cpu",
+        "COURSE_PICTURES": "drawn" if settings.pictures else "words",
+        "CUDA_VISIBLE_DEVICES": "",
+        "OMP_NUM_THREADS": threads,
+        "MKL_NUM_THREADS": threads,
+        "OPENBLAS_NUM_THREADS": threads,
+    }
+
+
+class Runner(NotebookClient):
+    """Runs cells of one notebook in a kernel that may be hostile.
+
+    nbclient turns the kernel's messages into outputs; waiting, time limits and the limit on
+    outputs are ours, because a kernel that dies, hangs or floods must not cost more than its cell.
+    """
+
+    def __init__(self, notebook: NotebookNode, settings: Settings) -> None:
+        super().__init__(notebook, allow_errors=True, record_timing=False)
+        self.settings = settings
+        self.room = 0
+        self.left_out = False
+
+    @contextlib.asynccontextmanager
+    async def kernel(self, sandbox: Workplace, descriptors: dict[int, int]) -> AsyncIterator[None]:
+        """Start this runner's kernel in ``sandbox``; at the end it is killed."""
+        began = time.monotonic()
+        async with running_kernel(
+            sandbox,
+            fds=descriptors,
+            env=environment(self.settings),
+            threads=self.settings.threads,
+            startup_seconds=START_SECONDS,
+        ) as (self.km, self.kc):
+            self.start_seconds = time.monotonic() - began
+            self.ended = asyncio.ensure_future(self.km.provisioner.wait())
+            try:
+                yield
+            finally:
+                self.ended.cancel()
+
+    async def run_code(self, code: str) -> list[NotebookNode]:
+        """Run code that is not in the notebook, and return its outputs."""
+        cell = new_code_cell(code)
+        self.nb.cells.append(cell)
+        try:
+            await self.run_cell(cell, len(self.nb.cells) - 1, GRACE_SECONDS * 4, remember=False)
+        finally:
+            self.nb.cells.remove(cell)
+        return cell.outputs
+
+    async def run_cell(
+        self, cell: NotebookNode, index: int, seconds: float, *, remember: bool = True
+    ) -> None:
+        """Run a cell and keep its outputs.
+
+        Raises:
+            KernelEnded: the kernel died, or had to be killed because it would not be interrupted.
+        """
+        self.room, self.left_out = self.settings.output_bytes, False
+        self.clear_before_next_output = False
+        cell.outputs = []
+        if self.ended.done():
+            raise KernelEnded("it ended")
+        request = self.kc.execute(
+            cell.source, store_history=remember, allow_stdin=False, stop_on_error=False
+        )
+        listening = asyncio.ensure_future(self.listen(request, cell, index))
+        try:
+            await self.first(listening, seconds)
+            if not listening.done():
+                await self.interrupt()
+                await self.first(listening, GRACE_SECONDS)
+            if self.ended.done() and not listening.done():
+                # What it said last may still be on its way.
+                await self.first(listening, 0.1)
+                raise KernelEnded("it ended")
+            if not listening.done():
+                await self.km.shutdown_kernel(now=True)
+                raise KernelEnded(f"it ran for {seconds:g} s and would not be interrupted")
+            listening.result()
+        finally:
+            listening.cancel()
+            if self.left_out:
+                text = f"[more than {self.settings.output_bytes} bytes: the rest is left out]\n"
+                cell.outputs.append(new_output("stream", name="stdout", text=text))
+
+    async def first(self, listening: asyncio.Future, seconds: float) -> None:
+        """Wait until the cell is done, the kernel has ended, or the time is over."""
+        await asyncio.wait(
+            {listening, self.ended}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+        )
+
+    async def interrupt(self) -> None:
+        with contextlib.suppress(OSError, RuntimeError):
+            await self.km.interrupt_kernel()
+
+    async def listen(self, request: str, cell: NotebookNode, index: int) -> None:
+        """Take the kernel's messages about one request until it says that it is done."""
+        while True:
+            message = await self.kc.iopub_channel.get_msg()
+            # Widgets have no front end here that could answer them.
+            if message["parent_header"].get("msg_id") != request or "comm" in message["msg_type"]:
+                continue
+            try:
+                if self.fits(message):
+                    self.process_message(message, cell, index)
+                elif not self.left_out:
+                    self.left_out = True
+                    await self.interrupt()
+            except CellExecutionComplete:
+                return
+
+    def fits(self, message: dict) -> bool:
+        """Whether a message's output is within what the cell may still say."""
+        content = message["content"]
+        if message["msg_type"] == "stream":
+            self.room -= len(content["text"])
+        elif message["msg_type"] in ("display_data", "execute_result", "update_display_data"):
+            self.room -= sum(len(str(value)) for value in content["data"].values())
+        elif message["msg_type"] == "error":
+            self.room -= len(content["evalue"]) + sum(map(len, content["traceback"]))
+        else:
+            return True
+        return self.room >= 0
+
+
+class StudentsNotebook(Runner):
+    """A student's notebook: every cell is run but the checks, in whose place snapshots are made."""
+
+    def __init__(
+        self, notebook: NotebookNode, settings: Settings, descriptors: dict[str, int]
+    ) -> None:
+        super().__init__(notebook, settings)
+        self.descriptors = descriptors
+        self.cells: list[dict] = []
+        self.died = ""
+        self.memory_bytes = 0
+        self.start_seconds = 0.0
+
+    async def run(self, sandbox: Workplace, descriptors: dict[int, int]) -> None:
+        left = self.settings.notebook_seconds
+        async with self.kernel(sandbox, descriptors):
+            seed = f"import course_utils; course_utils.seed_everything({self.settings.seed})"
+            await self.run_code(f"{seed}; del course_utils")
+            cells = [cell for cell in self.nb.cells if cell.cell_type == "code"]
+            for number, cell in enumerate(cells, start=1):
+                began = time.monotonic()
+                try:
+                    await self.run_one(cell, min(left, self.settings.cell_seconds))
+                except KernelEnded as error:
+                    why = sandbox.killed_because or str(error)
+                    self.died = f"{name_of(cell, number)}: {why}"
+                seconds = time.monotonic() - began
+                left -= seconds
+                self.cells.append(
+                    {"id": cell.get("id", ""), "grade_id": grade_id(cell), "seconds": seconds}
+                )
+                if not self.died and left <= 0:
+                    most = self.settings.notebook_seconds
+                    self.died = f"{name_of(cell, number)}: the notebook ran for {most:g} s"
+                if self.died:
+                    break
+            self.memory_bytes = sandbox.memory_bytes()
+
+    async def run_one(self, cell: NotebookNode, seconds: float) -> None:
+        descriptor = self.descriptors.get(grade_id(cell)) if is_check(cell) else None
+        if descriptor is None:
+            if cell.source.strip():
+                await self.run_cell(cell, self.nb.cells.index(cell), seconds)
+            return
+        module = "course_utils.grading.answering"
+        await self.run_code(
+            f"__import__({module!r}, fromlist=['_'])"
+            f".wait_for_the_judge({descriptor}, get_ipython().user_ns)"
+        )
+
+
+class JudgesNotebook(Runner):
+    """The chapter's own notebook: its locked cells and its checks are run, nothing else."""
+
+    def __init__(
+        self, source: NotebookNode, settings: Settings, descriptors: dict[str, int]
+    ) -> None:
+        super().__init__(source, settings)
+        self.descriptors = descriptors
+        self.verdicts: dict[str, list[NotebookNode]] = {}
+        self.start_seconds = self.seconds = 0.0
+
+    async def run(self, sandbox: Workplace, descriptors: dict[int, int]) -> None:
+        async with self.kernel(sandbox, descriptors):
+            began = time.monotonic()
+            names = [
+                name
+                for cell in self.nb.cells
+                if cell.metadata.get("nbgrader", {}).get("solution") and cell.cell_type == "code"
+                for name in top_level_names(cell.source)
+            ]
+            module = "course_utils.grading.judging"
+            await self.run_code(f"import {module} as _judging; _judging.install({names!r})")
+            with contextlib.suppress(KernelEnded):
+                await self.run_cells()
+            self.seconds = time.monotonic() - began
+
+    async def run_cells(self) -> None:
+        for index, cell in enumerate(self.nb.cells):
+            marks = cell.metadata.get("nbgrader", {})
+            if is_check(cell):
+                descriptor = self.descriptors[grade_id(cell)]
+                outputs = await self.run_code(f"_judging.begin({descriptor}, {cell.source!r})")
+                if not any(output.output_type == "error" for output in outputs):
+                    await self.run_cell(cell, index, self.settings.cell_seconds)
+                    outputs = cell.outputs
+                self.verdicts[grade_id(cell)] = outputs
+            elif cell.cell_type == "code" and marks.get("locked") and not marks.get("solution"):
+                await self.run_cell(cell, index, self.settings.cell_seconds)
+
+
+NOT_JUDGED = "This check was not run: the process that judges ended."
+
+
+def take_over_verdicts(notebook: NotebookNode, judge: JudgesNotebook, died: str) -> dict[str, str]:
+    """Put what the judge says into the student's check cells.
+
+    Returns:
+        For each check that failed, the first words of its error.
+    """
+    messages = {}
+    for cell in notebook.cells:
+        if not is_check(cell):
+            continue
+        missing = new_output("error", ename="NotRun", evalue=NOT_JUDGED, traceback=[NOT_JUDGED])
+        cell.outputs = judge.verdicts.get(grade_id(cell), [missing])
+        cell.execution_count = None
+        for output in cell.outputs:
+            if output.output_type == "stream":
+                # nbgrader gives nothing to a check that wrote to stderr, and a check may warn.
+                output.name = "stdout"
+            if output.output_type == "error":
+                if output.ename == "NoAnswer" and died:
+                    output.traceback = [*output.traceback, f"  it ended in {died}"]
+                messages[grade_id(cell)] = f"{output.ename}: {output.evalue}"[:500]
+    return messages
+
+
+def name_of(cell: NotebookNode, number: int) -> str:
+    """What to call a code cell: its grade id, else its number among the code cells."""
+    return grade_id(cell) or f"code cell {number}"
