@@ -137,12 +137,30 @@ def test_an_answer_that_many_gave_is_usual():
     assert len(found(everybody | crowd | {"one more": RENAMED})) == 1
 
 
-def test_short_answers_predictions_and_huge_ones_are_left_out():
+def test_short_answers_and_huge_ones_are_left_out():
     short = "def mean(numbers):\n    return sum(numbers) / max(1, len(numbers))"
-    values = f"predictions = {{{', '.join(f'{n}: (1, {n})' for n in range(30))}}}"
-    huge = COPIED + "#" * LONGEST_ANSWER
-    for text in (short, values, huge):
+    for text in (short, COPIED + "#" * LONGEST_ANSWER):
         assert found({"ada": text, "bob": text}) == []
+
+
+def test_an_answer_is_as_long_as_what_the_learner_wrote():
+    ready = SOLUTION.replace(
+        "    ### BEGIN", "    a = b = c = d = e = f = g = h = 1\n    ### BEGIN"
+    )
+    long = COPIED.replace("):\n", "):\n    a = b = c = d = e = f = g = h = 1\n", 1)
+    stub = len(normal_form("def mean(numbers):\n    a = b = c = d = e = f = g = h = 1"))
+    assert len(normal_form(long)) - stub >= SHORTEST_ANSWER
+    assert len(found({"ada": long, "bob": long}, ready)) == 1
+    short = "\n".join([*long.split("\n")[:6], "    return total / count"])
+    assert len(normal_form(short)) >= SHORTEST_ANSWER
+    assert found({"ada": short, "bob": short}, ready) == []
+
+
+def test_predicted_values_are_left_out():
+    blanks = "### BEGIN SOLUTION\n{}### END SOLUTION\n"
+    values = f"predictions = {{{', '.join(f'{n}: (1, {n})' for n in range(30))}}}"
+    assert len(found({"ada": values, "bob": values})) == 1
+    assert found({"ada": values, "bob": values}, "predictions = {1: None}\n" + blanks) == []
 
 
 @pytest.mark.parametrize("text", ["(" * 5000, "-" * 15_000 + "1", "\0", "\ud800" * 100])

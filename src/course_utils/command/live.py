@@ -1,0 +1,139 @@
+"""What happens while a class is graded: done, running, waiting, how fast, how long still."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import TracebackType
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+SHOWN_RUNNING = 12
+SHOWN_FINISHED = 3
+LINE_EVERY = 10  # submissions, where the output is no terminal
+
+
+class LiveTable(AbstractContextManager):
+    """A table that is redrawn while submissions are graded, and goes when all is done.
+
+    Where the output is no terminal, one line for every ten finished submissions is printed.
+    :meth:`started` and :meth:`finished` may be called from any thread.
+
+    Args:
+        console: where to draw.
+        total: how many submissions there are.
+        clock: seconds that only grow; for tests.
+    """
+
+    def __init__(
+        self, console: Console, total: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.console = console
+        self.total = total
+        self.clock = clock
+        self.begun = clock()
+        self.running: dict[str, float] = {}  # student: since when
+        self.last: list[tuple[str, str]] = []
+        self.done = 0
+        self.executed = 0
+        self.lock = threading.RLock()
+        self.live = Live(
+            console=console, get_renderable=self.render, refresh_per_second=4, transient=True
+        )
+
+    def __enter__(self) -> LiveTable:
+        if self.console.is_terminal:
+            self.live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.live.stop()
+
+    def started(self, student: str) -> None:
+        """A submission runs now; said again where it has to start over."""
+        with self.lock:
+            self.running[student] = self.clock()
+
+    def finished(self, student: str, words: str = "") -> None:
+        """A submission is through.
+
+        Args:
+            student: whose it is. One that never started, because its outcome was there already,
+                counts as done, but not for the rate.
+            words: a few words on how it went.
+        """
+        with self.lock:
+            self.executed += self.running.pop(student, None) is not None
+            self.done += 1
+            self.last = [*self.last, (student, words)][-SHOWN_FINISHED:]
+            if not self.console.is_terminal and (
+                self.done % LINE_EVERY == 0 or self.done == self.total
+            ):
+                self.console.print(self.summary(), highlight=False, soft_wrap=True)
+
+    @property
+    def waiting(self) -> int:
+        """How many submissions have not started."""
+        return max(0, self.total - self.done - len(self.running))
+
+    def per_minute(self) -> float:
+        """Executed submissions per minute so far; 0 before the first."""
+        return 60 * self.executed / max(self.clock() - self.begun, 1e-6)
+
+    def seconds_left(self) -> float | None:
+        """About how long the rest will take; None before the first was executed."""
+        rate = self.per_minute()
+        return 60 * (self.total - self.done) / rate if rate else None
+
+    def summary(self) -> Text:
+        """One line: how many are done, how fast, how long still."""
+        parts = [f"{self.done} of {self.total} graded"]
+        if self.executed:
+            parts.append(f"{self.per_minute():.0f} a minute")
+            left = self.seconds_left()
+            if left:
+                parts.append(f"about {clock_time(left)} left")
+        return Text(", ".join(parts))
+
+    def render(self) -> RenderableType:
+        """The table as it stands now."""
+        with self.lock:
+            now = self.clock()
+            counts = Table.grid(padding=(0, 2))
+            counts.add_row(
+                ProgressBar(total=max(1, self.total), completed=self.done, width=30),
+                f"{self.done} done",
+                f"{len(self.running)} running",
+                f"{self.waiting} waiting",
+                Text(self.summary().plain.partition(", ")[2]),
+            )
+            students = Table.grid(padding=(0, 2))
+            # Text, since a name may hold square brackets; one line each, or the table jumps.
+            students.add_column(no_wrap=True, overflow="ellipsis", max_width=40)
+            students.add_column(no_wrap=True, overflow="ellipsis")
+            for student, words in self.last:
+                students.add_row(Text(f"✓ {student}", "dim"), Text(words, "dim"))
+            oldest = sorted(self.running.items(), key=lambda entry: entry[1])
+            for student, since in oldest[:SHOWN_RUNNING]:
+                students.add_row(Text(f"▸ {student}"), Text(clock_time(now - since)))
+            if len(oldest) > SHOWN_RUNNING:
+                students.add_row(Text(f"  and {len(oldest) - SHOWN_RUNNING} more"), "")
+            return Group(counts, students)
+
+
+def clock_time(seconds: float) -> str:
+    """``0:07``, ``12:30``, ``1:02:03``."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
