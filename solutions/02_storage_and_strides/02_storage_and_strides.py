@@ -293,7 +293,7 @@ check_equal(element_offset((), (), 7), 7, "element_offset((), (), 7), of a zero-
 import random
 
 numbers = random.Random(0)
-for _ in range(200):
+for _ in range(100):
     dims = numbers.randint(1, 4)
     index = tuple(numbers.randint(0, 3) for _ in range(dims))
     step = tuple(numbers.randint(0, 9) for _ in range(dims))
@@ -421,7 +421,7 @@ assert not counts, f"compute with numbers, without making a tensor: {', '.join(c
 ### BEGIN HIDDEN TESTS
 import itertools
 
-for dims in range(5):
+for dims in range(4):
     for size in itertools.product((0, 1, 2, 3), repeat=dims):
         check_case(size, torch.empty(size).stride())
 check_case(torch.Size((7, 5)), (5, 1))
@@ -835,7 +835,7 @@ def any_size(elements):
     return [0, *size] if elements == 0 else numbers.sample(size, len(size))
 
 
-for _ in range(600):
+for _ in range(300):
     y = torch.empty([numbers.choice((0, 1, 2, 2, 3, 4, 6)) for _ in range(numbers.randint(0, 4))])
     y = y[..., ::2] if y.dim() and numbers.random() < 0.3 else y
     y = y.transpose(0, -1) if y.dim() and numbers.random() < 0.3 else y
@@ -1374,7 +1374,7 @@ layouts = [
     for size in itertools.product((0, 1, 2, 3), repeat=dims)
     for step in itertools.product((0, 1, 2, 3, 5, 6), repeat=dims)
 ]
-for size, step in random.Random(0).sample(layouts, 700):
+for size, step in random.Random(0).sample(layouts, 300):
     indices = itertools.product(*map(range, size))
     read = [sum(i * s for i, s in zip(index, step, strict=True)) for index in indices]
     dense = len(set(read)) == len(read) == max(read, default=-1) + 1
@@ -1485,8 +1485,9 @@ check_case((1, 1, 2, 2), (4, 4, 2, 1), "both", "the stride of the only channel d
 check_case((2, 3, 1, 1), (3, 1, 9, 9), "both", "one pixel: its height and width do not count")
 ### BEGIN HIDDEN TESTS
 import itertools
+import random
 
-for size in itertools.product((1, 2, 3), repeat=4):
+for size in random.Random(0).sample(list(itertools.product((1, 2, 3), repeat=4)), 30):
     ordered = torch.empty(size, device=device)
     last = ordered.contiguous(memory_format=torch.channels_last)
     gaps = torch.empty([2 * n for n in size], device=device)[::2, ::2, ::2, ::2]

@@ -29,13 +29,14 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
                 exec(compile(cell.source, "<locked>", "exec"), namespace)
         pid, connection = fork_answer(answer, before)
         try:
-            namespace.update(Answers(connection).names(names))
+            answers = Answers(connection)
+            namespace.update(answers.names(names))
             exec(compile(check.source, "<check>", "exec"), namespace)
             verdicts[grader_of(check)["grade_id"]] = None
         except Exception as error:
             verdicts[grader_of(check)["grade_id"]] = error
         finally:
-            connection.close()
+            answers.hang_up()
             os.waitpid(pid, 0)
     return verdicts
 

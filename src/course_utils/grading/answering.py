@@ -90,13 +90,14 @@ class Answering:
 
     def __init__(self, connection: socket.socket, namespace: dict[str, Any]) -> None:
         self.connection, self.namespace = connection, namespace
+        self.stream = connection.makefile("rb")
         self.objects: list[Any] = []
 
     def serve(self) -> None:
         """Answer until the judge hangs up."""
         while True:
             try:
-                request, blobs = wire.receive(self.connection)
+                request, blobs = wire.receive(self.stream)
             except wire.Gone:
                 return
             kind, *parts = request

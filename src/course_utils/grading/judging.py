@@ -44,7 +44,13 @@ class Answers:
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
+        self.stream = connection.makefile("rb")
         self.watched = False
+
+    def hang_up(self) -> None:
+        """Tell the snapshot that it is no longer needed."""
+        self.stream.close()
+        self.connection.close()
 
     def ask(self, request: list, blobs: list[bytes]) -> tuple[Any, list[bytes]]:
         """Send a request and wait for the reply.
@@ -54,7 +60,7 @@ class Answers:
         """
         try:
             wire.send(self.connection, request, blobs)
-            return wire.receive(self.connection)
+            return wire.receive(self.stream)
         except wire.Gone:
             raise NoAnswer("the process of the answer ended while a check asked it") from None
         except wire.WireError as error:
@@ -73,6 +79,7 @@ class Answers:
         """Call a function of the learner's, and do here what it did to its arguments."""
         modes = [m for m in _get_current_dispatch_mode_stack() if isinstance(m, OperatorMode)]
         storages = wire.Storages()
+        # What the judge itself computes here is not the answer's doing.
         with _disable_current_modes():
             encoder = wire.Encoder(storages, [], self._hand_over)
             arguments = encoder.encode((args, kwargs))[1]
@@ -227,7 +234,7 @@ class Judge:
     def end(self) -> None:
         """Hang up on the last check's snapshot."""
         if self.answers is not None:
-            self.answers.connection.close()
+            self.answers.hang_up()
             self.answers = None
 
     def show(self, kind: type, error: BaseException, _: list[str]) -> None:

@@ -16,7 +16,7 @@ import socket
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import torch
@@ -49,17 +49,17 @@ def send(connection: socket.socket, message: Any, blobs: list[bytes]) -> None:
         raise Gone("the other side has gone") from error
 
 
-def receive(connection: socket.socket) -> tuple[Any, list[bytes]]:
-    """Wait for one message.
+def receive(stream: BinaryIO) -> tuple[Any, list[bytes]]:
+    """Wait for one message on a socket's ``makefile("rb")``.
 
     Raises:
         Gone: the other side closed the connection.
         WireError: it is malformed or too long.
     """
-    text_length, data_length = HEADER.unpack(_read(connection, HEADER.size))
+    text_length, data_length = HEADER.unpack(_read(stream, HEADER.size))
     if text_length + data_length > MOST_BYTES:
         raise WireError(f"a message of {text_length + data_length} bytes is too long")
-    text, data = _read(connection, text_length), _read(connection, data_length)
+    text, data = _read(stream, text_length), _read(stream, data_length)
     try:
         message, lengths = json.loads(text)
         if any(type(length) is not int or length < 0 for length in lengths):
@@ -75,17 +75,14 @@ def receive(connection: socket.socket) -> tuple[Any, list[bytes]]:
     return message, blobs
 
 
-def _read(connection: socket.socket, count: int) -> bytes:
-    parts = bytearray()
-    while len(parts) < count:
-        try:
-            part = connection.recv(min(count - len(parts), 1 << 20))
-        except OSError as error:
-            raise Gone("the other side has gone") from error
-        if not part:
-            raise Gone("the other side has gone")
-        parts += part
-    return bytes(parts)
+def _read(stream: BinaryIO, count: int) -> bytes:
+    try:
+        content = stream.read(count)
+    except OSError as error:
+        raise Gone("the other side has gone") from error
+    if len(content) < count:
+        raise Gone("the other side has gone")
+    return content
 
 
 def storage_bytes(storage: torch.UntypedStorage) -> bytes:
