@@ -129,6 +129,8 @@ def lay_out(storage: torch.UntypedStorage, layout: list) -> torch.Tensor:
         numbers = [*size, *stride, offset]
         if len(size) != len(stride) or any(type(n) is not int or n < 0 for n in numbers):
             raise ValueError("sizes and strides are not whole numbers from 0, one for each dim")
+        if name.startswith("torch.q"):
+            raise ValueError("quantized numbers")
         empty = 0 in size
         last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
         if not empty and (last + 1) * dtype.itemsize > storage.nbytes():
@@ -302,10 +304,10 @@ class Decoder:
         except (
             ValueError,
             TypeError,
-            KeyError,
-            IndexError,
-            RecursionError,
+            LookupError,
+            RuntimeError,
             OverflowError,
+            MemoryError,
         ) as error:
             raise WireError(f"no value: {error}") from None
 
@@ -360,6 +362,8 @@ class Decoder:
         return slice(*map(self._decode, numbers))
 
     def _number(self, dtype, value):
+        if not isinstance(value, (bool, int, float)):
+            raise WireError(f"no number: {value!r:.50}")
         return _numeric(dtype).type(value)
 
     def _array(self, dtype, shape, blob):
