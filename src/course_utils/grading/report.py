@@ -137,7 +137,7 @@ def class_report(
         ``flags``
             ``student`` and ``flags``.
         ``similar``
-            as :class:`~course_utils.grading.similar.SimilarAnswers` has it.
+            as :class:`~course_utils.grading.similar.SimilarAnswers` has it, tuples as lists.
         ``students``
             ``student``, ``score``, ``max_score``, ``points``, ``problem``, ``died``, ``flags`` (how
             many), ``seconds`` of its cells, ``memory_bytes``, ``cached``.
@@ -163,7 +163,14 @@ def class_report(
         "flags": [
             {"student": row.student, "flags": list(row.flags)} for row in students if row.flags
         ],
-        "similar": [asdict(pair) for pair in similar],
+        "similar": [
+            {
+                **asdict(pair),
+                "students": list(pair.students),
+                "sources": [list(source) for source in pair.sources],
+            }
+            for pair in similar
+        ],
         "students": [
             {
                 "student": row.student,
@@ -472,12 +479,11 @@ def side_by_side(sources: Iterable[Sequence[str]]) -> dict[str, Any]:
         ``rows`` of ``(left line, right line, whether they are the same)``, and ``more``, how many
         rows are left out.
     """
-    left, right = (
-        [line[:SHOWN_COLUMNS] for line in text.split("\n")[: 2 * SHOWN_LINES]]
-        for _, text in sources
-    )
+    texts = [text.split("\n") for _, text in sources]
+    left, right = ([line[:SHOWN_COLUMNS] for line in text[: 2 * SHOWN_LINES]] for text in texts)
+    unread = max(0, max(map(len, texts)) - 2 * SHOWN_LINES)
     rows = []
     for kind, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         for one, other in zip_longest(left[a:b], right[c:d], fillvalue=""):
             rows.append((one, other, kind == "equal"))
-    return {"rows": rows[:SHOWN_LINES], "more": max(0, len(rows) - SHOWN_LINES)}
+    return {"rows": rows[:SHOWN_LINES], "more": max(0, len(rows) - SHOWN_LINES) + unread}
