@@ -36,7 +36,7 @@ def decode(message, *blobs, storages=None, same=()):
 
 
 PLAIN = [
-    *(None, True, False, 0, -1, 2**70, 1.5, "", "word", "\ud800", b"", b"\x00\xff"),
+    *(None, True, False, 0, -1, 2**70, 1.5, "", "word", "\U0001f600", b"", b"\x00\xff"),
     *(1 + 2j, ..., range(1, 9, 3), slice(None, 3, None), torch.float16, torch.device("cpu")),
     *((), [], {}, set(), (1, [2, {"a": (3,)}]), {(1, 2): "x", None: [..., 1j]}, {1, "a"}),
     torch.Size((2, 3)),
@@ -329,6 +329,8 @@ LIES = {
     "an array of negative sizes": ["array", "float64", [-1, -2], 0],
     "an array of odd bytes": ["array", "float64", [2], 1],
     "a dict as the kind": [{"a": 1}],
+    "half a character": "\ud800",
+    "half a character inside": ["list", ["\udc80"]],
     "a list as the kind": [["list"]],
     "a tower of lists": json.loads('["list",[' * 400 + "1" + "]]" * 400),
 }

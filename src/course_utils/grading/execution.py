@@ -14,6 +14,7 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass, field
+from queue import Empty
 
 import nbformat
 from nbclient import NotebookClient
@@ -213,6 +214,7 @@ class Runner(NotebookClient):
         super().__init__(notebook, allow_errors=True, record_timing=False)
         self.settings = settings
         self.room = 0
+        self.last_request = ""
         self.left_out = False
 
     @contextlib.asynccontextmanager
@@ -256,7 +258,7 @@ class Runner(NotebookClient):
         cell.outputs = []
         if self.ended.done():
             raise KernelEnded("it ended")
-        request = self.kc.execute(
+        request = self.last_request = self.kc.execute(
             cell.source, store_history=remember, allow_stdin=False, stop_on_error=False
         )
         listening = asyncio.ensure_future(self.listen(request, cell, index))
@@ -402,15 +404,38 @@ class JudgesNotebook(Runner):
             if is_check(cell):
                 descriptor = self.descriptors[grade_id(cell)]
                 outputs = await self.run_code(f"_judging.begin({descriptor}, {cell.source!r})")
-                if not any(output.output_type == "error" for output in outputs):
+                if not failed(outputs):
                     await self.run_cell(cell, index, self.settings.cell_seconds)
                     outputs = cell.outputs
+                    if not await self.passed() and not failed(outputs):
+                        outputs.append(error_output(UNTOLD))
                 self.verdicts[grade_id(cell)] = outputs
             elif cell.cell_type == "code" and marks.get("locked") and not marks.get("solution"):
                 await self.run_cell(cell, index, self.settings.cell_seconds)
 
+    async def passed(self) -> bool:
+        """Whether the kernel says that the code of the last request ran to its end.
+
+        That nothing was heard of an error is no proof: its words may be too long to be let through.
+        """
+        with contextlib.suppress(Empty):
+            while True:
+                reply = await self.kc.shell_channel.get_msg(timeout=1)
+                if reply["parent_header"].get("msg_id") == self.last_request:
+                    return reply["content"]["status"] == "ok"
+        return False
+
 
 NOT_JUDGED = "This check was not run: the process that judges ended."
+UNTOLD = "This check failed, and what it had to say could not be told."
+
+
+def failed(outputs: list[NotebookNode]) -> bool:
+    return any(output.output_type == "error" for output in outputs)
+
+
+def error_output(words: str) -> NotebookNode:
+    return new_output("error", ename="NotRun", evalue=words, traceback=[words])
 
 
 def take_over_verdicts(notebook: NotebookNode, judge: JudgesNotebook, died: str) -> dict[str, str]:
@@ -423,8 +448,7 @@ def take_over_verdicts(notebook: NotebookNode, judge: JudgesNotebook, died: str)
     for cell in notebook.cells:
         if not is_check(cell):
             continue
-        missing = new_output("error", ename="NotRun", evalue=NOT_JUDGED, traceback=[NOT_JUDGED])
-        cell.outputs = judge.verdicts.get(grade_id(cell), [missing])
+        cell.outputs = judge.verdicts.get(grade_id(cell), [error_output(NOT_JUDGED)])
         cell.execution_count = None
         for output in cell.outputs:
             if output.output_type == "stream":

@@ -32,6 +32,8 @@ TAMPERED = (
     "the operators of the answer cannot be watched. Restart the kernel and leave them as they are."
 )
 NO_ANSWER = "The notebook's kernel had ended before this check."
+LONGEST_WORDS = 10_000
+MOST_LINES = 10_000
 TOO_LONG = "the answer did not return in time: is there a loop that does not end?"
 
 
@@ -133,7 +135,7 @@ class Answers:
             raise wire.WireError(f"unknown: {kind!r}")
         # A class of its own for each kind, so that a message says "of type Counter".
         words = name.rsplit(".", 1)[-1][:60]
-        return type(words, (StandIn,), {})(self, number, str(module), str(text))
+        return type(words, (StandIn,), {})(self, number, str(module), fit_to_print(str(text)))
 
     def _hand_over(self, value: Any) -> list:
         if isinstance(value, StandIn):
@@ -178,7 +180,7 @@ def raised(error: Any) -> Exception:
     names, message, lines = [], "", []
     if isinstance(error, dict):
         names = [pair for pair in error.get("classes", []) if isinstance(pair, list)]
-        message, lines = str(error.get("message", "")), error.get("lines", [])
+        message, lines = str(error.get("message", "")), list(error.get("lines", []))[-3:]
     found, own = RuntimeError, ""
     for module, name in (pair for pair in names if len(pair) == 2):
         kind = getattr(builtins, str(name), None) if module == "builtins" else None
@@ -186,13 +188,15 @@ def raised(error: Any) -> Exception:
             found = kind
             break
         own = own or str(name)[:60]
-    words = f"{own}: {message}" if own else message
+    words = fit_to_print(f"{own}: {message}" if own else message)
     try:
         exception = found(words)
     except TypeError:  # UnicodeDecodeError and its like take more than a message.
         exception = RuntimeError(f"{found.__name__}: {words}")
     exception.of_the_answer = [  # type: ignore[attr-defined]
-        (line[0], str(line[1])) for line in lines if isinstance(line, list) and len(line) == 2
+        (number, line)
+        for number, line in (pair for pair in lines if isinstance(pair, list) and len(pair) == 2)
+        if type(number) is int and 0 < number < MOST_LINES and isinstance(line, str)
     ]
     return exception
 
@@ -240,7 +244,15 @@ class Judge:
     def show(self, kind: type, error: BaseException, _: list[str]) -> None:
         """Publish an error in the check's words, never the text of a hidden test."""
         name, words, lines = explain(error, self.source)
+        words, *lines = map(fit_to_print, (words, *lines))
         self.publish(type(name, (Exception,), {}), words, [f"{name}: {words}", *lines])
+
+
+def fit_to_print(text: str) -> str:
+    """``text`` as a message can carry it: an answer may say what has no end, or half characters."""
+    if len(text) > LONGEST_WORDS:
+        text = f"{text[:LONGEST_WORDS]} … and {len(text) - LONGEST_WORDS:,} characters more"
+    return text.encode(errors="replace").decode()
 
 
 def hidden_lines(source: str) -> set[int]:
@@ -257,7 +269,8 @@ def explain(error: BaseException, source: str) -> tuple[str, str, list[str]]:
 
     In a visible test: the error's words, the check's lines, and the answer's own line where it
     raised. In a hidden test: the author's words; of an error that the answer raised only its kind
-    and line, because its message may quote what the test handed over.
+    and its line's number, because its message, and what it says its line is, may quote what the
+    test handed over.
 
     Returns:
         The error's name, its words, and further lines.
@@ -275,11 +288,12 @@ def explain(error: BaseException, source: str) -> tuple[str, str, list[str]]:
     if isinstance(error, KeyboardInterrupt):
         name, words = "TimeoutError", TOO_LONG
     own = getattr(error, "of_the_answer", None)
-    lines = [f"  in your answer, line {number}: {line}" for number, line in own or []]
     if hidden:
         if own is not None:
             words = "your answer raised this error in a hidden test"
-        return name, words, ["  in a hidden test", *lines]
+        where = [f"  in your answer, line {number}" for number, _ in own or []]
+        return name, words, ["  in a hidden test", *where]
+    lines = [f"  in your answer, line {number}: {line}" for number, line in own or []]
     shown = [
         f"  in the check, line {number}: {text[number - 1].strip()}"
         for number, function in frames

@@ -315,6 +315,8 @@ class Decoder:
         if not isinstance(value, list):
             if isinstance(value, dict):
                 raise WireError("no value: an object")
+            if isinstance(value, str):
+                value.encode()  # half a character could not be passed on in a message
             return value
         kind, *parts = value
         return getattr(self, f"_{kind}")(*parts) if kind in KINDS else self.handle(value)
