@@ -415,10 +415,10 @@ class Server:
         connection, _ = self.listener.accept()
         descriptors: list[int] = []
         try:
-            if peer_user(connection) not in (0, os.geteuid()):
-                raise PermissionError("a process of another user asks for a kernel")
             connection.settimeout(EXIT_SECONDS)
             message, descriptors, *_ = socket.recv_fds(connection, MESSAGE_BYTES, MOST_DESCRIPTORS)
+            if peer_user(connection) not in (0, os.geteuid()):
+                raise PermissionError("a process of another user asks for a kernel")
             if not message:
                 connection.close()  # somebody only looked whether anybody is here
                 return None
