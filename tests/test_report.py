@@ -12,6 +12,7 @@ from course_utils.command.build import read_notebook
 from course_utils.command.project import Chapter
 from course_utils.grading.report import (
     PAGE,
+    SHOWN_COLUMNS,
     SHOWN_LINES,
     SHOWN_PAIRS,
     Graded,
@@ -182,6 +183,23 @@ def test_times_problems_and_flags_are_told(report):
     assert [row["flags"] for row in report["students"]] == [0, 1, 0, 0]
 
 
+def test_students_alike_in_several_exercises_are_named(source):
+    def alike(exercise, *students):
+        return SimilarAnswers(exercise, students, THE_SAME, 1.0, (("ada", "a"), ("bob", "a")))
+
+    found = [
+        alike("view-or-copy", "ada", "bob", "eve"),
+        alike("is-dense", "bob", "ada"),
+        alike("is-dense", "eve", "dan"),
+        alike("is-dense", "eve", "dan"),
+    ]
+    report = class_report("x", source, [graded("ada", 1, 1)], found, RUN)
+    assert report["alike"] == [
+        {"students": ["ada", "bob"], "exercises": ["view-or-copy", "is-dense"]}
+    ]
+    assert "ada and bob: 2.4, 2.11" in read(render(report)).texts["similar"]
+
+
 class Reader(HTMLParser):
     """The page's elements, and the text that a person sees, section by section."""
 
@@ -347,6 +365,9 @@ def test_equal_lines_stand_beside_each_other():
     table = side_by_side([("ada", long), ("bob", long)])
     assert len(table["rows"]) == SHOWN_LINES
     assert table["more"] == 1000 - SHOWN_LINES
+    ((left, right, same),) = side_by_side([("ada", "x" * 999), ("bob", "x" * 998)])["rows"]
+    assert left == right == "x" * SHOWN_COLUMNS + " …"
+    assert not same
 
 
 def test_both_files_are_written_whole(report, tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import SequenceMatcher
-from itertools import zip_longest
+from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -32,6 +32,7 @@ SLOWEST_CELLS = 10
 LONGEST_MESSAGE = 600  # characters
 # What the page shows at most, so that it stays readable; report.json has everything.
 SHOWN_PAIRS = 40
+SHOWN_ALIKE = 20
 SHOWN_LINES = 80
 SHOWN_COLUMNS = 160
 SHOWN_FLAGS = 10
@@ -138,6 +139,8 @@ def class_report(
             ``student`` and ``flags``.
         ``similar``
             as :class:`~course_utils.grading.similar.SimilarAnswers` has it, tuples as lists.
+        ``alike``
+            pairs of students alike in several exercises, most first: ``students``, ``exercises``.
         ``students``
             ``student``, ``score``, ``max_score``, ``points``, ``problem``, ``died``, ``flags`` (how
             many), ``seconds`` of its cells, ``memory_bytes``, ``cached``.
@@ -171,6 +174,7 @@ def class_report(
             }
             for pair in similar
         ],
+        "alike": _alike(similar),
         "students": [
             {
                 "student": row.student,
@@ -357,6 +361,21 @@ def _slow_cells(students: Sequence[Graded]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -row["most_seconds"])[:SLOWEST_CELLS]
 
 
+def _alike(similar: Iterable[SimilarAnswers]) -> list[dict[str, Any]]:
+    """Who is alike with whom in more than one exercise: once may well be chance."""
+    together: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for found in similar:
+        for pair in combinations(sorted(found.students), 2):
+            if found.exercise not in together[pair]:
+                together[pair].append(found.exercise)
+    pairs = [
+        {"students": list(pair), "exercises": exercises}
+        for pair, exercises in together.items()
+        if len(exercises) > 1
+    ]
+    return sorted(pairs, key=lambda pair: (-len(pair["exercises"]), pair["students"]))
+
+
 def write_report(report: Mapping[str, Any], folder: Path) -> None:
     """Write ``report.json`` and ``report.html`` into ``folder``, each of them whole or not at all.
 
@@ -411,6 +430,7 @@ def render(report: Mapping[str, Any]) -> str:
         titles={row["exercise"]: row["title"] for row in report["exercises"]},
         side_by_side=side_by_side,
         shown_pairs=SHOWN_PAIRS,
+        shown_alike=SHOWN_ALIKE,
         shown_flags=SHOWN_FLAGS,
         shown_wordings=SHOWN_WORDINGS,
     )
@@ -480,10 +500,14 @@ def side_by_side(sources: Iterable[Sequence[str]]) -> dict[str, Any]:
         rows are left out.
     """
     texts = [text.split("\n") for _, text in sources]
-    left, right = ([line[:SHOWN_COLUMNS] for line in text[: 2 * SHOWN_LINES]] for text in texts)
+    left, right = (text[: 2 * SHOWN_LINES] for text in texts)
     unread = max(0, max(map(len, texts)) - 2 * SHOWN_LINES)
     rows = []
     for kind, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         for one, other in zip_longest(left[a:b], right[c:d], fillvalue=""):
-            rows.append((one, other, kind == "equal"))
+            rows.append((_short(one), _short(other), kind == "equal"))
     return {"rows": rows[:SHOWN_LINES], "more": max(0, len(rows) - SHOWN_LINES) + unread}
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= SHOWN_COLUMNS else line[:SHOWN_COLUMNS] + " …"
