@@ -9,6 +9,7 @@ claim, and the judge takes no more from it than plain values.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import marshal
 import os
@@ -31,12 +32,11 @@ from course_utils.grading import wire
 LONGEST_TEXT = 2000
 
 
-def wait_for_the_judge(descriptor: int, namespace: dict[str, Any]) -> None:
-    """Fork; the copy answers on ``descriptor`` until the judge hangs up, then ends.
+def wait_for_the_judge(descriptor: int) -> None:
+    """Fork; the copy answers for the notebook's names until the judge hangs up, then ends.
 
     Args:
         descriptor: an open socket, the judge's at its other end; closed in this process.
-        namespace: where the names are that the judge may ask for.
     """
     if os.fork():
         os.close(descriptor)
@@ -44,7 +44,7 @@ def wait_for_the_judge(descriptor: int, namespace: dict[str, Any]) -> None:
     try:
         _go_quiet(descriptor)
         connection = socket.socket(fileno=descriptor)
-        Answering(connection, namespace).serve()
+        Answering(connection, get_ipython().user_ns).serve()
     except BaseException:
         # Nobody is there to be told: the judge sees the connection close.
         os._exit(1)
@@ -111,45 +111,66 @@ class Answering:
         return [[name, encoder.encode(self.namespace[name])] for name in here], encoder.blobs
 
     def answer_call(
-        self, number: int, attribute: str | None, arguments: Any, watch: bool, blobs: list[bytes]
+        self,
+        number: int,
+        attribute: str | None,
+        arguments: Any,
+        circumstances: dict[str, Any],
+        blobs: list[bytes],
     ) -> tuple[Any, list[bytes]]:
         """Call an object, or its attribute, and say what came of it.
 
-        The reply holds the result or what was raised, the arguments' storages and layouts that
-        the call changed, and with ``watch`` the operators that ran.
+        Args:
+            number: the object's.
+            attribute: the name of the attribute to call; None for the object itself.
+            arguments: positional and keyword arguments, encoded.
+            circumstances: ``grad``, whether autograd records; ``random``, the blob with the state
+                of PyTorch's global generator, or None to leave it; ``watch``, whether to record
+                operators.
+            blobs: the byte strings of the request.
+
+        Returns:
+            The result or what was raised; the contents and layouts of arguments, and the states of
+            generators, that the call changed; the operators that ran.
         """
         storages = wire.Storages()
         decoder = wire.Decoder(blobs, storages, [], self._given)
         args, kwargs = decoder.decode(arguments)
-        received = list(decoder.received)
-        layouts = [wire.layout_of(tensor) for tensor in received]
+        if circumstances["random"] is not None:
+            wire.set_state(torch.default_generator, blobs[circumstances["random"]])
+        tensors, given = list(decoder.received), len(storages.known)
+        generators = [torch.default_generator, *decoder.generators]
+        layouts = [wire.layout_of(tensor) for tensor in tensors]
+        states = [wire.state_bytes(generator) for generator in generators]
         recorder = Recorder()
+        encoder = wire.Encoder(storages, tensors, self._handle)
+        encoder.generators = decoder.generators
         reply: dict[str, Any] = {}
-        result = None
-        if watch:
+        if circumstances["watch"]:
             _forbid_threads()
         try:
             target = self.objects[number]
             if attribute is not None:
                 target = getattr(target, attribute)
-            if watch:
-                with recorder:
-                    result = target(*args, **kwargs)
-            else:
+            with contextlib.ExitStack() as stack:
+                stack.enter_context(torch.set_grad_enabled(circumstances["grad"]))
+                if circumstances["watch"]:
+                    stack.enter_context(recorder)
                 result = target(*args, **kwargs)
+            reply["result"] = encoder.encode(result)
         except BaseException as error:
             reply["error"] = describe(error)
-        given = len(storages.known)
-        encoder = wire.Encoder(storages, received, self._handle)
-        if "error" not in reply:
-            reply["result"] = encoder.encode(result)
         reply["operators"] = recorder.operators
         reply["contents"] = self._changed_contents(storages, given, encoder)
-        after = [wire.layout_of(tensor) for tensor in received]
         reply["layouts"] = [
-            [number, new]
-            for number, (old, new) in enumerate(zip(layouts, after, strict=True))
-            if old != new
+            [number, wire.layout_of(tensor)]
+            for number, (tensor, before) in enumerate(zip(tensors, layouts, strict=True))
+            if wire.layout_of(tensor) != before
+        ]
+        reply["states"] = [
+            [number, encoder.add_blob(wire.state_bytes(generator))]
+            for number, (generator, before) in enumerate(zip(generators, states, strict=True))
+            if wire.state_bytes(generator) != before
         ]
         return reply, encoder.blobs
 
@@ -162,8 +183,7 @@ class Answering:
         for number, (storage, before) in enumerate(pairs):
             now = wire.storage_bytes(storage)
             if now != before:
-                changed.append([number, len(encoder.blobs)])
-                encoder.blobs.append(now)
+                changed.append([number, encoder.add_blob(now)])
         return changed
 
     def answer_integrity(self, _: list[bytes]) -> tuple[Any, list[bytes]]:

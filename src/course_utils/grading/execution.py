@@ -367,8 +367,7 @@ class StudentsNotebook(Runner):
             return
         module = "course_utils.grading.answering"
         await self.run_code(
-            f"__import__({module!r}, fromlist=['_'])"
-            f".wait_for_the_judge({descriptor}, get_ipython().user_ns)"
+            f"__import__({module!r}, fromlist=['_']).wait_for_the_judge({descriptor})"
         )
 
 
@@ -393,7 +392,9 @@ class JudgesNotebook(Runner):
                 for name in top_level_names(cell.source)
             ]
             module = "course_utils.grading.judging"
-            await self.run_code(f"import {module} as _judging; _judging.install({names!r})")
+            await self.run_code(
+                f"import {module} as _judging; _judging.install({names!r}, {self.settings.seed})"
+            )
             with contextlib.suppress(KernelEnded):
                 await self.run_cells()
             self.seconds = time.monotonic() - began

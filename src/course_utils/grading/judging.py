@@ -17,6 +17,7 @@ import socket
 from typing import Any
 
 import torch
+from IPython import get_ipython
 from torch.utils._python_dispatch import (
     _disable_current_modes,
     _get_current_dispatch_mode_stack,
@@ -48,6 +49,8 @@ class Answers:
         self.connection = connection
         self.stream = connection.makefile("rb")
         self.watched = False
+        # Of PyTorch's global generator, as the snapshot has it.
+        self.state = b""
 
     def hang_up(self) -> None:
         """Tell the snapshot that it is no longer needed."""
@@ -80,21 +83,27 @@ class Answers:
     def call(self, number: int, attribute: str | None, args: tuple, kwargs: dict) -> Any:
         """Call a function of the learner's, and do here what it did to its arguments."""
         modes = [m for m in _get_current_dispatch_mode_stack() if isinstance(m, OperatorMode)]
-        storages = wire.Storages()
         # What the judge itself computes here is not the answer's doing.
         with _disable_current_modes():
-            encoder = wire.Encoder(storages, [], self._hand_over)
-            arguments = encoder.encode((args, kwargs))[1]
             if modes and not self.watched:
                 self.check_integrity()
                 self.watched = True
-            request = ["call", number, attribute, ["tuple", arguments], bool(modes)]
+            encoder = wire.Encoder(wire.Storages(), [], self._hand_over)
+            arguments = encoder.encode((args, kwargs))
+            state = wire.state_bytes(torch.default_generator)
+            circumstances = {
+                "grad": torch.is_grad_enabled(),
+                "random": None if state == self.state else encoder.add_blob(state),
+                "watch": bool(modes),
+            }
+            request = ["call", number, attribute, arguments, circumstances]
             reply, blobs = self.ask(request, encoder.blobs)
             try:
-                result = self._take(reply, blobs, storages, encoder.sent)
+                result = self._take(reply, blobs, encoder)
                 ran = [(str(name), list(map(int, made))) for name, made in reply["operators"]]
             except (wire.WireError, ValueError, TypeError, LookupError, RuntimeError) as error:
                 raise NoAnswer(f"what the answer gave back cannot be read ({error})") from None
+            self.state = wire.state_bytes(torch.default_generator)
         for name, made in ran:
             for mode in reversed(modes):
                 mode.before(name)
@@ -103,16 +112,18 @@ class Answers:
             raise raised(reply["error"])
         return result
 
-    def _take(
-        self, reply: dict, blobs: list[bytes], storages: wire.Storages, sent: list[torch.Tensor]
-    ) -> Any:
+    def _take(self, reply: dict, blobs: list[bytes], given: wire.Encoder) -> Any:
+        """Do to the arguments what the answer did to its copies, and rebuild its result."""
         for number, blob in reply["contents"]:
-            wire.refill_storage(storages.known[number], blobs[blob])
+            wire.refill_storage(given.storages.known[number], blobs[blob])
         for number, layout in reply["layouts"]:
-            changed = wire.lay_out(sent[number].untyped_storage(), layout)
+            changed = wire.lay_out(given.sent[number].untyped_storage(), layout)
             with torch.no_grad():
-                sent[number].data = changed
-        decoder = wire.Decoder(blobs, storages, sent, self._stand_in)
+                given.sent[number].data = changed
+        for number, blob in reply["states"]:
+            wire.set_state([torch.default_generator, *given.generators][number], blobs[blob])
+        decoder = wire.Decoder(blobs, given.storages, given.sent, self._stand_in)
+        decoder.generators = given.generators
         return decoder.decode(reply["result"]) if "result" in reply else None
 
     def attribute(self, number: int, name: str) -> Any:
@@ -180,7 +191,8 @@ def raised(error: Any) -> Exception:
     names, message, lines = [], "", []
     if isinstance(error, dict):
         names = [pair for pair in error.get("classes", []) if isinstance(pair, list)]
-        message, lines = str(error.get("message", "")), list(error.get("lines", []))[-3:]
+        message, lines = str(error.get("message", "")), error.get("lines")
+        lines = lines[-3:] if isinstance(lines, list) else []
     found, own = RuntimeError, ""
     for module, name in (pair for pair in names if len(pair) == 2):
         kind = getattr(builtins, str(name), None) if module == "builtins" else None
@@ -326,11 +338,13 @@ def top_level_names(source: str) -> list[str]:
 _judge: Judge | None = None
 
 
-def install(learner_names: list[str]) -> None:
-    """Make the kernel that runs this a judge."""
+def install(learner_names: list[str], seed: int) -> None:
+    """Make the kernel that runs this a judge, and seed it."""
     global _judge
-    from IPython import get_ipython
+    # Not at the top: it looks for a GPU, and a process that is forked later must not have.
+    from course_utils.devices import seed_everything
 
+    seed_everything(seed)
     shell = get_ipython()
     _judge = Judge(shell.user_ns, learner_names, shell)
 

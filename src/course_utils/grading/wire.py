@@ -8,6 +8,7 @@ one side share memory on the other.
 from __future__ import annotations
 
 import base64
+import contextlib
 import ctypes
 import importlib
 import json
@@ -112,6 +113,23 @@ def new_storage(content: bytes) -> torch.UntypedStorage:
     return storage
 
 
+def state_bytes(generator: torch.Generator) -> bytes:
+    """The state of a CPU generator."""
+    return generator.get_state().numpy().tobytes()
+
+
+def set_state(generator: torch.Generator, state: bytes) -> None:
+    """Bring a CPU generator into a state.
+
+    Raises:
+        WireError: it is none.
+    """
+    try:
+        generator.set_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
+    except (RuntimeError, ValueError) as error:
+        raise WireError("no state of a random generator") from error
+
+
 def layout_of(tensor: torch.Tensor) -> list:
     """Size, stride, offset in elements, and the dtype's name."""
     return [list(tensor.shape), list(tensor.stride()), tensor.storage_offset(), str(tensor.dtype)]
@@ -184,6 +202,12 @@ class Encoder:
         self.storages, self.same, self.handle = storages, same, handle
         self.blobs: list[bytes] = []
         self.sent: list[torch.Tensor] = []
+        self.generators: list[torch.Generator] = []
+
+    def add_blob(self, content: bytes) -> int:
+        """The number of a byte string that is sent along."""
+        self.blobs.append(content)
+        return len(self.blobs) - 1
 
     def encode(self, value: Any, depth: int = 0) -> Any:
         kind = type(value)
@@ -230,10 +254,18 @@ class Encoder:
         ):
             return ["number", str(value.dtype), self.encode(np.generic.item(value))]
         if kind is np.ndarray and value.dtype.kind in "biuf":
-            content = np.ascontiguousarray(value)
-            self.blobs.append(content.tobytes())
-            return ["array", str(value.dtype), list(value.shape), len(self.blobs) - 1]
+            blob = self.add_blob(np.ascontiguousarray(value).tobytes())
+            return ["array", str(value.dtype), list(value.shape), blob]
+        if kind is torch.Generator and value.device.type == "cpu":
+            return self._generator(value)
         return self.handle(value)
+
+    def _generator(self, generator: torch.Generator) -> Any:
+        for number, known in enumerate(self.generators):
+            if known is generator:
+                return ["same_generator", number]
+        self.generators.append(generator)
+        return ["generator", self.add_blob(state_bytes(generator))]
 
     def _tensor(self, tensor: torch.Tensor) -> Any:
         for number, known in enumerate([*self.same, *self.sent]):
@@ -253,8 +285,7 @@ class Encoder:
                 return self.handle(tensor)
             if number is None:
                 content = storage_bytes(storage)
-                number, blob = self.storages.add(storage, content), len(self.blobs)
-                self.blobs.append(content)
+                number, blob = self.storages.add(storage, content), self.add_blob(content)
             size, stride, offset, dtype = layout_of(plain)
             layout = [size, stride, offset + start // plain.element_size(), dtype]
             nameable = type(tensor) is torch.Tensor
@@ -290,6 +321,7 @@ class Decoder:
     ) -> None:
         self.blobs, self.storages, self.same, self.handle = blobs, storages, same, handle
         self.received: list[torch.Tensor] = []
+        self.generators: list[torch.Generator] = []
 
     def decode(self, value: Any) -> Any:
         """The value that ``value`` describes.
@@ -374,6 +406,15 @@ class Decoder:
             raise WireError("an array's bytes do not fit its shape")
         return array.reshape(shape).copy()
 
+    def _generator(self, blob):
+        generator = torch.Generator()
+        set_state(generator, self.blobs[_index(blob)])
+        self.generators.append(generator)
+        return generator
+
+    def _same_generator(self, number):
+        return self.generators[_index(number)]
+
     def _tensor(self, number, blob, layout, requires_grad, nameable):
         if blob is not None:
             if number != len(self.storages.known):
@@ -410,13 +451,18 @@ def _numeric(name: str) -> np.dtype:
 
 def importable_name(value: Any) -> list[str] | None:
     """Module and name under which both sides can import ``value``; None if there is none."""
-    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-    if not isinstance(module, str) or not isinstance(name, str) or module == "__main__":
-        return None
-    try:
-        return [module, name] if import_name(module, name) is value else None
-    except WireError:
-        return None
+    simple = getattr(value, "__name__", None)
+    # PyTorch's own functions do not say where they live.
+    places = [
+        [getattr(value, "__module__", None), getattr(value, "__qualname__", None)],
+        *([module, simple] for module in ("torch", "torch.nn.functional", "torch.linalg")),
+    ]
+    for module, name in places:
+        if isinstance(module, str) and isinstance(name, str) and module != "__main__":
+            with contextlib.suppress(WireError):
+                if import_name(module, name) is value:
+                    return [module, name]
+    return None
 
 
 def import_name(module: str, name: str) -> Any:
