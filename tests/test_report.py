@@ -164,6 +164,7 @@ def test_values_are_told_from_words(one, other, same):
 
 def test_a_message_is_read_as_its_author_wrote_it():
     assert statements("\x1b[31mAssertionError: no\x1b[0m") == ["no"]
+    assert statements("NotRun: the kernel died") == ["the kernel died"]
     assert statements("IndexError: tuple") == ["IndexError: tuple"]
     assert statements("two lines:\nnot indented") == ["two lines:\nnot indented"]
     assert statements("wrong:\n  a\n  b") == ["a", "b"]
