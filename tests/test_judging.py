@@ -121,9 +121,9 @@ def test_operators_are_told_and_refused(names):
     assert counts == {"select": 2, "clone": 1}
     with forbid_copies():
         names["first_row"](x)
-    with pytest.raises(AssertionError, match="clone allocated a new storage of 16 bytes"):
-        with forbid_copies():
-            names["copy_row"](x)
+    words = "clone allocated a new storage of 16 bytes"
+    with pytest.raises(AssertionError, match=words), forbid_copies():
+        names["copy_row"](x)
 
 
 def test_random_numbers_go_on_where_they_were(names):
@@ -155,7 +155,7 @@ def test_objects_stay_there_and_are_used_from_here(names):
     assert counter != 112
     assert names["Counter"]().step() == 1
     with pytest.raises(AttributeError, match="nothing"):
-        counter.nothing
+        _ = counter.nothing
 
 
 def test_functions_that_can_be_imported_cross_over_and_others_do_not(names):
