@@ -4,13 +4,14 @@ PYTHON ?= python3
 LAB_ARGS ?=
 TEST_ARGS ?=
 DEMO_ARGS ?=
+BENCH_ARGS ?=
 
 BIN := .venv/bin
 INSTALLED := .venv/installed
 JUPYTER := $(CURDIR)/etc/jupyter
 
 .DEFAULT_GOAL := help
-.PHONY: help lab formgrader demo build test lint format lock clean
+.PHONY: help lab formgrader demo build test bench lint format lock clean
 
 help:
 	@echo "make lab         take the course: JupyterLab in the list of chapters"
@@ -18,6 +19,7 @@ help:
 	@echo "make demo        the instructor's loop on a class of made-up students"
 	@echo "make build       build the notebooks from the sources under solutions/"
 	@echo "make test        run every test"
+	@echo "make bench       measure how long grading a class takes (some ten minutes)"
 	@echo "make lint        ruff's rules and format, checked;  make format puts them right"
 	@echo "make lock        renew requirements.lock"
 	@echo "make clean       remove .venv and everything that tools leave behind"
@@ -44,6 +46,9 @@ build: $(INSTALLED)
 # way: torch would take every core twice.
 test: $(INSTALLED)
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
+
+bench: $(INSTALLED)
+	@PYTHONPATH=tests $(BIN)/python benchmarks/grading.py $(BENCH_ARGS)
 
 lint: $(INSTALLED)
 	@$(BIN)/ruff check

@@ -1,0 +1,234 @@
+"""How long grading a class takes: nbgrader as it ships, ``course grade`` plain, and sandboxed.
+
+Run it with ``make bench``. Every way grades the same submissions in a throw-away course of its own,
+one way after the other. A submission is the released notebook with a named right or wrong answer of
+``tests/answers/`` in each exercise; no two submissions are the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+import nbformat
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from course_utils.command.build import read_notebook
+from course_utils.command.project import Chapter, pick_chapters
+from support.answers import ROOT, exercises, model_answer, read_answers
+from support.classroom import fill_in, make_course
+
+FLAGSHIP = "02_storage_and_strides"
+TOOLS = Path(sys.executable).parent
+STOCK_SETTINGS = """c = get_config()
+c.CourseDirectory.source_directory = "solutions"
+c.CourseDirectory.release_directory = "notebooks"
+c.CourseDirectory.ignore = [".ipynb_checkpoints", "__pycache__", "*.pyc", "[0-9][0-9]_*.py"]
+"""
+
+
+@dataclass
+class Run:
+    """One way of grading, measured.
+
+    Attributes:
+        name: what the table calls it.
+        seconds: wall time of the whole command.
+        phases: median seconds per submission, by phase, where the command tells.
+        memory: bytes at the highest moment: of the whole process tree, shared pages once.
+        points: every student's score, to see that all ways agree.
+    """
+
+    name: str
+    seconds: float
+    phases: dict[str, float] = field(default_factory=dict)
+    memory: int = 0
+    points: dict[str, float] = field(default_factory=dict)
+
+
+def hand_in(course: Chapter, count: int) -> None:
+    """Make ``count`` submissions, each another choice among the named answers."""
+    named = read_answers(course)
+    choices = {
+        exercise: [model_answer(course, exercise).source]
+        + [answer.source for answer in named if answer.exercise == exercise]
+        for exercise in exercises(course)
+    }
+    release = course.release.read_text(encoding="utf-8")
+    for number in range(count):
+        notebook = nbformat.reads(release, as_version=4)
+        fill_in(
+            notebook,
+            {
+                exercise: f"# submission {number}\n"
+                + sources[(number // (place + 1)) % len(sources)]
+                for place, (exercise, sources) in enumerate(choices.items())
+            },
+        )
+        path = course.root / "submitted" / f"student-{number:03}" / course.name
+        path.mkdir(parents=True)
+        nbformat.write(notebook, path / f"{course.name}.ipynb")
+
+
+def prepare(chapter: Chapter, folder: Path, count: int) -> Chapter:
+    folder.mkdir()
+    course = make_course(chapter, folder)
+    hand_in(course, count)
+    return course
+
+
+def measure(name: str, command: list[str], folder: Path) -> Run:
+    """Run a command to its end and watch the memory of everything that it starts."""
+    began = time.monotonic()
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    most = [0]
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(1):
+            most[0] = max(most[0], tree_memory(process.pid))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    output, _ = process.communicate()
+    done.set()
+    watcher.join()
+    seconds = time.monotonic() - began
+    if process.returncode != 0:
+        raise click.ClickException(
+            f"{' '.join(command)} ended with {process.returncode}:\n{output}"
+        )
+    return Run(name, seconds, memory=most[0])
+
+
+def tree_memory(pid: int) -> int:
+    """The proportional memory of a process and its descendants, in bytes."""
+    total = 0
+    try:
+        family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return 0
+    for member in family:
+        try:
+            lines = Path(f"/proc/{member.pid}/smaps_rollup").read_text().splitlines()
+        except OSError:
+            continue
+        total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return total
+
+
+def scores(folder: Path, chapter: str) -> dict[str, float]:
+    """Every student's score, out of the gradebook."""
+    from nbgrader.api import Gradebook
+
+    with Gradebook(f"sqlite:///{folder / 'gradebook.db'}") as gradebook:
+        return {
+            submission.student_id: submission.score
+            for submission in gradebook.assignment_submissions(chapter)
+        }
+
+
+def stock(chapter: Chapter, folder: Path, count: int) -> Run:
+    """nbgrader with no setting of ours but where the folders are."""
+    course = prepare(chapter, folder, count)
+    (folder / "nbgrader_config.py").write_text(STOCK_SETTINGS, encoding="utf-8")
+    shutil.rmtree(folder / "notebooks")
+    (folder / "gradebook.db").unlink()
+    nbgrader = str(TOOLS / "nbgrader")
+    subprocess.run(
+        [nbgrader, "generate_assignment", course.name], cwd=folder, check=True, capture_output=True
+    )
+    run = measure("nbgrader autograde, as it ships", [nbgrader, "autograde", course.name], folder)
+    run.points = scores(folder, course.name)
+    return run
+
+
+def ours(chapter: Chapter, folder: Path, count: int, workers: int, isolation: str) -> Run:
+    """``course grade``, which also judges apart, writes feedback, exports and reports."""
+    course = prepare(chapter, folder, count)
+    command = [str(TOOLS / "course"), "grade", course.name, "--workers", str(workers)]
+    run = measure(
+        f"course grade --isolation {isolation}", [*command, "--isolation", isolation], folder
+    )
+    run.points = scores(folder, course.name)
+    report = json.loads((folder / "reports" / course.name / "report.json").read_text())
+    phases = [student["phases"] for student in report["students"] if student.get("phases")]
+    run.phases = {
+        name: statistics.median(each.get(name, 0.0) for each in phases) for name in phases[0]
+    }
+    return run
+
+
+def verify(plain: bool) -> float:
+    """Seconds that nbval takes over the course's notebooks: as it is, or by ``course verify``."""
+    if plain:
+        notebooks = [str(chapter.solution) for chapter in pick_chapters(ROOT, [])]
+        sanitize = str(ROOT / "nbval_sanitize.cfg")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval"]
+        command += ["-c", os.devnull, "--nbval-sanitize-with", sanitize, *notebooks]
+    else:
+        command = [str(TOOLS / "course"), "verify", "--workers", "1"]
+    return measure("verify", command, ROOT).seconds
+
+
+@click.command()
+@click.option("--chapter", default=FLAGSHIP, show_default=True)
+@click.option("--submissions", default=40, show_default=True)
+@click.option("--workers", default=2, show_default=True)
+@click.option("--without-stock", is_flag=True, help="Leave out nbgrader as it ships, the slow one.")
+def main(chapter: str, submissions: int, workers: int, without_stock: bool) -> None:
+    """Measure three ways of grading a class, and two of re-executing the course."""
+    (source,) = pick_chapters(ROOT, [chapter])
+    console = Console()
+    runs: list[Run] = []
+    with tempfile.TemporaryDirectory(prefix="course-bench-") as temporary:
+        place = Path(temporary)
+        if not without_stock:
+            runs.append(stock(source, place / "stock", submissions))
+        for isolation in ("none", "bwrap"):
+            runs.append(ours(source, place / isolation, submissions, workers, isolation))
+    show(console, runs, submissions, workers)
+    plain, warm = verify(plain=True), verify(plain=False)
+    console.print(
+        f"nbval over the course: {plain:.1f} s; course verify, one at a time on warm kernels: "
+        f"{warm:.1f} s, {plain / warm:.1f} times as fast"
+    )
+
+
+def show(console: Console, runs: list[Run], submissions: int, workers: int) -> None:
+    table = Table(title=f"{submissions} submissions, {workers} workers, {os.cpu_count()} cores")
+    for heading in ("way", "seconds", "a submission", "ratio", "peak memory, MiB"):
+        table.add_column(heading, justify="left" if heading == "way" else "right")
+    for run in runs:
+        table.add_row(
+            run.name,
+            f"{run.seconds:.1f}",
+            f"{run.seconds / submissions:.2f}",
+            f"{runs[0].seconds / run.seconds:.1f}",
+            f"{run.memory / 2**20:.0f}",
+        )
+    console.print(table)
+    for run in runs:
+        if run.phases:
+            words = ", ".join(f"{name} {seconds:.3f}" for name, seconds in run.phases.items())
+            console.print(f"{run.name}: median seconds of a submission: {words}")
+    if len({tuple(sorted(run.points.items())) for run in runs[-2:]}) > 1:
+        raise click.ClickException("the two isolations gave different marks")
+
+
+if __name__ == "__main__":
+    main()
