@@ -458,7 +458,7 @@ def take_over_verdicts(notebook: NotebookNode, judge: JudgesNotebook, died: str)
             if output.output_type == "error":
                 if output.ename == "NoAnswer" and died:
                     output.traceback = [*output.traceback, f"  it ended in {died}"]
-                messages[grade_id(cell)] = f"{output.ename}: {output.evalue}"[:500]
+                messages[grade_id(cell)] = f"{output.ename}: {output.evalue}"[:4000]
     return messages
 
 
