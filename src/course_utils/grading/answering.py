@@ -92,6 +92,8 @@ class Answering:
         self.connection, self.namespace = connection, namespace
         self.stream = connection.makefile("rb")
         self.objects: list[Any] = []
+        # Of PyTorch's global generator, as the judge has it.
+        self.state = b""
 
     def serve(self) -> None:
         """Answer until the judge hangs up."""
@@ -137,11 +139,12 @@ class Answering:
         decoder = wire.Decoder(blobs, storages, [], self._given)
         args, kwargs = decoder.decode(arguments)
         if circumstances["random"] is not None:
-            wire.set_state(torch.default_generator, blobs[circumstances["random"]])
+            self.state = blobs[circumstances["random"]]
+            wire.set_state(torch.default_generator, self.state)
         tensors, given = list(decoder.received), len(storages.known)
-        generators = [torch.default_generator, *decoder.generators]
         layouts = [wire.layout_of(tensor) for tensor in tensors]
-        states = [wire.state_bytes(generator) for generator in generators]
+        generators = [torch.default_generator, *decoder.generators]
+        states = [self.state, *map(wire.state_bytes, decoder.generators)]
         recorder = Recorder()
         encoder = wire.Encoder(storages, tensors, self._handle)
         encoder.generators = decoder.generators
@@ -152,25 +155,19 @@ class Answering:
             target = self.objects[number]
             if attribute is not None:
                 target = getattr(target, attribute)
-            with contextlib.ExitStack() as stack:
-                stack.enter_context(torch.set_grad_enabled(circumstances["grad"]))
-                if circumstances["watch"]:
-                    stack.enter_context(recorder)
+            torch.set_grad_enabled(circumstances["grad"])
+            with recorder if circumstances["watch"] else contextlib.nullcontext():
                 result = target(*args, **kwargs)
             reply["result"] = encoder.encode(result)
         except BaseException as error:
             reply["error"] = describe(error)
         reply["operators"] = recorder.operators
         reply["contents"] = self._changed_contents(storages, given, encoder)
-        reply["layouts"] = [
-            [number, wire.layout_of(tensor)]
-            for number, (tensor, before) in enumerate(zip(tensors, layouts, strict=True))
-            if wire.layout_of(tensor) != before
-        ]
+        reply["layouts"] = changed(layouts, [wire.layout_of(tensor) for tensor in tensors])
+        states_now = [wire.state_bytes(generator) for generator in generators]
+        self.state = states_now[0]
         reply["states"] = [
-            [number, encoder.add_blob(wire.state_bytes(generator))]
-            for number, (generator, before) in enumerate(zip(generators, states, strict=True))
-            if wire.state_bytes(generator) != before
+            [number, encoder.add_blob(state)] for number, state in changed(states, states_now)
         ]
         return reply, encoder.blobs
 
@@ -216,6 +213,12 @@ class Answering:
         if kind == "import":
             return wire.import_name(*rest)
         raise wire.WireError(f"unknown: {kind!r}")
+
+
+def changed(before: list, now: list) -> list[list]:
+    """Number and new value of each entry that is not what it was."""
+    pairs = enumerate(zip(before, now, strict=True))
+    return [[number, new] for number, (old, new) in pairs if old != new]
 
 
 def describe(error: BaseException) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import re
 import socket
 from typing import Any
@@ -84,7 +85,7 @@ class Answers:
         """Call a function of the learner's, and do here what it did to its arguments."""
         modes = [m for m in _get_current_dispatch_mode_stack() if isinstance(m, OperatorMode)]
         # What the judge itself computes here is not the answer's doing.
-        with _disable_current_modes():
+        with _disable_current_modes() if modes else contextlib.nullcontext():
             if modes and not self.watched:
                 self.check_integrity()
                 self.watched = True
@@ -97,13 +98,13 @@ class Answers:
                 "watch": bool(modes),
             }
             request = ["call", number, attribute, arguments, circumstances]
+            self.state = state
             reply, blobs = self.ask(request, encoder.blobs)
             try:
                 result = self._take(reply, blobs, encoder)
                 ran = [(str(name), list(map(int, made))) for name, made in reply["operators"]]
             except (wire.WireError, ValueError, TypeError, LookupError, RuntimeError) as error:
                 raise NoAnswer(f"what the answer gave back cannot be read ({error})") from None
-            self.state = wire.state_bytes(torch.default_generator)
         for name, made in ran:
             for mode in reversed(modes):
                 mode.before(name)
@@ -122,6 +123,8 @@ class Answers:
                 given.sent[number].data = changed
         for number, blob in reply["states"]:
             wire.set_state([torch.default_generator, *given.generators][number], blobs[blob])
+            if number == 0:
+                self.state = blobs[blob]
         decoder = wire.Decoder(blobs, given.storages, given.sent, self._stand_in)
         decoder.generators = given.generators
         return decoder.decode(reply["result"]) if "result" in reply else None

@@ -115,7 +115,7 @@ def new_storage(content: bytes) -> torch.UntypedStorage:
 
 def state_bytes(generator: torch.Generator) -> bytes:
     """The state of a CPU generator."""
-    return generator.get_state().numpy().tobytes()
+    return storage_bytes(generator.get_state().untyped_storage())
 
 
 def set_state(generator: torch.Generator, state: bytes) -> None:
