@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import socket
 import time
 from collections.abc import AsyncIterator
@@ -31,6 +32,9 @@ from course_utils.kernels.sandbox import Limits, Sandbox, Scratch, Workplace
 FIRST_DESCRIPTOR = 20
 START_SECONDS = 120
 GRACE_SECONDS = 5
+# All cells together may say as much as this many may at most.
+LOUD_CELLS = 10
+OUTPUTS = frozenset({"stream", "display_data", "execute_result", "update_display_data", "error"})
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,8 @@ class Settings:
         memory_bytes: of one process, and of all of a submission's processes together.
         processes: how many processes and threads there may be at once.
         file_bytes: of one file, and of all files together.
-        output_bytes: what one cell may print and show before it is interrupted.
+        output_bytes: what one cell may print and show before it is interrupted; all together may
+            say ten times as much.
     """
 
     isolation: str = "bwrap"
@@ -214,6 +219,7 @@ class Runner(NotebookClient):
         super().__init__(notebook, allow_errors=True, record_timing=False)
         self.settings = settings
         self.room = 0
+        self.total_room = LOUD_CELLS * settings.output_bytes
         self.last_request = ""
         self.left_out = False
 
@@ -295,31 +301,48 @@ class Runner(NotebookClient):
     async def listen(self, request: str, cell: NotebookNode, index: int) -> None:
         """Take the kernel's messages about one request until it says that it is done."""
         while True:
-            message = await self.kc.iopub_channel.get_msg()
-            # Widgets have no front end here that could answer them.
-            if message["parent_header"].get("msg_id") != request or "comm" in message["msg_type"]:
-                continue
-            try:
-                if self.fits(message):
+            # Messages may come without end, and the time limit must be heard all the same.
+            await asyncio.sleep(0)
+            # A kernel's own messages can be read; what a student's code sends may be anything.
+            with contextlib.suppress(Exception):
+                message = await self.kc.iopub_channel.get_msg()
+                if message["parent_header"].get("msg_id") != request:
+                    continue
+                # Widgets have no front end here that could answer them.
+                if "comm" in message["msg_type"]:
+                    continue
+                if message["msg_type"] in OUTPUTS and not await self.fits(message):
+                    continue
+                try:
                     self.process_message(message, cell, index)
-                elif not self.left_out:
-                    self.left_out = True
-                    await self.interrupt()
-            except CellExecutionComplete:
-                return
+                except CellExecutionComplete:
+                    return
 
-    def fits(self, message: dict) -> bool:
-        """Whether a message's output is within what the cell may still say."""
-        content = message["content"]
-        if message["msg_type"] == "stream":
-            self.room -= len(content["text"])
-        elif message["msg_type"] in ("display_data", "execute_result", "update_display_data"):
-            self.room -= sum(len(str(value)) for value in content["data"].values())
-        elif message["msg_type"] == "error":
-            self.room -= len(content["evalue"]) + sum(map(len, content["traceback"]))
-        else:
+    async def fits(self, message: dict) -> bool:
+        """Whether an output is within what the cell, and all cells together, may still say."""
+        size = len(json.dumps(message["content"], default=str))
+        self.room -= size
+        self.total_room -= size
+        if self.room >= 0 and self.total_room >= 0:
             return True
-        return self.room >= 0
+        if self.room < 0 and not self.left_out:
+            await self.interrupt()
+        self.left_out = True
+        return False
+
+    def drop_malformed_outputs(self) -> None:
+        """Keep the outputs that a notebook may hold: no kernel makes others."""
+        for cell in self.nb.cells:
+            if cell.cell_type == "code":
+                cell.outputs = [output for output in cell.outputs if well_formed(output)]
+
+
+def well_formed(output: NotebookNode) -> bool:
+    try:
+        nbformat.validate(output, ref="output", version=4)
+    except nbformat.ValidationError:
+        return False
+    return True
 
 
 class StudentsNotebook(Runner):
@@ -359,6 +382,7 @@ class StudentsNotebook(Runner):
                 if self.died:
                     break
             self.memory_bytes = sandbox.memory_bytes()
+        self.drop_malformed_outputs()
 
     async def run_one(self, cell: NotebookNode, seconds: float) -> None:
         descriptor = self.descriptors.get(grade_id(cell)) if is_check(cell) else None

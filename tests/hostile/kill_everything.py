@@ -1,0 +1,10 @@
+"""``kill -9 -1``: every process that the student's user may end, the snapshots too."""
+
+from support.hostile import ERROR, RIGHT_SHAPES, SHAPES, answer
+
+NEEDS_SANDBOX = True
+
+
+def hand_in(chapter, notebook, folder):
+    answer(notebook, SHAPES, RIGHT_SHAPES)
+    answer(notebook, ERROR, "import os\nos.kill(-1, 9)\nos._exit(0)")

@@ -1,0 +1,17 @@
+"""A rich output of fifty megabytes."""
+
+from support.hostile import ERROR, EVERYTHING, RIGHT_ERROR, RIGHT_SHAPES, SHAPES, add_cell, answer
+
+EARNS = EVERYTHING
+
+
+def hand_in(chapter, notebook, folder):
+    source = "from IPython.display import HTML, display\ndisplay(HTML('x' * 50_000_000))"
+    add_cell(notebook, source)
+    answer(notebook, SHAPES, RIGHT_SHAPES)
+    answer(notebook, ERROR, RIGHT_ERROR)
+
+
+def harm(graded):
+    assert len(graded.notebook) < 2_000_000
+    assert len(graded.feedback) < 4_000_000

@@ -1,0 +1,20 @@
+"""Each process stays below the limit for one; together they do not."""
+
+from support.hostile import ERROR, RIGHT_SHAPES, SHAPES, answer
+
+EARNS = {SHAPES: 1}
+NEEDS_SANDBOX = True
+MANY = """
+import os, time
+for number in range(12):
+    if os.fork() == 0:
+        kept = bytearray(os.urandom(1024)) * (300 * 1024)
+        time.sleep(600)
+        os._exit(0)
+time.sleep(600)
+"""
+
+
+def hand_in(chapter, notebook, folder):
+    answer(notebook, SHAPES, RIGHT_SHAPES)
+    answer(notebook, ERROR, MANY)

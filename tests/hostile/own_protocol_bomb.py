@@ -1,0 +1,45 @@
+"""Spoken by the student: a message that is short to send and takes all memory to read."""
+
+from support.hostile import add_cell
+
+PROTOCOL = """
+import json, os, socket, struct, sys, types
+def send(connection, message, blobs=()):
+    text, data = json.dumps([message, list(map(len, blobs))]).encode(), b"".join(blobs)
+    connection.sendall(struct.pack("!II", len(text), len(data)) + text + data)
+def receive(connection):
+    stream = connection.makefile("rb")
+    text, data = struct.unpack("!II", stream.read(8))
+    message, lengths = json.loads(stream.read(text))
+    return message, stream.read(data), lengths
+def speak(descriptor, namespace):
+    if os.fork():
+        os.close(descriptor)
+        return
+    try:
+        connection = socket.socket(fileno=descriptor)
+        while True:
+            request, data, lengths = receive(connection)
+            answer(connection, request, data, lengths)
+    finally:
+        os._exit(0)
+module = types.ModuleType("course_utils.grading.answering")
+module.wait_for_the_judge = speak
+sys.modules["course_utils.grading.answering"] = module
+import course_utils.grading
+course_utils.grading.answering = module
+"""
+
+ANSWER = """
+def answer(connection, request, data, lengths):
+    if request[0] == "names":
+        send(connection, [[name, ["object", 0, "a", "f", "f"]] for name in request[1]])
+        return
+    text = b"[" + b"[]," * 60_000_000 + b"[]]"
+    connection.sendall(struct.pack("!II", len(text), 0))
+    connection.sendall(text)
+"""
+
+
+def hand_in(chapter, notebook, folder):
+    add_cell(notebook, PROTOCOL + ANSWER)

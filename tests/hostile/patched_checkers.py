@@ -1,0 +1,21 @@
+"""The course's checkers are replaced in every module that holds them."""
+
+from support.hostile import ERROR, SHAPES, add_cell, answer
+
+PATCH = """
+import sys
+import course_utils
+import course_utils.checks, course_utils.operators, course_utils.grading.judging
+for module in [course_utils, *map(sys.modules.get, [n for n in sys.modules if "course_utils" in n])]:
+    for name in list(vars(module)):
+        if name.startswith(("check_", "_value", "_plain", "explain", "raised")):
+            setattr(module, name, lambda *args, **keywords: "")
+for name in ("check_close", "check_predictions", "check_raises", "forbid_changes"):
+    globals()[name] = lambda *args, **keywords: ""
+"""
+
+
+def hand_in(chapter, notebook, folder):
+    add_cell(notebook, PATCH)
+    answer(notebook, SHAPES, "predict_warm_up = {}")
+    answer(notebook, ERROR, "def root_mean_square_error(outputs, targets):\n    return None")

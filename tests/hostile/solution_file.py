@@ -1,0 +1,28 @@
+"""The solution notebook is looked for, and its answers are run."""
+
+from support.hostile import ERROR, SHAPES, answer
+
+NEEDS_SANDBOX = True
+SOLVE = """
+import glob, json
+for path in [{path!r}, *glob.glob("/**/00_start_here.*", recursive=True), *glob.glob("/**/*hidden*")]:
+    try:
+        with open(path) as file:
+            cells = json.load(file)["cells"]
+    except (OSError, ValueError, KeyError):
+        continue
+    for cell in cells:
+        if cell["metadata"].get("nbgrader", {{}}).get("solution"):
+            print(path, cell)
+            exec("".join(cell["source"]))
+"""
+
+
+def hand_in(chapter, notebook, folder):
+    source = SOLVE.format(path=str(chapter.solution))
+    answer(notebook, SHAPES, source)
+    answer(notebook, ERROR, source)
+
+
+def harm(graded):
+    assert "BEGIN SOLUTION" not in graded.said

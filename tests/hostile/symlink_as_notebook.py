@@ -1,0 +1,9 @@
+"""The notebook itself is a link to the solution."""
+
+
+def hand_in(chapter, notebook, folder):
+    (folder / f"{chapter.name}.ipynb").symlink_to(chapter.solution)
+
+
+def harm(graded):
+    assert "symbolic link" in graded.marks.problem

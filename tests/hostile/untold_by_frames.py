@@ -1,0 +1,26 @@
+"""The answer finds the recorder in its caller's frame and strikes out what it wrote."""
+
+from support.hostile import UNTOLD, answer
+
+KNOWN_LIMIT = (
+    "operators are watched in the student's own process, and who rewrites the watcher is not seen"
+)
+
+CHAPTER = "02_storage_and_strides"
+QUIETLY = """
+def quietly(work):
+    import sys
+    frame = sys._getframe()
+    while "recorder" not in frame.f_locals:
+        frame = frame.f_back
+    recorder = frame.f_locals["recorder"]
+    before = list(recorder.operators)
+    result = work()
+    recorder.operators[:] = before
+    return result
+"""
+
+
+def hand_in(chapter, notebook, folder):
+    for exercise, source in UNTOLD.items():
+        answer(notebook, exercise, QUIETLY + source)

@@ -1,0 +1,16 @@
+"""The recorder's methods are replaced, so that it writes down nothing."""
+
+from support.hostile import UNTOLD, answer
+
+CHAPTER = "02_storage_and_strides"
+QUIETLY = """
+from course_utils.grading import answering
+answering.Recorder.before = answering.Recorder.after = lambda *args: None
+def quietly(work):
+    return work()
+"""
+
+
+def hand_in(chapter, notebook, folder):
+    for exercise, source in UNTOLD.items():
+        answer(notebook, exercise, QUIETLY + source)

@@ -1,0 +1,20 @@
+"""Operators run where PyTorch's own switch has turned the modes off."""
+
+from support.hostile import UNTOLD, answer
+
+KNOWN_LIMIT = (
+    "operators are watched in the student's own process, and who rewrites the watcher is not seen"
+)
+
+CHAPTER = "02_storage_and_strides"
+QUIETLY = """
+def quietly(work):
+    from torch.utils._python_dispatch import _disable_current_modes
+    with _disable_current_modes():
+        return work()
+"""
+
+
+def hand_in(chapter, notebook, folder):
+    for exercise, source in UNTOLD.items():
+        answer(notebook, exercise, QUIETLY + source)
