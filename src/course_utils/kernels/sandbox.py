@@ -304,7 +304,7 @@ class Sandbox(Workplace):
             self._holder.kill()
         elif folders:
             largest = max(folders, key=resident_memory)
-            with contextlib.suppress(OSError), opened(str(largest)) as process:
+            with contextlib.suppress(OSError), opened(str(largest), os.O_RDONLY) as process:
                 send_signal(process, signal.SIGKILL)
 
     def close(self) -> None:
@@ -487,9 +487,9 @@ def own_user() -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def opened(path: str) -> Iterator[int]:
-    """A descriptor of a folder, to name what is in it."""
-    descriptor = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+def opened(path: str, mode: int = os.O_PATH) -> Iterator[int]:
+    """A descriptor of a folder; by default one that only names it."""
+    descriptor = os.open(path, mode | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield descriptor
     finally:
