@@ -15,6 +15,7 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from queue import Empty
 
 import nbformat
@@ -105,7 +106,7 @@ class Outcome:
         messages: by the grade id of each check that failed, the first words of what it said.
         died: where and why the student's kernel ended too early; "" if it did not.
         flags: what a person should look at; see ``scan``.
-        memory_bytes: the most memory of its own that the student's kernel had.
+        memory_bytes: how much more memory the student's kernel had at most than at its start.
     """
 
     notebook: str
@@ -363,6 +364,7 @@ class StudentsNotebook(Runner):
         async with self.kernel(sandbox, descriptors):
             seed = f"import course_utils; course_utils.seed_everything({self.settings.seed})"
             await self.run_code(f"{seed}; del course_utils")
+            inherited = self.memory("VmRSS")
             cells = [cell for cell in self.nb.cells if cell.cell_type == "code"]
             for number, cell in enumerate(cells, start=1):
                 began = time.monotonic()
@@ -372,6 +374,7 @@ class StudentsNotebook(Runner):
                     why = sandbox.killed_because or str(error)
                     self.died = f"{name_of(cell, number)}: {why}"
                 seconds = time.monotonic() - began
+                self.memory_bytes = max(self.memory_bytes, self.memory("VmHWM") - inherited)
                 left -= seconds
                 self.cells.append(
                     {"id": cell.get("id", ""), "grade_id": grade_id(cell), "seconds": seconds}
@@ -381,8 +384,16 @@ class StudentsNotebook(Runner):
                     self.died = f"{name_of(cell, number)}: the notebook ran for {most:g} s"
                 if self.died:
                     break
-            self.memory_bytes = sandbox.memory_bytes()
         self.drop_malformed_outputs()
+
+    def memory(self, name: str) -> int:
+        """A line of the kernel's ``/proc/PID/status``, in bytes; 0 once it has ended."""
+        try:
+            text = Path("/proc", str(self.km.provisioner.pid), "status").read_text()
+        except OSError:
+            return 0
+        found = re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)
+        return int(found[1]) * 1024 if found else 0
 
     async def run_one(self, cell: NotebookNode, seconds: float) -> None:
         descriptor = self.descriptors.get(grade_id(cell)) if is_check(cell) else None

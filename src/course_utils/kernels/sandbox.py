@@ -198,15 +198,16 @@ class Scratch(Workplace):
         self.inside = str(self.scratch)
 
     def processes(self) -> list[int]:
-        """The ids of the kernel and of the processes that descend from it."""
-        import psutil
-
-        if self._kernel is None or self._kernel.poll() is not None:
+        """The ids of the kernel and of the processes of its session, which may outlive it."""
+        if self._kernel is None:
             return []
-        with contextlib.suppress(psutil.NoSuchProcess):
-            children = psutil.Process(self._kernel.pid).children(recursive=True)
-            return [self._kernel.pid, *(child.pid for child in children)]
-        return []
+        found = []
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                with contextlib.suppress(OSError):  # it has ended
+                    if os.getsid(int(name)) == self._kernel.pid:
+                        found.append(int(name))
+        return found
 
     def memory_bytes(self) -> int:
         """The memory that processes here have for themselves alone, in bytes."""
@@ -221,12 +222,13 @@ class Scratch(Workplace):
         return ""
 
     def _kill_one(self, kills: int) -> None:
-        for pid in reversed(self.processes()):
+        for pid in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
     def close(self) -> None:
         super().close()
+        self._kill_one(1)
         self._folder.cleanup()
 
 
@@ -393,11 +395,11 @@ class Holder:
 
     def _end(self) -> None:
         self.process.stdin.close()
-        try:
-            self.process.wait(START_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        # Not Popen.wait with a time limit: it sleeps between its looks.
+        with os.fdopen(os.pidfd_open(self.process.pid), "rb", buffering=0) as ended:
+            if not select.select([ended], [], [], START_SECONDS)[0]:
+                self.process.kill()
+        self.process.wait()
         self.process.stdout.close()
         self.process.stderr.close()
 
