@@ -10,21 +10,20 @@ import sys
 import time
 
 import pytest
-from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import KernelProvisionerFactory
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 from course_utils.kernels import template
 from course_utils.kernels.provisioner import (
-    NAME,
+    WarmManager,
     WarmProvisioner,
     kernel_manager,
     launcher_arguments,
     running_kernel,
 )
 from course_utils.kernels.sandbox import Limits, Sandbox, Scratch, why_not
-from course_utils.kernels.template import ADDRESS_VARIABLE, Request, Template, WarmProcess
+from course_utils.kernels.template import ADDRESS_VARIABLE, NAME, Request, Template, WarmProcess
 from support.warm import eventually, gone, run_code, run_warm, variables_of
 
 pytestmark = pytest.mark.skipif(not template.supported(), reason="warm kernels need Linux")
@@ -145,11 +144,7 @@ def test_no_two_kernels_draw_the_same_random_numbers():
 
 def test_a_kernel_has_the_arguments_environment_folder_and_threads_it_was_given(tmp_path):
     async def run():
-        manager = AsyncKernelManager(kernel_name="python3")
-        manager.provisioner = WarmProvisioner(
-            kernel_id="a", kernel_spec=manager.kernel_spec, parent=manager
-        )
-        manager.kernel_id = "a"
+        manager = WarmManager(kernel_name="python3")
         environment = {"PATH": "/usr/bin", "COLOUR": "green", "PYTHONPATH": "/somewhere/else"}
         await manager.start_kernel(cwd=str(tmp_path), env=environment, threads=3)
         client = manager.client()
@@ -290,11 +285,11 @@ def test_kernels_of_others_are_none_of_ours(command):
     assert launcher_arguments(command) is None
 
 
-def test_what_a_fork_cannot_give_is_started_as_usual(warm, tmp_path):
+def test_what_a_fork_cannot_give_is_started_as_usual():
     """A keyword of ``subprocess.Popen`` wants a new process, and gets one."""
 
     async def run():
-        manager = AsyncKernelManager(kernel_name="python3")
+        manager = WarmManager(kernel_name="python3")
         await manager.start_kernel(umask=0o077, fds={}, threads=None)
         client = manager.client()
         client.start_channels()

@@ -104,11 +104,14 @@ def execute(notebook: NotebookNode, chapter: Chapter) -> NotebookNode:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
+    from course_utils.kernels.provisioner import WarmManager
+
     started: list[NotebookNode] = []
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_SECONDS,
         kernel_name="python3",
+        kernel_manager_class=WarmManager,
         record_timing=False,
         on_cell_execute=lambda cell, cell_index: started.append(cell),
         coalesce_streams=True,

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from rich.text import Text
 from course_utils.command.build import CELL_TIMEOUT_SECONDS, read_notebook
 from course_utils.command.progress import progress_bar
 from course_utils.command.project import Chapter, CourseError
+from course_utils.kernels.template import warm_environment
 
 # Colour codes, as they are and as pytest's XML spells them.
 COLOUR_CODE = re.compile(r"(?:\x1b|#x1B)\[[0-9;]*m")
@@ -68,11 +69,11 @@ def verify(
     workers = max(1, min(len(chapters), workers or cores()))
     with progress_bar(console) as progress:
         task = progress.add_task("cells", total=sum(count_cells(chapter) for chapter in chapters))
-        with ThreadPoolExecutor(workers) as pool:
+        with warm_environment() as kernels, ThreadPoolExecutor(workers) as pool:
             return list(
                 pool.map(
                     lambda chapter: verify_chapter(
-                        chapter, workers, lambda: progress.advance(task)
+                        chapter, workers, lambda: progress.advance(task), kernels
                     ),
                     chapters,
                 )
@@ -92,8 +93,20 @@ def code_cells(chapter: Chapter) -> list[str]:
     return [cell.get("id", "?") for cell in cells if cell.cell_type == "code"]
 
 
-def verify_chapter(chapter: Chapter, workers: int, advance: Callable[[], None]) -> Verdict:
-    """Run nbval on one chapter and call ``advance`` after every cell."""
+def verify_chapter(
+    chapter: Chapter,
+    workers: int,
+    advance: Callable[[], None],
+    kernels: Mapping[str, str] | None = None,
+) -> Verdict:
+    """Run nbval on one chapter and call ``advance`` after every cell.
+
+    Args:
+        chapter: which one.
+        workers: how many share the cores.
+        advance: called after every cell.
+        kernels: variables that say how kernels start; as usual if not given.
+    """
     start = time.monotonic()
     try:
         names = code_cells(chapter)
@@ -104,7 +117,7 @@ def verify_chapter(chapter: Chapter, workers: int, advance: Callable[[], None]) 
         process = subprocess.Popen(
             nbval_command(chapter, results),
             cwd=folder,
-            env=nbval_environment(workers),
+            env=nbval_environment(workers) | dict(kernels or {}),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

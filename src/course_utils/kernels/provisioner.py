@@ -36,7 +36,6 @@ from course_utils.kernels.template import (
     supported,
 )
 
-NAME = "course-warm"
 CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
 KILL_SECONDS = 5
 RECONNECT_MILLISECONDS = 5
@@ -204,7 +203,19 @@ class PromptClient(AsyncKernelClient):
                 return
 
 
-class WorkplaceManager(AsyncKernelManager):
+class WarmManager(AsyncKernelManager):
+    """A kernel manager whose kernels start warm, whatever the environment says."""
+
+    async def _async_pre_start_kernel(self, **keywords: Any) -> tuple[list[str], dict[str, Any]]:
+        if self.provisioner is None:
+            self.kernel_id = self.kernel_id or str(uuid.uuid4())
+            self.provisioner = WarmProvisioner(
+                kernel_id=self.kernel_id, kernel_spec=self.kernel_spec, parent=self
+            )
+        return await super()._async_pre_start_kernel(**keywords)
+
+
+class WorkplaceManager(WarmManager):
     """A kernel manager that writes no connection file: the kernel gets it with the request."""
 
     def write_connection_file(self, **_: Any) -> None:
@@ -227,10 +238,6 @@ def kernel_manager(workplace: Workplace) -> AsyncKernelManager:
         argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
         display_name="warm Python",
         language="python",
-    )
-    manager.kernel_id = str(uuid.uuid4())
-    manager.provisioner = WarmProvisioner(
-        kernel_id=manager.kernel_id, kernel_spec=manager.kernel_spec, parent=manager
     )
     return manager
 

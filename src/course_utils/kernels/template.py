@@ -25,13 +25,15 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import NoReturn
 
 from course_utils.kernels import sandbox
 from course_utils.kernels.sandbox import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
 
+# The kernel provisioner's, in pyproject.toml.
+NAME = "course-warm"
 ADDRESS_VARIABLE = "COURSE_KERNEL_TEMPLATE"
 # What a kernel may find in /proc/self/environ, whatever its own environment is.
 INHERITED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH")
@@ -208,6 +210,20 @@ class Template:
             self.process.kill()
             self.process.wait()
             self.process = None
+
+
+@contextlib.contextmanager
+def warm_environment() -> Iterator[dict[str, str]]:
+    """Variables with which another process's kernels start warm, as long as the block lasts.
+
+    There are none where warm kernels are not supported: kernels then start as usual.
+    """
+    if not supported():
+        yield {}
+        return
+    # Strings hash differently in each run, as usual: what depends on it should be seen.
+    with Template({"PYTHONHASHSEED": "random"}) as template:
+        yield {"JUPYTER_DEFAULT_PROVISIONER_NAME": NAME, ADDRESS_VARIABLE: template.address}
 
 
 _shared: Template | None = None
