@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import json
+import re
 import socket
 import time
 from collections.abc import AsyncIterator
