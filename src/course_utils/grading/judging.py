@@ -240,7 +240,7 @@ class Judge:
             source: the check cell's text.
         """
         self.end()
-        self.source = source
+        self.source = ""
         for name in self.learner_names:
             self.namespace.pop(name, None)
         used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
@@ -249,6 +249,7 @@ class Judge:
             self.namespace.update(self.answers.names(sorted(used & self.learner_names)))
         except NoAnswer:
             raise NoAnswer(NO_ANSWER) from None
+        self.source = source
 
     def end(self) -> None:
         """Hang up on the last check's snapshot."""
