@@ -132,6 +132,16 @@ def kernel() -> Finding:
     return True, f"python3 starts {started}"
 
 
+def isolation() -> Finding:
+    from course_utils.kernels.sandbox import why_not
+
+    reason = why_not()
+    if reason:
+        # Nothing to do for a learner, so no failure.
+        return True, f"none, which only who grades others' code needs: {reason}"
+    return True, "bubblewrap: others' code can be graded in a sandbox"
+
+
 def nbgrader_extensions() -> Finding:
     from jupyter_core.paths import jupyter_config_path, jupyter_path
     from jupyter_server.extension.config import ExtensionConfigManager
@@ -226,6 +236,7 @@ CHECKS: dict[str, Callable[[], Finding]] = {
     "memory": memory,
     "folders": folders,
     "kernel": kernel,
+    "isolation": isolation,
     "nbgrader in JupyterLab": nbgrader_extensions,
     "visdom": visdom,
     "TensorBoard": tensorboard,

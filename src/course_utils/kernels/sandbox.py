@@ -117,7 +117,9 @@ class Workplace:
 
     @property
     def environment(self) -> dict[str, str]:
+        libraries = os.environ.get("LD_LIBRARY_PATH")  # where some Pythons find themselves
         return {
+            **({"LD_LIBRARY_PATH": libraries} if libraries else {}),
             "HOME": self.inside,
             "LANG": "C.UTF-8",
             "LOGNAME": "student",
@@ -395,10 +397,11 @@ class Holder:
 
     def _end(self) -> None:
         self.process.stdin.close()
-        # Not Popen.wait with a time limit: it sleeps between its looks.
-        with os.fdopen(os.pidfd_open(self.process.pid), "rb", buffering=0) as ended:
-            if not select.select([ended], [], [], START_SECONDS)[0]:
-                self.process.kill()
+        if self.process.poll() is None:
+            # Not Popen.wait with a time limit: it sleeps between its looks.
+            with os.fdopen(os.pidfd_open(self.process.pid), "rb", buffering=0) as ended:
+                if not select.select([ended], [], [], START_SECONDS)[0]:
+                    self.process.kill()
         self.process.wait()
         self.process.stdout.close()
         self.process.stderr.close()
