@@ -184,8 +184,12 @@ class Answering:
         return changed
 
     def answer_integrity(self, _: list[bytes]) -> tuple[Any, list[bytes]]:
-        """The digest of the code that watches operators in this process."""
-        return integrity(), []
+        """The digest of the code that watches operators in this process.
+
+        A thread that is there already could run operators unseen: then there is none.
+        """
+        alone = len(os.listdir("/proc/self/task")) == 1
+        return integrity() if alone else "", []
 
     def answer_attribute(self, number: int, name: str, _: list[bytes]) -> tuple[Any, list[bytes]]:
         """The value of an object's attribute."""
