@@ -37,8 +37,8 @@ c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
-# A cell that a student deleted comes back before grading, and a check that never ran scores
-# nothing: nbgrader's own steps, but for the two of ours, which close a gap each.
+# A cell that a student deleted comes back before grading, and students' code runs in a sandbox:
+# nbgrader's own steps, but for the two of ours.
 c.OverwriteCells.add_missing_cells = True
 c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.ClearOutput",
@@ -48,7 +48,7 @@ c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.Autograde.autograde_preprocessors = [
-    "course_utils.command.preprocessors.ExecuteEveryCheck",
+    "course_utils.command.preprocessors.ExecuteSandboxed",
     "nbgrader.preprocessors.IgnorePattern",
     "nbconvert.preprocessors.ClearMetadataPreprocessor",
     "nbgrader.preprocessors.LimitOutput",
@@ -58,13 +58,25 @@ c.Autograde.autograde_preprocessors = [
 ]
 
 # A cell that runs for longer than this is interrupted, costs its own points, and grading goes on.
-c.Execute.timeout = 60
-c.Execute.interrupt_on_timeout = True
-c.Execute.shutdown_kernel = "immediate"
-# A busy machine is no reason to refuse a submission: nbclient's 4 seconds for an output's last
-# message, and 60 for a kernel's start, are short on one.
-c.Execute.iopub_timeout = 60
-c.Execute.startup_timeout = 180
+# All limits: the settings of course_utils.command.preprocessors.ExecuteSandboxed.
+c.ExecuteSandboxed.cell_seconds = 60
+
+# Feedback does not show the hidden tests.
+c.GenerateFeedback.preprocessors = [
+    "nbgrader.preprocessors.GetGrades",
+    "course_utils.command.preprocessors.HideTests",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+]
+c.GenerateFeedback.exporter_class = "course_utils.command.pages.FeedbackExporter"
+
+# What students wrote, or their code printed as HTML, runs no script in feedback and formgrader.
+c.HTMLExporter.sanitize_html = True
+c.HTMLExporter.preprocessors = ["course_utils.command.pages.SafeOutputs"]
+c.HTMLExporter.filters = {
+    "clean_html": "course_utils.command.pages.safe_html",
+    "highlight_code": "course_utils.command.pages.highlight_code",
+    "markdown2html": "course_utils.command.pages.safe_markdown",
+}
 
 # What a notebook and its kernel say to each other is not for other users of the machine.
 c.KernelManager.transport_encryption = "auto"

@@ -59,7 +59,7 @@ def make_course(chapter: Chapter, folder: Path) -> Chapter:
     for name in ("nbgrader_config.py", "nbval_sanitize.cfg"):
         shutil.copy(chapter.root / name, folder / name)
     with (folder / "nbgrader_config.py").open("a", encoding="utf-8") as settings:
-        settings.write(f"\nc.Execute.timeout = {DEMO_TIMEOUT_SECONDS}\n")
+        settings.write(f"\nc.ExecuteSandboxed.cell_seconds = {DEMO_TIMEOUT_SECONDS}\n")
     shutil.copytree(chapter.source.parent, folder / "solutions" / chapter.name)
     copy = Chapter(chapter.name, folder)
     outcome = open_grader(folder).generate_assignment(chapter.name)

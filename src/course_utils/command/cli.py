@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+from typing import NoReturn
+
 import click
 
 from course_utils.command.project import CourseError, find_root, pick_chapters
+
+FIXED_BY_A_RUN = ("isolation", "seed", "pictures", "again")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -68,17 +74,48 @@ def doctor() -> None:
 @click.option(
     "--student", "students", multiple=True, metavar="NAME", help="Only this one; repeatable."
 )
-def grade(chapter: str, students: tuple[str, ...]) -> None:
+@click.option(
+    "--workers", type=click.IntRange(min=1), help="Submissions at once; one per core if not given."
+)
+@click.option(
+    "--scheduler", metavar="ADDRESS", default="", help="Use the workers of this Dask scheduler."
+)
+@click.option(
+    "--isolation",
+    type=click.Choice(["auto", "bwrap", "none"]),
+    help="What keeps students' code apart. none runs it as you, with your files in its reach.",
+)
+@click.option("--seed", type=int, help="The seed of every random generator; 0 if not given.")
+@click.option("--pictures", is_flag=True, help="Draw the course's pictures, for feedback.")
+@click.option("--again", is_flag=True, help="Execute also what has not changed since the last run.")
+@click.option("--resume", is_flag=True, help="Go on with the last run, which was cut off.")
+def grade(chapter: str, students: tuple[str, ...], resume: bool, **options) -> None:
     """Autograde what was handed in for CHAPTER, write feedback, export grades.csv.
 
-    Submissions lie in submitted/STUDENT/CHAPTER/CHAPTER.ipynb, where nbgrader collects them. They
-    are graded again if they were graded before. One that cannot be graded is named with the reason
-    and scores nothing; the others are graded, and the exit status stays 0.
+    Submissions lie in submitted/STUDENT/CHAPTER/CHAPTER.ipynb, where nbgrader collects them. Those
+    graded before are recorded again, and executed again where something changed. One that cannot be
+    graded is named with the reason and scores nothing; the others are graded, and the exit status
+    stays 0.
     """
     from rich.console import Console
 
     from course_utils.command import grade as grading
 
+    if resume and (students or any(options[name] for name in FIXED_BY_A_RUN)):
+        raise CourseError(
+            "--resume goes on with the last run as it was begun: leave out "
+            "--student, --isolation, --seed, --pictures and --again"
+        )
     console = Console()
     (picked,) = pick_chapters(find_root(), [chapter])
-    grading.show(grading.grade(picked, students, console=console), picked, console)
+    signal.signal(signal.SIGTERM, leave)
+    marks = grading.grade(picked, students, console=console, resume=resume, **options)
+    if marks:
+        grading.show(marks, picked, console)
+    else:
+        click.echo(f"{chapter}: nothing to resume: the last run came to its end, or there was none")
+
+
+def leave(number: int, frame: object) -> NoReturn:
+    """End as after Ctrl-C, so that no process stays behind."""
+    sys.exit(128 + number)

@@ -1,29 +1,42 @@
 """Grade what students handed in, with nbgrader, and show the marks.
 
-The work is nbgrader's: its directories, its gradebook, its autograde, feedback and export. What is
-ours is that one command does all of it, that one bad submission does not stop the rest, and the
-table at the end.
+The gradebook, the folders, the feedback and the export are nbgrader's. What is ours: submissions
+are executed several at once, apart from the instructor's files; one bad submission does not stop
+the rest; and a run that was killed goes on where it ended.
 """
 
 from __future__ import annotations
 
+import csv
+import fcntl
+import json
 import os
 import re
-import shutil
+import secrets
 import tempfile
+import time
 import warnings
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from course_utils.command.build import read_notebook
-from course_utils.command.grader import open_grader, reason_of
-from course_utils.command.progress import progress_bar
+from course_utils.command.grader import make_gradebook, one_connection, open_grader, reason_of
+from course_utils.command.live import LiveTable
 from course_utils.command.project import Chapter, CourseError
+from course_utils.command.verify import cores
+from course_utils.grading.cache import FOLDER, Journal, Outcomes, key_of, read_json, write_whole
+from course_utils.grading.execution import Outcome, Submission, execute
+
+# What the journal keeps of an outcome, and the report takes from the marks.
+SEEN = ("cells", "messages", "died", "flags", "memory_bytes")
+MARKS = ("student", "score", "max_score", "points", "possible", "problem")
 
 
 @dataclass(frozen=True)
@@ -31,7 +44,7 @@ class Marks:
     """One student's marks for one chapter.
 
     ``points`` and ``possible`` are per exercise. ``problem`` says why the submission could not be
-    graded; it is empty where it could.
+    graded; it is empty where it could. ``repairs`` says, in words, which cells were put right.
     """
 
     student: str
@@ -40,12 +53,45 @@ class Marks:
     points: dict[str, float] = field(default_factory=dict)
     possible: dict[str, float] = field(default_factory=dict)
     problem: str = ""
+    repairs: tuple[str, ...] = ()
 
 
-def grade(chapter: Chapter, students: tuple[str, ...] = (), *, console: Console) -> list[Marks]:
-    """Autograde, write feedback, export ``grades.csv``, and return the marks in the gradebook.
+@dataclass(frozen=True)
+class Run:
+    """One call of ``course grade``, as it is noted down so that a later call can go on with it.
 
-    Submissions that were graded before are graded again. Marks and comments that a person gave in
+    Attributes:
+        name: tells runs apart.
+        students: whose submissions.
+        settings: of the execution, where they are not those of ``nbgrader_config.py``.
+        again: whether outcomes of earlier runs are left aside.
+        finished: whether all of it is recorded.
+    """
+
+    name: str
+    students: list[str]
+    settings: dict
+    again: bool = False
+    finished: bool = False
+
+
+def grade(
+    chapter: Chapter,
+    students: tuple[str, ...] = (),
+    *,
+    console: Console,
+    workers: int | None = None,
+    scheduler: str = "",
+    isolation: str | None = None,
+    seed: int | None = None,
+    pictures: bool = False,
+    again: bool = False,
+    resume: bool = False,
+) -> list[Marks]:
+    """Execute, record, write feedback, export ``grades.csv``, and return the gradebook's marks.
+
+    Submissions that were recorded before are recorded again; those whose outcome is known, because
+    nothing changed since, are not executed again. Marks and comments that a person gave in
     formgrader stay, as nbgrader has it. A submission that cannot be graded scores nothing, in the
     gradebook too, and the others go on.
 
@@ -53,31 +99,241 @@ def grade(chapter: Chapter, students: tuple[str, ...] = (), *, console: Console)
         chapter: the chapter; its solution notebook has to be built.
         students: whose submissions; everybody's when empty.
         console: where the progress bar is drawn.
+        workers: how many at once on this machine; by default one per core.
+        scheduler: the address of a Dask scheduler whose workers execute instead.
+        isolation: ``auto``, ``bwrap`` or ``none``; by default what ``nbgrader_config.py`` says.
+        seed: of the random generators; by default what ``nbgrader_config.py`` says.
+        pictures: whether the course's pictures are drawn.
+        again: execute anew what was executed before.
+        resume: go on with the last run of the chapter, its students and its settings.
+
+    Returns:
+        The marks; empty when there is nothing to go on with.
 
     Raises:
-        CourseError: nobody, or not everybody named, handed in; the solution notebook is missing or
-            broken; or nbgrader refuses it.
+        CourseError: another run is under way; students' code can't be kept apart; nobody, or not
+            everybody named, handed in; the solution notebook is missing or broken; or nbgrader
+            refuses it.
     """
     grade_ids = checks_in(chapter)
-    grader = open_grader(chapter.root)
-    students = pick_students(grader, chapter, students)
-    enter_chapter(grader, chapter)
-    problems = {}
-    with warnings.catch_warnings(), progress_bar(console) as progress:
-        # nbgrader's own use of its database; nothing that an instructor could put right.
-        warnings.filterwarnings("ignore", module="nbgrader")
-        task = progress.add_task("grading", total=len(students))
-        for student in students:
-            progress.update(task, description=f"grading {escape(student)}")
-            problems[student] = grade_submission(grader, chapter, student)
-            progress.advance(task)
-    export(grader, chapter.root / "grades.csv")
-    return [
-        read_marks(grader, chapter, grade_ids, student, problems[student]) for student in students
-    ]
+    with only_run(chapter.root):
+        if resume:
+            run = unfinished_run(chapter)
+            if run is None:
+                return []
+        else:
+            given = {"isolation": isolation, "seed": seed, "pictures": pictures or None}
+            settings = {name: value for name, value in given.items() if value is not None}
+            run = Run(secrets.token_hex(8), list(students), settings, again)
+        return Grading(chapter, run, grade_ids, workers, scheduler, console).go()
 
 
-def pick_students(grader, chapter: Chapter, names: tuple[str, ...]) -> list[str]:
+@contextmanager
+def only_run(root: Path) -> Iterator[None]:
+    """Hold the lock that one run at a time holds; the system frees it when the process ends.
+
+    Raises:
+        CourseError: another run holds it.
+    """
+    path = root / FOLDER / "lock"
+    path.parent.mkdir(exist_ok=True)
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise CourseError("another course grade is under way here: wait for its end") from error
+        yield
+
+
+def run_path(chapter: Chapter) -> Path:
+    return chapter.root / FOLDER / "runs" / f"{chapter.name}.json"
+
+
+def unfinished_run(chapter: Chapter) -> Run | None:
+    """The last run of the chapter, if it was cut off."""
+    content = read_json(run_path(chapter))
+    return Run(**content) if content and not content["finished"] else None
+
+
+def note_down(chapter: Chapter, run: Run) -> None:
+    write_whole(run_path(chapter), json.dumps(asdict(run)))
+
+
+class Grading:
+    """One run over one chapter's submissions."""
+
+    # What a worker does with a submission.
+    execute = staticmethod(execute)
+
+    def __init__(
+        self,
+        chapter: Chapter,
+        run: Run,
+        grade_ids: list[str],
+        workers: int | None,
+        scheduler: str,
+        console: Console,
+    ) -> None:
+        from course_utils.command.preprocessors import ExecuteSandboxed
+
+        self.chapter = chapter
+        self.grade_ids = grade_ids
+        self.console = console
+        self.workers = workers or cores()
+        self.scheduler = scheduler
+        only_of = run.name if run.again else ""
+        threads = max(1, cores() // self.workers)
+        settings = run.settings | {"threads": threads, "run": only_of}
+        self.grader = open_grader(chapter.root, execution=settings)
+        self.settings = ExecuteSandboxed(config=self.grader.config).settings()
+        self.outcomes = Outcomes(chapter.root, only_of)
+        self.journal = Journal(chapter.root, chapter.name)
+        self.run = replace(run, students=pick_students(self.grader, chapter, run.students))
+
+    def go(self) -> list[Marks]:
+        """Do all of it.
+
+        Raises:
+            CourseError: as :func:`grade` says.
+        """
+        from course_utils.command.record import Recorder
+
+        start = time.monotonic()
+        courses = self.grader.coursedir
+        with warnings.catch_warnings(), one_connection():
+            # nbgrader's own use of its database; nothing that an instructor could put right.
+            warnings.filterwarnings("ignore", module="nbgrader")
+            make_gradebook(courses.db_url, courses.course_id)
+            enter_chapter(self.grader, self.chapter)
+            note_down(self.chapter, self.run)
+            self.recorder = Recorder(self.grader, self.chapter)
+            self.execute_and_record()
+            export(self.grader, self.chapter.root / "grades.csv")
+            marks = [self.read_marks(student) for student in self.run.students]
+            self.report(marks, time.monotonic() - start)
+            note_down(self.chapter, replace(self.run, finished=True))
+        return marks
+
+    def execute_and_record(self) -> None:
+        from course_utils.grading.pool import Pool
+
+        # Students whose submissions have the same content, waiting for its outcome.
+        self.waiting: dict[str, list[str]] = {}
+        self.notes: dict[str, dict] = {}
+        with (
+            Pool(self.workers, self.scheduler, self.execute, self.tell_started) as pool,
+            LiveTable(self.console, len(self.run.students)) as self.live,
+        ):
+            for key, result in pool.run(self.to_execute(), self.settings):
+                problem = result if isinstance(result, str) else ""
+                if not problem:
+                    self.outcomes.put(key, result)
+                for student in self.waiting.pop(key):
+                    self.record(student, key, None if problem else result, problem)
+
+    def tell_started(self, key: str) -> None:
+        for student in list(self.waiting[key]):
+            self.live.started(student)
+
+    def to_execute(self) -> Iterator[tuple]:
+        """Sanitise each submission, and give those whose outcome is not known yet.
+
+        The others are recorded on the way.
+        """
+        for student in self.run.students:
+            if self.journal.read(student).get("run") == self.run.name:
+                self.live.finished(student, "recorded before")
+                continue
+            start = time.monotonic()
+            try:
+                submission = self.sanitise(student)
+            except CourseError as error:
+                self.record(student, "", None, error.message)
+                continue
+            key = key_of(submission, self.settings)
+            self.notes[student]["phases"] = {"sanitise": time.monotonic() - start}
+            if key in self.waiting:
+                self.waiting[key].append(student)
+                continue
+            outcome = self.outcomes.get(key)
+            if outcome is None:
+                self.waiting[key] = [student]
+                yield key, submission
+            else:
+                self.notes[student]["cached"] = True
+                self.record(student, key, outcome)
+
+    def sanitise(self, student: str) -> Submission:
+        """A student's submission, ready for execution.
+
+        Raises:
+            CourseError: it cannot be graded; the message says why.
+        """
+        from course_utils.command.preprocessors import make_submission
+        from course_utils.command.record import answers, repairs
+        from course_utils.grading.intake import check_student, take_in
+
+        check_student(student)
+        courses, name = self.grader.coursedir, self.chapter.name
+        folder = Path(courses.format_path(courses.submitted_directory, student, name))
+        handed_in = take_in(folder, name, courses.ignore)
+        text = self.recorder.sanitise(student, handed_in)
+        self.notes[student] = {
+            "repairs": repairs(handed_in.notebook, text),
+            "answers": answers(text),
+        }
+        return make_submission(self.recorder.staged, student, name, text)
+
+    def record(self, student: str, key: str, outcome: Outcome | None, problem: str = "") -> None:
+        """Record one student's outcome, or why there is none, and note that it is done."""
+        notes = self.notes.pop(student, {})
+        start = time.monotonic()
+        problem = problem or self.recorder.record(student)
+        if problem and not problem.startswith("graded"):
+            self.recorder.score_nothing(student)
+        phases = notes.get("phases", {}) | {"record": time.monotonic() - start}
+        seen = {}
+        if outcome is not None:
+            seen = {name: getattr(outcome, name) for name in SEEN}
+            phases = outcome.phases | phases
+        entry = {"run": self.run.name, "key": key, "problem": problem, "repairs": []}
+        self.journal.write(student, entry | notes | seen | {"phases": phases})
+        self.live.finished(student, problem)
+
+    def read_marks(self, student: str) -> Marks:
+        entry = self.journal.read(student)
+        marks = read_marks(self.grader, self.chapter, self.grade_ids, student, entry["problem"])
+        return replace(marks, repairs=tuple(entry["repairs"]))
+
+    def report(self, marks: list[Marks], seconds: float) -> None:
+        """Write what the class made of the chapter, for people to read."""
+        from course_utils.grading import report
+        from course_utils.grading.similar import similar_answers
+
+        students, texts = [], {}
+        for row in marks:
+            entry = self.journal.read(row.student)
+            seen = {name: entry[name] for name in (*SEEN, "phases", "cached") if name in entry}
+            seen["flags"] = [*seen.get("flags", []), *(f"repaired: {r}" for r in row.repairs)]
+            row_marks = {name: getattr(row, name) for name in MARKS}
+            students.append(report.Graded(**row_marks | seen))
+            for exercise, text in entry.get("answers", {}).items():
+                texts.setdefault(exercise, {})[row.student] = text
+        source = read_notebook(self.chapter.solution)
+        solutions = {
+            cell.metadata.nbgrader["grade_id"]: cell.source
+            for cell in source.cells
+            if cell.metadata.get("nbgrader", {}).get("solution")
+        }
+        ordered = {exercise: texts[exercise] for exercise in solutions if exercise in texts}
+        finished = datetime.now().astimezone().isoformat(timespec="seconds")
+        run = report.Run(finished, seconds, self.workers, self.settings.isolation)
+        similar = similar_answers(ordered, solutions)
+        content = report.class_report(self.chapter.name, source, students, similar, run)
+        report.write_report(content, self.chapter.root / "reports" / self.chapter.name)
+
+
+def pick_students(grader, chapter: Chapter, names: list[str]) -> list[str]:
     """The named students, or everybody who handed in the chapter when none is named."""
     submitted = sorted(grader.get_submitted_students(chapter.name))
     if not submitted:
@@ -114,54 +370,6 @@ def enter_chapter(grader, chapter: Chapter) -> None:
         )
 
 
-def grade_submission(grader, chapter: Chapter, student: str) -> str:
-    """Autograde one submission and write its feedback.
-
-    Returns:
-        Why it could not be graded; empty when it was.
-    """
-    problem = unreadable(grader, chapter, student)
-    if not problem:
-        outcome = grader.autograde(chapter.name, student, force=True, create=True)
-        problem = "" if outcome["success"] else reason_of(outcome)
-    if problem:
-        score_nothing(grader, chapter, student)
-        return problem
-    outcome = grader.generate_feedback(chapter.name, student, force=True)
-    return "" if outcome["success"] else f"graded, but without feedback: {reason_of(outcome)}"
-
-
-def unreadable(grader, chapter: Chapter, student: str) -> str:
-    """Why the submitted file is no notebook that can be graded; empty when it is one."""
-    folder = Path(
-        grader.coursedir.format_path(grader.coursedir.submitted_directory, student, chapter.name)
-    )
-    path = folder / f"{chapter.name}.ipynb"
-    if not path.exists():
-        return f"{path.name} is missing from {folder.relative_to(chapter.root)}"
-    try:
-        read_notebook(path)
-    except CourseError as error:
-        return str(error.message).replace(f"{path}: ", "")
-    return ""
-
-
-def score_nothing(grader, chapter: Chapter, student: str) -> None:
-    """Enter zero points, as nbgrader does for a missing notebook; drop what was graded before."""
-    with grader.gradebook as gradebook:
-        gradebook.update_or_create_student(student)
-        gradebook.update_or_create_submission(chapter.name, student)
-        notebook = gradebook.find_submission_notebook(chapter.name, chapter.name, student)
-        for cell in notebook.grades:
-            cell.auto_score = 0
-            cell.manual_score = cell.extra_credit = None
-            cell.needs_manual_grade = False
-        gradebook.db.commit()
-    directories = grader.coursedir
-    for step in (directories.autograded_directory, directories.feedback_directory):
-        shutil.rmtree(directories.format_path(step, student, chapter.name), ignore_errors=True)
-
-
 def export(grader, path: Path) -> None:
     """Write nbgrader's own table of every chapter's marks, as ``nbgrader export`` does."""
     from nbgrader.plugins import CsvExportPlugin
@@ -169,6 +377,13 @@ def export(grader, path: Path) -> None:
     unfinished = path.with_name(path.name + ".new")
     with grader.gradebook as gradebook:
         CsvExportPlugin(parent=grader, to=str(unfinished)).export(gradebook)
+    with unfinished.open(encoding="utf-8", newline="") as file:
+        heading, *rows = csv.reader(file)
+    # nbgrader's order is the order in which the database happens to hold them.
+    order = [heading.index("assignment"), heading.index("student_id")]
+    rows.sort(key=lambda row: [row[place] for place in order])
+    with unfinished.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([heading, *rows])
     os.replace(unfinished, path)
 
 
@@ -211,11 +426,12 @@ def show(marks: list[Marks], chapter: Chapter, console: Console) -> None:
         for number, exercise in enumerate(exercises, start=1):
             console.print(f"{number:>3} {exercise}", highlight=False)
     for row in marks:
-        if row.problem:
-            # Text, for here and in the table a name or a reason may hold square brackets.
-            line = Text.assemble((row.student, "red"), ": ", row.problem)
-            console.print(line, soft_wrap=True)
+        # Text, for here and in the table a name or a reason may hold square brackets.
+        for words, colour in [(row.problem, "red"), ("; ".join(row.repairs), "yellow")]:
+            if words:
+                console.print(Text.assemble((row.student, colour), ": ", words), soft_wrap=True)
     console.print(f"feedback: feedback/STUDENT/{chapter.name}/{chapter.name}.html", highlight=False)
+    console.print(f"report: reports/{chapter.name}/report.html", highlight=False)
     console.print("marks: grades.csv (every chapter), gradebook.db", highlight=False)
 
 

@@ -5,15 +5,22 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
+
+# For a lock on the SQLite file; nbgrader's 5 seconds end a whole run on a busy machine.
+SECONDS_TO_WAIT = 60
 
 
-def load_settings(root: Path, course: Path | None = None):
+def load_settings(root: Path, course: Path | None = None, execution: dict | None = None):
     """The settings of ``root/nbgrader_config.py``, for the course that lies in ``course``.
 
     Args:
         root: the project's root, whose settings hold.
         course: the folder that nbgrader reads and writes; by default the root itself.
+        execution: settings of ``ExecuteSandboxed`` that come before those of the file.
 
     Returns:
         A ``traitlets.config.Config``.
@@ -22,10 +29,18 @@ def load_settings(root: Path, course: Path | None = None):
 
     settings = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
     settings.CourseDirectory.root = str(course or root)
+    settings.ExecuteSandboxed.update(execution or {})
+    if "db_url" not in settings.CourseDirectory:
+        settings.CourseDirectory.db_url = default_gradebook(course or root)
     return settings
 
 
-def open_grader(root: Path, course: Path | None = None):
+def default_gradebook(course: Path) -> str:
+    """nbgrader's own default, but for patience: while another nbgrader command writes, it waits."""
+    return f"sqlite:///{course.resolve() / 'gradebook.db'}?timeout={SECONDS_TO_WAIT}"
+
+
+def open_grader(root: Path, course: Path | None = None, execution: dict | None = None):
     """nbgrader's own Python interface on the course, for :func:`load_settings`'s arguments.
 
     Returns:
@@ -38,7 +53,7 @@ def open_grader(root: Path, course: Path | None = None):
         os.environ["PATH"] = beside + os.pathsep + os.environ.get("PATH", "")
     from nbgrader.apps import NbGraderAPI
 
-    return NbGraderAPI(config=load_settings(root, course))
+    return NbGraderAPI(config=load_settings(root, course, execution))
 
 
 def reason_of(outcome: dict) -> str:
@@ -47,3 +62,51 @@ def reason_of(outcome: dict) -> str:
     raised = re.findall(r"^ *[\w.]*(?:Error|Exception)\b.*$", text, re.MULTILINE)
     raised = [line for line in raised if "see the the above traceback" not in line]
     return (raised or ["nbgrader gives no reason"])[0].strip()[:200]
+
+
+@contextmanager
+def one_connection() -> Iterator[None]:
+    """Let nbgrader's steps share one connection to the gradebook.
+
+    Each of them opens the gradebook for itself, a dozen times per submission, and each time
+    nbgrader asks the database for all its tables.
+    """
+    from nbgrader.api import Gradebook
+
+    opened: dict[tuple[str, str], Gradebook] = {}
+    connect, close = Gradebook.__init__, Gradebook.close
+
+    def share(self, db_url, course_id="default_course", authenticator=None) -> None:
+        if (db_url, course_id) not in opened:
+            first = opened[db_url, course_id] = Gradebook.__new__(Gradebook)
+            connect(first, db_url, course_id, authenticator)
+        vars(self).update(vars(opened[db_url, course_id]))
+
+    def leave(self) -> None:
+        self.db.remove()
+
+    try:
+        with patch.object(Gradebook, "__init__", share), patch.object(Gradebook, "close", leave):
+            yield
+    finally:
+        for gradebook in opened.values():
+            close(gradebook)
+
+
+def make_gradebook(db_url: str, course_id: str) -> None:
+    """Make a missing SQLite gradebook, whole or not at all.
+
+    nbgrader makes the tables first and notes their version afterwards; a kill in between leaves a
+    gradebook that no later version of nbgrader can bring up to date.
+    """
+    from nbgrader.api import Gradebook
+    from sqlalchemy.engine import make_url
+
+    address = make_url(db_url)
+    path = Path(address.database or ":memory:")
+    if address.get_backend_name() != "sqlite" or path.name == ":memory:" or path.exists():
+        return
+    unfinished = path.with_name(path.name + ".new")
+    unfinished.unlink(missing_ok=True)
+    Gradebook(f"sqlite:///{unfinished}", course_id).close()
+    os.replace(unfinished, path)

@@ -5,48 +5,127 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from pathlib import Path
+
 import nbformat
-from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
-from nbgrader.preprocessors import Execute, NbGraderPreprocessor, OverwriteCells
+from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor, OverwriteCells
 from nbgrader.utils import is_grade
+from traitlets import Bool, Enum, Float, Integer, Unicode
 
-NOT_RUN = "This check did not run to its end: the kernel died or hung, or a tag skips the cell."
+from course_utils.command.project import CourseError
+from course_utils.grading.cache import Outcomes, key_of
+from course_utils.grading.execution import Outcome, Settings, Submission, execute
+from course_utils.grading.intake import NBGRADER_FILES, check_folder, read_files
 
 
-class ExecuteEveryCheck(Execute):
-    """nbgrader's ``Execute``, except for what a check's output says about its points.
+class ExecuteSandboxed(NbGraderPreprocessor):
+    """Where nbgrader executes a notebook: ours runs it in a sandbox and judges it outside of it.
 
-    nbgrader gives full points to a check without output, which is also what a check looks like
-    that never ran: because an answer ended the kernel or would not be interrupted, or because a
-    tag told nbclient to skip it. Here a check that did not run to its end scores nothing.
+    What came of the same submission before is taken from the course's ``.course-grade`` folder, so
+    ``nbgrader autograde`` and formgrader's button are as safe as ``course grade``, and record what
+    it found.
 
     nbgrader gives nothing to a check that wrote to stderr, and a right answer may warn or log. Here
     what a check wrote to stderr stays in the feedback as ordinary output; errors alone cost points.
     """
 
-    def preprocess(self, nb: NotebookNode, resources: dict, km=None) -> tuple[NotebookNode, dict]:
-        self.finished: set[int] = set()
-        try:
-            super().preprocess(nb, resources, km)
-        except (DeadKernelError, CellTimeoutError) as error:
-            self.log.warning("The checks that did not run score nothing: %s", error)
-        for index, cell in enumerate(nb.cells):
-            if not is_grade(cell) or cell.cell_type != "code":
-                continue
-            if index not in self.finished:
-                cell.outputs = [
-                    new_output("error", ename="NotRun", evalue=NOT_RUN, traceback=[NOT_RUN])
-                ]
-            for output in cell.outputs:
-                if output.output_type == "stream":
-                    output.name = "stdout"
-        return nb, self.resources
+    isolation = Enum(
+        ["auto", "bwrap", "none"],
+        "auto",
+        help="What keeps students' code apart: bubblewrap, or nothing. auto refuses where "
+        "bubblewrap does not work.",
+    ).tag(config=True)
+    seed = Integer(0, help="The seed of every random generator.").tag(config=True)
+    pictures = Bool(False, help="Whether the course's pictures are drawn.").tag(config=True)
+    cell_seconds = Float(60, help="How long one cell may run.").tag(config=True)
+    notebook_seconds = Float(600, help="How long a whole notebook may run.").tag(config=True)
+    memory_bytes = Integer(4 * 2**30, help="The most memory of a notebook.").tag(config=True)
+    processes = Integer(128, help="The most processes of a notebook.").tag(config=True)
+    file_bytes = Integer(256 * 2**20, help="The largest file it may write.").tag(config=True)
+    output_bytes = Integer(1_000_000, help="The most output of one cell.").tag(config=True)
+    threads = Integer(1, help="The threads that a notebook computes with.").tag(config=True)
+    run = Unicode("", help="Take stored outcomes of this run alone.").tag(config=True)
 
-    def on_cell_executed(self, **kwargs) -> None:
-        self.finished.add(kwargs["cell_index"])
-        super().on_cell_executed(**kwargs)
+    def settings(self) -> Settings:
+        """The settings as execution takes them.
+
+        Raises:
+            CourseError: the isolation is to be found out, and none works here.
+        """
+        chosen = {field.name: getattr(self, field.name) for field in fields(Settings)}
+        return Settings(**chosen | {"isolation": working_isolation(self.isolation)})
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        courses = self.parent.parent.coursedir
+        names = resources["nbgrader"]
+        submission = make_submission(
+            courses, names["student"], names["assignment"], nbformat.v4.writes(nb)
+        )
+        settings = self.settings()
+        outcomes = Outcomes(Path(courses.root), self.run)
+        key = key_of(submission, settings)
+        outcome = outcomes.get(key)
+        if outcome is None:
+            outcome = execute(submission, settings)
+            outcomes.put(key, outcome)
+        show_outcome(nb, outcome)
+        return nb, resources
+
+
+def working_isolation(wanted: str) -> str:
+    """The isolation that ``auto`` stands for on this machine; any other stands for itself.
+
+    Raises:
+        CourseError: students' code can't be kept apart here; the message says why.
+    """
+    if wanted == "none":
+        return wanted
+    from course_utils.kernels.sandbox import why_not
+
+    reason = why_not()
+    if reason:
+        raise CourseError(
+            f"{reason}; or say --isolation none, which runs students' code as you, "
+            "with all your files in its reach"
+        )
+    return "bwrap"
+
+
+def make_submission(courses, student: str, chapter: str, notebook: str) -> Submission:
+    """What execution needs of one student: a sanitised notebook and the files beside it.
+
+    Args:
+        courses: nbgrader's ``CourseDirectory``.
+        student: whose submission.
+        chapter: of which chapter.
+        notebook: the sanitised notebook, as JSON text.
+
+    Raises:
+        CourseError: what was handed in cannot be graded.
+    """
+    folder = Path(courses.format_path(courses.submitted_directory, student, chapter))
+    source = Path(courses.format_path(courses.source_directory, ".", chapter))
+    check_folder(folder)
+    handed_in = read_files(folder, courses.ignore)
+    files = {name: data for name, data in handed_in.items() if name not in NBGRADER_FILES}
+    # nbgrader lays the course's own files over a student's.
+    files |= read_files(source, courses.ignore)
+    solution = (source / f"{chapter}.ipynb").read_text(encoding="utf-8")
+    return Submission(student, chapter, notebook, solution, files)
+
+
+def show_outcome(nb: NotebookNode, outcome: Outcome) -> None:
+    """Put an outcome's outputs below the notebook's cells."""
+    executed = nbformat.v4.reads(outcome.notebook).cells
+    for cell, done in zip(nb.cells, executed, strict=True):
+        if cell.cell_type != "code":
+            continue
+        cell.outputs, cell.execution_count = done.outputs, done.execution_count
+        for output in cell.outputs:
+            if is_grade(cell) and output.output_type == "stream":
+                output.name = "stdout"
 
 
 class RestoreCells(OverwriteCells):
@@ -57,6 +136,10 @@ class RestoreCells(OverwriteCells):
     deleted cell of the source comes back, a copy counts as an ordinary cell, and what a cell is
     and how many points it gives is what the source says.
     """
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        self.marks = None
+        return super().preprocess(nb, resources)
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict, index: int
@@ -73,9 +156,12 @@ class RestoreCells(OverwriteCells):
 
     def source_marks(self) -> tuple[list, dict[str, float], set[str]]:
         """The source's marked cells in order, the checks' points, the names of the exercises."""
-        notebook = self.gradebook.find_notebook(self.notebook_id, self.assignment_id)
-        points = {cell.name: cell.max_score for cell in notebook.grade_cells}
-        return notebook.source_cells, points, {cell.name for cell in notebook.solution_cells}
+        if self.marks is None:
+            notebook = self.gradebook.find_notebook(self.notebook_id, self.assignment_id)
+            points = {cell.name: cell.max_score for cell in notebook.grade_cells}
+            solutions = {cell.name for cell in notebook.solution_cells}
+            self.marks = notebook.source_cells, points, solutions
+        return self.marks
 
     def add_missing_grade_cells(
         self, nb: NotebookNode, resources: dict
@@ -99,6 +185,17 @@ class RestoreCells(OverwriteCells):
             previous += 1
             nb.cells.insert(previous, cell)
         return nb, resources
+
+
+class HideTests(ClearHiddenTests):
+    """Cut the hidden tests out of the checks, for feedback; what a student wrote stays as it is."""
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: dict, index: int
+    ) -> tuple[NotebookNode, dict]:
+        return (
+            super().preprocess_cell(cell, resources, index) if is_grade(cell) else (cell, resources)
+        )
 
 
 class LetRunAllGoOn(NbGraderPreprocessor):

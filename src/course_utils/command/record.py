@@ -1,0 +1,243 @@
+"""Record what came of a submission, with nbgrader's own steps: one writer, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import nbformat
+from nbconvert.exporters import NotebookExporter
+from nbconvert.writers import FilesWriter
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook
+from nbgrader.converters import Autograde, GenerateFeedback
+from nbgrader.converters.base import BaseConverter
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.utils import capture_log, chdir, setenv, temp_attrs
+
+from course_utils.command.grader import reason_of
+from course_utils.command.preprocessors import HideTests
+from course_utils.command.project import Chapter, CourseError
+from course_utils.grading.cache import FOLDER
+from course_utils.grading.intake import HandedIn
+
+STAGING = f"{FOLDER}/staging"
+
+
+class KeptExporter(BaseConverter):
+    """One of nbgrader's converters that can start again without making its exporter anew."""
+
+    ready = False
+
+    def start(self) -> None:
+        if not self.ready:
+            self.writer = FilesWriter(parent=self, config=self.config)
+            self.exporter = self.exporter_class(parent=self, config=self.config)
+            for step in self.preprocessors:
+                self.exporter.register_preprocessor(step)
+            self.ready = True
+        self.init_notebooks()
+        with chdir(self.coursedir.root):
+            self.convert_notebooks()
+
+
+class RecordMarks(KeptExporter, Autograde):
+    """nbgrader's ``autograde``, without its first half: what it reads is sanitised already."""
+
+    def convert_single_notebook(self, notebook_filename: str) -> None:
+        folder = Path(self._format_dest(self.coursedir.assignment_id, self.coursedir.student_id))
+        folder.mkdir(parents=True, exist_ok=True)
+        sanitised = shutil.copy(notebook_filename, folder)
+        self._sanitizing = False
+        self._init_preprocessors()
+        try:
+            with setenv(NBGRADER_EXECUTION="autograde"):
+                BaseConverter.convert_single_notebook(self, sanitised)
+        finally:
+            self._sanitizing = True
+
+
+class WriteFeedback(KeptExporter, GenerateFeedback):
+    """nbgrader's ``generate_feedback``."""
+
+
+class Recorder:
+    """Sanitises submissions and records their outcomes.
+
+    nbgrader's steps work in a staging folder of their own; what they made is renamed into
+    ``autograded/`` and ``feedback/`` when it is whole.
+
+    Args:
+        grader: nbgrader's interface, as :func:`course_utils.command.grader.open_grader` gives it.
+        chapter: the chapter that is graded.
+    """
+
+    def __init__(self, grader, chapter: Chapter) -> None:
+        self.chapter = chapter
+        self.courses = grader.coursedir
+        self.staged = CourseDirectory(parent=grader)
+        for step in ("submitted", "autograded", "feedback"):
+            self.staged.set_trait(f"{step}_directory", f"{STAGING}/{step}")
+        remove(chapter.root / STAGING)
+        self.marks = RecordMarks(coursedir=self.staged, parent=grader)
+        # nbformat's validation after every step takes as long as the steps.
+        self.marks.config.Exporter.optimistic_validation = True
+        self.sanitising = NotebookExporter(parent=self.marks, config=self.marks.config)
+        for step in self.marks.sanitize_preprocessors:
+            self.sanitising.register_preprocessor(step)
+        # Sanitising ends with the same check, and nothing changes the marks afterwards.
+        self.marks.autograde_preprocessors = [
+            step for step in self.marks.autograde_preprocessors if "CheckCellMetadata" not in step
+        ]
+        self.feedback = WriteFeedback(coursedir=self.staged, parent=grader)
+        for converter in (self.marks, self.feedback):
+            converter.force = True
+
+    def sanitise(self, student: str, handed_in: HandedIn) -> str:
+        """Make a submission fit for grading, and lay it out for nbgrader in the staging folder.
+
+        Returns:
+            The sanitised notebook, as JSON text.
+
+        Raises:
+            CourseError: nbgrader's steps refuse the notebook.
+        """
+        name = self.chapter.name
+        resources = {
+            "nbgrader": {
+                "student": student,
+                "assignment": name,
+                "notebook": name,
+                "db_url": self.staged.db_url,
+            }
+        }
+        try:
+            text, _ = self.sanitising.from_notebook_node(handed_in.notebook, resources)
+        except Exception as error:  # a notebook's metadata can be wrong in any way
+            reason = (str(error).strip().splitlines() or [""])[0][:200]
+            raise CourseError(f"its cells' marks are broken ({reason})") from error
+        folder = Path(self.staged.format_path(self.staged.submitted_directory, student, name))
+        remove(folder)
+        for path, data in (handed_in.files | handed_in.notes).items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(data)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.ipynb").write_text(text, encoding="utf-8")
+        return text
+
+    def record(self, student: str) -> str:
+        """Enter the marks into the gradebook and publish the graded notebook and the feedback.
+
+        Doing it again changes nothing.
+
+        Returns:
+            Why it could not be done; empty when it was.
+        """
+        problem = self.convert(self.marks, student)
+        if problem:
+            return problem
+        problem = self.convert(self.feedback, student)
+        self.publish(student)
+        return f"graded, but without feedback: {problem}" if problem else ""
+
+    def convert(self, converter: KeptExporter, student: str) -> str:
+        """Run one of nbgrader's converters on one submission, as nbgrader's interface does."""
+        with temp_attrs(self.staged, assignment_id=self.chapter.name, student_id=student):
+            outcome = capture_log(converter)
+        return "" if outcome["success"] else reason_of(outcome)
+
+    def publish(self, student: str) -> None:
+        """Rename what is staged into place."""
+        name = self.chapter.name
+        for step in ("autograded_directory", "feedback_directory"):
+            fresh = Path(self.staged.format_path(getattr(self.staged, step), student, name))
+            place = Path(self.courses.format_path(getattr(self.courses, step), student, name))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            old = fresh.with_name(fresh.name + ".old")
+            remove(old)
+            if place.exists():
+                old.parent.mkdir(parents=True, exist_ok=True)
+                os.rename(place, old)
+            if fresh.exists():
+                os.rename(fresh, place)
+            remove(old)
+        remove(Path(self.staged.format_path(self.staged.submitted_directory, student, name)))
+
+    def score_nothing(self, student: str) -> None:
+        """Enter zero points, as nbgrader does for a missing notebook; drop what was graded before.
+
+        Doing it again changes nothing.
+        """
+        name = self.chapter.name
+        with Gradebook(self.courses.db_url, self.courses.course_id) as gradebook:
+            gradebook.update_or_create_student(student)
+            gradebook.update_or_create_submission(name, student)
+            notebook = gradebook.find_submission_notebook(name, name, student)
+            for cell in notebook.grades:
+                cell.auto_score = 0
+                cell.manual_score = cell.extra_credit = None
+                cell.needs_manual_grade = False
+            gradebook.db.commit()
+        for step in (self.staged.autograded_directory, self.staged.feedback_directory):
+            remove(Path(self.staged.format_path(step, student, name)))
+        self.publish(student)
+
+
+def remove(path: Path) -> None:
+    """Delete a folder, if it is there."""
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def repairs(before: NotebookNode, after: str) -> list[str]:
+    """In words, what sanitising changed in a notebook.
+
+    Args:
+        before: the notebook as it was handed in.
+        after: the sanitised notebook, as JSON text.
+    """
+    handed_in = marked_cells(before.cells)
+    # Learners never had the hidden tests.
+    restored, _ = HideTests().preprocess(nbformat.v4.reads(after), {})
+    words = []
+    known = set()
+    for cell in restored.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if name is None:
+            continue
+        known.add(name)
+        found = handed_in.get(name, [])
+        if not found:
+            words.append(f"{name}: deleted, put back")
+            continue
+        if len(found) > 1:
+            words.append(f"{name}: copied, the last one counts")
+        last = found[-1]
+        if cell.metadata.nbgrader.get("locked") and last.source != cell.source:
+            words.append(f"{name}: edited, as it was again")
+        elif any(
+            last.metadata.nbgrader.get(mark) != cell.metadata.nbgrader.get(mark)
+            for mark in ("grade", "solution", "locked", "points")
+        ):
+            words.append(f"{name}: its marks changed, as they were again")
+    words += [f"{name}: unknown, an ordinary cell now" for name in handed_in if name not in known]
+    return words
+
+
+def answers(notebook: str) -> dict[str, str]:
+    """What stands in the exercises' cells of a sanitised notebook, by grade id."""
+    return {
+        cell.metadata.nbgrader["grade_id"]: cell.source
+        for cell in nbformat.v4.reads(notebook).cells
+        if cell.metadata.get("nbgrader", {}).get("solution")
+    }
+
+
+def marked_cells(cells: list[NotebookNode]) -> dict[str, list[NotebookNode]]:
+    """The cells that nbgrader marks, by grade id."""
+    found: dict[str, list[NotebookNode]] = {}
+    for cell in cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if name is not None:
+            found.setdefault(str(name), []).append(cell)
+    return found

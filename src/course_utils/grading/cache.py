@@ -1,0 +1,164 @@
+"""Outcomes by content, and the journal of what is recorded: a killed run loses and doubles nothing.
+
+Everything lies in the course's ``.course-grade`` folder. All of it can be deleted: then the next
+run executes every submission again.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import site
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+import course_utils
+from course_utils.grading.execution import Outcome, Settings, Submission
+
+FOLDER = ".course-grade"
+
+
+@functools.cache
+def environment() -> str:
+    """A hash of what an outcome depends on besides the submission and the settings.
+
+    That is Python, the versions of everything installed, and the course's own code.
+    """
+    package = Path(course_utils.__file__).parent
+    sources = sorted(package.rglob("*.py"))
+    # An installed version is the name of a folder; reading 250 metadata files takes a second.
+    installed = {
+        path.name
+        # Not sys.path: setuptools and others add folders to it when they are imported.
+        for place in site.getsitepackages()
+        for path in Path(place).glob("*.dist-info")
+    }
+    return digest(
+        {
+            "python": sys.version,
+            "installed": sorted(installed),
+            "code": [
+                [path.relative_to(package).as_posix(), digest(path.read_bytes())]
+                for path in sources
+            ],
+        }
+    )
+
+
+def digest(content: object) -> str:
+    """The SHA-256 of bytes, or of anything that JSON can write."""
+    if not isinstance(content, bytes):
+        content = json.dumps(content, sort_keys=True).encode()
+    return hashlib.sha256(content).hexdigest()
+
+
+def what_counts(notebook: str) -> list:
+    """What execution depends on in a notebook: its cells' kinds, sources, marks and tags.
+
+    Cell ids are left out: nbformat makes new ones whenever it reads an older notebook.
+    """
+    # Read as JSON: nbformat checks every cell again, which takes longer than all of this.
+    return [
+        [
+            cell["cell_type"],
+            "".join(cell["source"]),
+            cell["metadata"].get("nbgrader", {}),
+            cell["metadata"].get("tags", []),
+            cell.get("attachments", {}),
+        ]
+        for cell in json.loads(notebook)["cells"]
+    ]
+
+
+@functools.lru_cache(maxsize=8)
+def source_digest(source: str) -> str:
+    return digest(what_counts(source))
+
+
+def key_of(submission: Submission, settings: Settings) -> str:
+    """The name of the outcome that this submission has under these settings.
+
+    Whose submission it is does not count, and neither does the number of threads.
+    """
+    limits = asdict(settings)
+    del limits["threads"]
+    return digest(
+        {
+            "chapter": submission.chapter,
+            "notebook": what_counts(submission.notebook),
+            "files": {name: digest(data) for name, data in submission.files.items()},
+            "source": source_digest(submission.source),
+            "settings": limits,
+            "environment": environment(),
+        }
+    )
+
+
+class Outcomes:
+    """The outcomes under ``.course-grade/outcomes``.
+
+    Args:
+        root: the course's folder.
+        only_of: the name of a run; outcomes that other runs stored are then left aside.
+    """
+
+    def __init__(self, root: Path, only_of: str = "") -> None:
+        self.folder = root / FOLDER / "outcomes"
+        self.only_of = only_of
+
+    def get(self, key: str) -> Outcome | None:
+        """The stored outcome; None where there is none that can be read."""
+        content = read_json(self.folder / f"{key}.json")
+        if self.only_of and content.get("run") != self.only_of:
+            return None
+        try:
+            return Outcome(**content["outcome"])
+        except (KeyError, TypeError):
+            return None
+
+    def put(self, key: str, outcome: Outcome) -> None:
+        """Store an outcome, whole or not at all."""
+        content = {"run": self.only_of, "outcome": asdict(outcome)}
+        write_whole(self.folder / f"{key}.json", json.dumps(content))
+
+
+class Journal:
+    """What is recorded of one chapter: one file per student, written when all else is done."""
+
+    def __init__(self, root: Path, chapter: str) -> None:
+        self.folder = root / FOLDER / "recorded" / chapter
+
+    def read(self, student: str) -> dict:
+        """A student's entry; empty where there is none."""
+        return read_json(self.folder / f"{student}.json")
+
+    def write(self, student: str, entry: dict) -> None:
+        write_whole(self.folder / f"{student}.json", json.dumps(entry))
+
+
+def read_json(path: Path) -> dict:
+    """A JSON object out of a file; empty where the file is missing or broken."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that nobody ever sees a part of it, also after a kill or a power cut."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    except BaseException:
+        Path(unfinished).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,234 @@
+"""Many submissions at once, on Dask's scheduler: processes of this machine, or a cluster's."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future as StartFuture
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING
+
+from course_utils.command.project import CourseError
+from course_utils.grading import execution
+from course_utils.grading.cache import environment
+from course_utils.grading.execution import Outcome, Settings, Submission
+from course_utils.grading.intake import one_line
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+# A submission that ends its worker process this often is given up.
+ATTEMPTS = 3
+SECONDS_TO_CONNECT = 60
+DASK_SETTINGS = {
+    "distributed.scheduler.allowed-failures": ATTEMPTS - 1,
+    "distributed.scheduler.work-stealing": False,
+    # A submission of a few megabytes is no mistake.
+    "distributed.admin.large-graph-warning-threshold": "1GB",
+    "distributed.comm.retry.count": 3,
+}
+
+Execute = Callable[[Submission, Settings], Outcome]
+Result = Outcome | str | CourseError
+
+
+class Pool:
+    """Workers that execute submissions.
+
+    A worker that dies is replaced, and what it was doing is done again elsewhere. Only as many
+    submissions as there are free workers are under way, and a few wait, so that a class of any size
+    takes the same memory.
+
+    Args:
+        workers: how many processes to start on this machine.
+        scheduler: the address of a running Dask scheduler, whose workers are used instead.
+        execute: what a worker does with a submission.
+        started: called with a submission's key when a worker gets it, from any thread.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        scheduler: str = "",
+        execute: Execute = execution.execute,
+        started: Callable[[str], None] = lambda key: None,
+    ) -> None:
+        self.workers = workers
+        self.scheduler = scheduler
+        self.execute = execute
+        self.tell_started = started
+        self.cluster = None
+        self.client: Client | None = None
+        self.starter = ThreadPoolExecutor(1, thread_name_prefix="start-pool")
+        self.starting: StartFuture | None = None
+        self.lock = threading.Lock()
+        self.ready: deque[tuple[str, Submission]] = deque()
+        self.finished: queue.SimpleQueue[tuple[str, Outcome | str | CourseError]] = (
+            queue.SimpleQueue()
+        )
+        self.running = 0
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        with self.lock:
+            self.ready.clear()
+        self.starter.shutdown(wait=True)
+        if self.client is not None:
+            self.client.close(timeout=2)
+        if self.cluster is not None:
+            self.cluster.close(timeout=10)
+
+    def start(self) -> None:
+        """Begin to start the workers, and return at once; a second call changes nothing."""
+        if self.starting is None:
+            self.starting = self.starter.submit(self.connect)
+
+    def connect(self) -> None:
+        """Start the workers of this machine, or find those of the scheduler.
+
+        Raises:
+            CourseError: nothing answers at the scheduler's address, or it has no worker.
+        """
+        import dask
+        from distributed import Client, LocalCluster
+        from distributed.security import Security
+
+        dask.config.set(DASK_SETTINGS)
+        for name in ("distributed", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        if not self.scheduler:
+            # Certificates made for this run: other users of the machine cannot give orders.
+            self.cluster = LocalCluster(
+                n_workers=self.workers,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                protocol="tls://",
+                security=Security.temporary(),
+                dashboard_address=None,
+                memory_limit=0,
+                silence_logs=logging.CRITICAL,
+            )
+            self.client = Client(self.cluster)
+            return
+        try:
+            self.client = Client(self.scheduler, timeout=SECONDS_TO_CONNECT)
+            self.client.wait_for_workers(1, timeout=SECONDS_TO_CONNECT)
+        except (OSError, ValueError, TimeoutError) as error:
+            reason = "it has no worker" if self.client else one_line(error)
+            raise CourseError(f"no Dask scheduler to use at {self.scheduler}: {reason}") from error
+
+    def run(
+        self, submissions: Iterable[tuple[str, Submission]], settings: Settings
+    ) -> Iterator[tuple[str, Outcome | str]]:
+        """Execute submissions and give the outcomes as they come, in any order.
+
+        Args:
+            submissions: keys and submissions; the next one is asked for when there is room.
+            settings: how they are executed.
+
+        Yields:
+            A key, and the outcome or the words that say why there is none.
+
+        Raises:
+            CourseError: the scheduler is gone, or a worker's installation is another.
+        """
+        upcoming = iter(submissions)
+        under_way, more = 0, True
+        while True:
+            while more and under_way < self.room():
+                item = next(upcoming, None)
+                more = item is not None
+                if more:
+                    self.start()
+                    under_way += 1
+                    with self.lock:
+                        self.ready.append(item)
+                    if self.starting.done():
+                        self.hand_out(settings)
+            if not under_way:
+                return
+            self.starting.result()
+            self.hand_out(settings)
+            key, result = self.finished.get()
+            under_way -= 1
+            if isinstance(result, CourseError):
+                raise result
+            yield key, result
+
+    def room(self) -> int:
+        """How many submissions may be here at once: running, waiting or finished."""
+        return 4 * (self.capacity() if self.client is not None else self.workers)
+
+    def capacity(self) -> int:
+        """How many submissions run at once."""
+        return max(1, sum(self.client.nthreads().values())) if self.scheduler else self.workers
+
+    def hand_out(self, settings: Settings) -> None:
+        """Give waiting submissions to free workers, one each: a death then has one cause."""
+        free = self.capacity()
+        with self.lock:
+            while self.ready and self.running < free:
+                key, submission = self.ready.popleft()
+                self.running += 1
+                expected = environment() if self.scheduler else ""
+                future = self.client.submit(
+                    run_one, submission, settings, expected, self.execute, pure=False
+                )
+                self.tell_started(key)
+                future.add_done_callback(partial(self.take_back, key, settings))
+
+    def take_back(self, key: str, settings: Settings, future: Future) -> None:
+        """Called in a thread of Dask's: the freed worker goes on while the outcome is recorded."""
+        with self.lock:
+            self.running -= 1
+        self.hand_out(settings)
+        # At once, for the outcome lies in the worker, which may die.
+        patience = SECONDS_TO_CONNECT + 2 * settings.notebook_seconds
+        self.finished.put((key, result_of(future, patience)))
+
+
+def result_of(future: Future, seconds: float) -> Result:
+    """What came of a task: an outcome, why there is none, or what has to end the run.
+
+    Args:
+        future: a task that is done.
+        seconds: how long to wait; Dask does a task again when its worker dies with the result.
+    """
+    from distributed import CancelledError, KilledWorker
+
+    try:
+        return future.result(timeout=seconds)
+    except KilledWorker:
+        return f"it ended the process that ran it, {ATTEMPTS} times"
+    except CourseError as error:
+        return error
+    except (CancelledError, TimeoutError):
+        return CourseError("the Dask scheduler is gone; go on with: course grade --resume")
+    except Exception as error:  # whatever execution raised for this one submission
+        return f"it could not be run ({type(error).__name__}: {one_line(error)})"
+
+
+def run_one(submission: Submission, settings: Settings, expected: str, execute: Execute) -> Outcome:
+    """What a worker does.
+
+    Args:
+        submission: what is executed.
+        settings: how.
+        expected: the command's environment, for a worker that may have another.
+        execute: what executes it.
+
+    Raises:
+        CourseError: the worker's installation is not the command's.
+    """
+    if expected and environment() != expected:
+        raise CourseError(
+            "a worker has another Python, other packages or another version of the course than "
+            "this command: install the same on both"
+        )
+    return execute(submission, settings)

@@ -1,0 +1,77 @@
+"""The pool of workers: a bad submission stops nobody else, and no process stays behind."""
+
+import psutil
+import pytest
+
+from course_utils.command.project import CourseError
+from course_utils.grading.execution import Outcome, Settings, Submission
+from course_utils.grading.pool import Pool
+from support.quick import misbehave
+
+SETTINGS = Settings(isolation="none")
+
+
+def submissions(*names):
+    return [(name, Submission(name, "01_tiny", "", "", {})) for name in names]
+
+
+def family():
+    return psutil.Process().children(recursive=True)
+
+
+def grade_all(names, pool, upcoming=None):
+    return dict(pool.run(upcoming or submissions(*names), SETTINGS))
+
+
+def test_bad_submissions_are_named_and_the_others_go_on():
+    before = set(family())
+    good = [f"good-{number}" for number in range(12)]
+    asked, answered, waiting = 0, 0, []
+
+    def upcoming():
+        nonlocal asked
+        for item in submissions(*good[:3], "killer", "raises", *good[3:]):
+            asked += 1
+            waiting.append(asked - answered)
+            yield item
+
+    started = []
+    results = {}
+    with Pool(2, execute=misbehave, started=started.append) as pool:
+        for key, result in pool.run(upcoming(), SETTINGS):
+            answered += 1
+            results[key] = result
+    assert results.pop("killer") == "it ended the process that ran it, 3 times"
+    assert results.pop("raises") == "it could not be run (ValueError: two)"
+    assert sorted(results) == sorted(good)
+    assert all(isinstance(result, Outcome) for result in results.values())
+    assert all(result.notebook == name for name, result in results.items())
+    assert len({result.memory_bytes for result in results.values()}) > 1, "one process did it all"
+    assert sorted(started) == sorted([*good, "killer", "raises"])
+    assert max(waiting) <= 8, "a class of any size takes the same memory"
+    _, alive = psutil.wait_procs(set(family()) - before, timeout=10)
+    assert not [process for process in alive if "resource_tracker" not in str(process.cmdline())]
+
+
+def test_what_is_wrong_with_the_machine_ends_the_run():
+    with (
+        pytest.raises(CourseError, match="no isolation here"),
+        Pool(1, execute=misbehave) as pool,
+    ):
+        grade_all(["good", "stops", "good-2"], pool)
+
+
+def test_no_scheduler_at_the_address(monkeypatch):
+    monkeypatch.setattr("course_utils.grading.pool.SECONDS_TO_CONNECT", 1)
+    with (
+        pytest.raises(CourseError, match=r"no Dask scheduler to use at tcp://127\.0\.0\.1:9"),
+        Pool(1, "tcp://127.0.0.1:9", misbehave) as pool,
+    ):
+        grade_all(["good"], pool)
+
+
+def test_nothing_to_do_starts_nothing():
+    before = family()
+    with Pool(2, execute=misbehave) as pool:
+        assert grade_all([], pool) == {}
+        assert family() == before
