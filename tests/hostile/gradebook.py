@@ -5,7 +5,7 @@ from support.hostile import add_cell
 NEEDS_SANDBOX = True
 WRITE = """
 import glob, os, sqlite3
-found = [{path!r}, *glob.glob("/**/gradebook.db", recursive=True)]
+found = [{path!r}, *glob.glob("/*/gradebook.db"), *glob.glob("/*/*/gradebook.db")]
 for up in range(8):
     found.append("../" * up + "gradebook.db")
 for path in found:

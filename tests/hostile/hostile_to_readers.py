@@ -10,7 +10,6 @@ def hand_in(chapter, notebook, folder):
     for source in (
         "a" + ".b" * 24_000,
         "-" * 49_000 + "1",
-        "1" + "+1" * 24_000,
         "(" * 40_000,
         "x = '\x00'",
         "if 1:\n" * 500,

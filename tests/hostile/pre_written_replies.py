@@ -4,7 +4,7 @@ from support.hostile import add_cell
 
 WRITE = """
 import json, os, stat, struct
-reply = {"result": ["tuple", []], "operators": [], "contents": [], "layouts": []}
+reply = {"result": ["tuple", []], "operators": [], "contents": [], "layouts": [], "states": []}
 for number in range(3, 100):
     try:
         if stat.S_ISSOCK(os.fstat(number).st_mode):

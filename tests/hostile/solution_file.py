@@ -5,7 +5,7 @@ from support.hostile import ERROR, SHAPES, answer
 NEEDS_SANDBOX = True
 SOLVE = """
 import glob, json
-for path in [{path!r}, *glob.glob("/**/00_start_here.*", recursive=True), *glob.glob("/**/*hidden*")]:
+for path in [{path!r}, *glob.glob("/*/*/*/00_*.ipynb"), *glob.glob("/*/*/*/*/00_*.ipynb")]:
     try:
         with open(path) as file:
             cells = json.load(file)["cells"]
