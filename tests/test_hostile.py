@@ -1,5 +1,6 @@
 """Not one hostile submission earns what it did not deserve, does harm, or learns what is hidden."""
 
+import io
 import os
 import time
 
@@ -90,7 +91,7 @@ class Class:
             if name == LIGHT_CHAPTER:
                 hand_in_of_the_neighbour(self.course)
             began = time.monotonic()
-            console = Console(file=open(os.devnull, "w"))
+            console = Console(file=io.StringIO())
             marks = grade(self.course, console=console, isolation=isolation)
             self.seconds = time.monotonic() - began
         self.marks = {row.student: row for row in marks}

@@ -17,8 +17,8 @@ class Yes:
     __hash__ = None
 yes = Yes()
 for name in ("_judging", "begin", "install", "device", "check_close", "check_raises", "shape_of",
-             "check_predictions", "because", "actual", "slips", "torch", "assert_", "round", "tuple",
-             "isinstance", "forbid_changes", "expression", "guess", "form", "got", "eval", "a", "b"):
+             "check_predictions", "because", "actual", "slips", "torch", "round", "tuple",
+             "isinstance", "forbid_changes", "expression", "guess", "form", "got", "eval", "a"):
     globals()[name] = yes
 """
 

@@ -45,8 +45,8 @@ def answer(connection, request, data, lengths):
     replies = [
         ({"result": ["same", 0], "contents": [[0, 0], [1, 0]], "layouts": []}, [b""]),
         ({"result": ["same", 1], "contents": [[0, 0]], "layouts": []}, [five * 100]),
-        ({"result": ["same", 0], "contents": [], "layouts": [[0, [[], [], 0, "torch.float32"]]]}, []),
-        ({"result": ["same", 0], "contents": [], "layouts": [[0, [[9], [9], 9, "torch.int8"]]]}, []),
+        ({"result": ["same", 0], "layouts": [[0, [[], [], 0, "torch.float32"]]]}, []),
+        ({"result": ["same", 0], "layouts": [[0, [[9], [9], 9, "torch.int8"]]]}, []),
         ({"result": ["same", -1], "contents": [[-1, -1]], "layouts": [[-1, None]]}, [five]),
         ({"result": new, "contents": [[True, True]], "layouts": 5}, [five]),
         ({"result": ["same", 0], "states": [[0, 0]]}, [bytes(5056)]),

@@ -23,7 +23,8 @@ display(HTML(script), Javascript("alert('{EVIL}')"), Markdown(script))
 display(HTML('<img src=x onerror="{EVIL}()"><iframe src="//{EVIL}"></iframe>'))
 display(SVG(data='<svg xmlns="http://www.w3.org/2000/svg" onload="{EVIL}()">' + script + '</svg>'))
 display({{"text/plain": script, "application/javascript": script, "text/latex": script}}, raw=True)
-display({{"image/png": 'x" onerror="{EVIL}()'}}, metadata={{"image/png": {{"width": '1" onload="{EVIL}()'}}}}, raw=True)
+metadata = {{"image/png": {{"width": '1" onload="{EVIL}()'}}}}
+display({{"image/png": 'x" onerror="{EVIL}()'}}, metadata=metadata, raw=True)
 raise ValueError(script)
 """
 
