@@ -135,7 +135,7 @@ def test_no_two_kernels_draw_the_same_random_numbers():
     source = (
         "import torch, numpy, random, tempfile, multiprocessing\n"
         "print(torch.rand(1), torch.initial_seed(), numpy.random.rand(), random.random(),\n"
-        "      multiprocessing.current_process().authkey, sep='|', end='')"
+        "      multiprocessing.current_process().authkey.hex(), sep='|', end='')"
     )
     (one,), (two,) = run_warm(source), run_warm(source)
     for left, right in zip(one.split("|"), two.split("|"), strict=True):
