@@ -1,8 +1,15 @@
 """nbgrader's settings for this course. Every nbgrader command run in this folder reads them."""
 
+from pathlib import Path
+
 c = get_config()  # noqa: F821 -- traitlets defines it when it loads this file
 
 c.CourseDirectory.course_id = "pytorch"
+
+# Any SQLAlchemy address will do. nbgrader's own default ends a whole run when another command holds
+# the file for 5 seconds; this one waits for 60.
+COURSE = Path(__file__).resolve().parent
+c.CourseDirectory.db_url = f"sqlite:///{COURSE}/gradebook.db?timeout=60"
 
 # solutions/ is what nbgrader calls the source step, notebooks/ the release step.
 c.CourseDirectory.source_directory = "solutions"

@@ -25,7 +25,8 @@ from support.tiny import make_tiny_course
 DASK = Path(sys.executable).with_name("dask")
 STUDENTS = ["ada", "bob", "cleo", "dan"]
 MOMENTS = 20
-SECONDS = 60
+# Far more than anything takes: a busy machine is no failure.
+SECONDS = 240
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +60,18 @@ def start():
         ["support.quick", "course_utils.command.record", "course_utils.grading.pool", "distributed"]
     )
 
+    begun = []
+
     def begin(function, *arguments, **options):
         process = context.Process(target=function, args=arguments, kwargs=options)
         process.start()
+        begun.append(process)
         return process
 
-    return begin
+    yield begin
+    for process in begun:
+        process.kill()
+        process.join()
 
 
 @pytest.fixture(scope="module")

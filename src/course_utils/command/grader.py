@@ -10,9 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-# For a lock on the SQLite file; nbgrader's 5 seconds end a whole run on a busy machine.
-SECONDS_TO_WAIT = 60
-
 
 def load_settings(root: Path, course: Path | None = None, execution: dict | None = None):
     """The settings of ``root/nbgrader_config.py``, for the course that lies in ``course``.
@@ -30,14 +27,10 @@ def load_settings(root: Path, course: Path | None = None, execution: dict | None
     settings = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
     settings.CourseDirectory.root = str(course or root)
     settings.ExecuteSandboxed.update(execution or {})
-    if "db_url" not in settings.CourseDirectory:
-        settings.CourseDirectory.db_url = default_gradebook(course or root)
+    if course is not None:
+        # Never the instructor's own gradebook, which the file names.
+        settings.CourseDirectory.db_url = f"sqlite:///{course.resolve() / 'gradebook.db'}"
     return settings
-
-
-def default_gradebook(course: Path) -> str:
-    """nbgrader's own default, but for patience: while another nbgrader command writes, it waits."""
-    return f"sqlite:///{course.resolve() / 'gradebook.db'}?timeout={SECONDS_TO_WAIT}"
 
 
 def open_grader(root: Path, course: Path | None = None, execution: dict | None = None):
