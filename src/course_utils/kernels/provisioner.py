@@ -99,7 +99,7 @@ class WarmProvisioner(LocalProvisioner):
 
     def _moved(self, request: Request, workplace: Workplace, variables: dict) -> Request:
         """The request for a kernel inside a workplace, which has its sockets there."""
-        outside, inside = str(workplace.scratch), workplace.inside
+        outside, inside = str(workplace.door), workplace.inside
         ip = str(self.connection_info.get("ip"))
         if self.connection_info.get("transport") != "ipc" or not ip.startswith(outside):
             raise TemplateError("a kernel in a workplace has its sockets there: see kernel_manager")
@@ -231,7 +231,7 @@ def kernel_manager(workplace: Workplace) -> AsyncKernelManager:
     manager = WorkplaceManager(
         client_factory=PromptClient,
         transport="ipc",
-        ip=str(workplace.scratch / ".kernel"),
+        ip=str(workplace.door / ".kernel"),
         **{f"{channel}_port": number for number, channel in enumerate(CHANNELS, start=1)},
     )
     manager._kernel_spec = KernelSpec(
@@ -270,8 +270,10 @@ async def running_kernel(
     )
     client = manager.client()
     try:
-        client.start_channels()
+        # No heartbeat: its thread can't be ended when a kernel has closed the heartbeat's socket.
+        client.start_channels(hb=False)
         await client.wait_for_ready(timeout=startup_seconds)
+        workplace.close_door()
         yield manager, client
     finally:
         client.stop_channels()

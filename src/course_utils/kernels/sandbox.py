@@ -129,6 +129,14 @@ class Workplace:
             "GLOO_SOCKET_IFNAME": "lo",
         }
 
+    @property
+    def door(self) -> Path:
+        """The scratch folder, as who connects to a kernel's sockets names it."""
+        return self.scratch
+
+    def close_door(self) -> None:
+        """Let nobody connect to the sockets of the scratch folder any more."""
+
     def put(self, files: Mapping[str, bytes]) -> None:
         """Write files into the scratch folder, before a kernel runs there.
 
@@ -260,12 +268,24 @@ class Sandbox(Workplace):
                 stack.enter_context(opened(root + "/dev/shm")),
             ]
             self.scratch = Path(f"/proc/self/fd/{self._scratch}")
+            self._door = stack.enter_context(opened(root + INSIDE))
             self._stack = stack.pop_all()
 
     @property
     def pidfd(self) -> int:
         """A descriptor of the process that holds the sandbox, for ``enter``."""
         return self._holder.pidfd
+
+    @property
+    def door(self) -> Path:
+        return Path(f"/proc/self/fd/{self._door}")
+
+    def close_door(self) -> None:
+        # A client connects again by itself when it is cut off, and by then a link may have taken
+        # the place of the socket, and lead anywhere.
+        nowhere = os.open(os.devnull, os.O_PATH)
+        os.dup2(nowhere, self._door, inheritable=False)
+        os.close(nowhere)
 
     def rules(self) -> dict:
         """What ``confine`` and ``enter`` need to know, fit for JSON."""
