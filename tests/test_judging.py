@@ -9,13 +9,13 @@ import torch
 
 from course_utils import count_operators, forbid_changes, forbid_copies
 from course_utils.grading.answering import Answering
+from course_utils.grading.execution import top_level_names
 from course_utils.grading.judging import (
     Answers,
     NoAnswer,
     explain,
     hidden_lines,
     raised,
-    top_level_names,
 )
 
 

@@ -10,7 +10,8 @@ from nbformat import NotebookNode
 
 from course_utils.command.project import Chapter
 from course_utils.grading.answering import Answering
-from course_utils.grading.judging import Answers, top_level_names
+from course_utils.grading.execution import top_level_names
+from course_utils.grading.judging import Answers
 from support.answers import Answer, checks_of, grader_of, notebook_of
 
 

@@ -8,6 +8,7 @@ the checks need. Each kernel is in a sandbox of its own.
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import contextlib
 import json
@@ -25,7 +26,6 @@ from nbclient.exceptions import CellExecutionComplete
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from course_utils.grading.judging import top_level_names
 from course_utils.grading.scan import scan
 from course_utils.kernels.provisioner import running_kernel
 from course_utils.kernels.sandbox import Limits, Sandbox, Scratch, Workplace
@@ -497,6 +497,27 @@ def take_over_verdicts(notebook: NotebookNode, judge: JudgesNotebook, died: str)
                     output.traceback = [*output.traceback, f"  it ended in {died}"]
                 messages[grade_id(cell)] = f"{output.ename}: {output.evalue}"[:4000]
     return messages
+
+
+def top_level_names(source: str) -> list[str]:
+    """The names that a cell's statements bind, not those inside its functions."""
+    names: list[str] = []
+
+    class Binder(ast.NodeVisitor):
+        def visit_FunctionDef(self, node):
+            names.append(node.name)
+
+        visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef
+
+        def visit_Lambda(self, node):
+            pass
+
+        def visit_Name(self, node):
+            if isinstance(node.ctx, ast.Store):
+                names.append(node.id)
+
+    Binder().visit(ast.parse(source))
+    return list(dict.fromkeys(names))
 
 
 def name_of(cell: NotebookNode, number: int) -> str:

@@ -318,27 +318,6 @@ def explain(error: BaseException, source: str) -> tuple[str, str, list[str]]:
     return name, words, [*shown, *lines]
 
 
-def top_level_names(source: str) -> list[str]:
-    """The names that a cell's statements bind, not those inside its functions."""
-    names: list[str] = []
-
-    class Binder(ast.NodeVisitor):
-        def visit_FunctionDef(self, node):
-            names.append(node.name)
-
-        visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef
-
-        def visit_Lambda(self, node):
-            pass
-
-        def visit_Name(self, node):
-            if isinstance(node.ctx, ast.Store):
-                names.append(node.id)
-
-    Binder().visit(ast.parse(source))
-    return list(dict.fromkeys(names))
-
-
 _judge: Judge | None = None
 
 
