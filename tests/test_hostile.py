@@ -13,6 +13,7 @@ from rich.console import Console
 from course_utils.command.build import read_notebook
 from course_utils.command.grade import grade
 from course_utils.command.project import Chapter, pick_chapters
+from course_utils.grading.scan import scan
 from course_utils.kernels.sandbox import why_not
 from support.answers import ROOT, exercises, grader_of
 from support.classroom import make_course
@@ -37,7 +38,7 @@ from support.hostile import (
 ATTACKS = attacks()
 NEIGHBOUR = "a-neighbour"
 LIMITS = """
-c.ExecuteSandboxed.cell_seconds = 4
+c.ExecuteSandboxed.cell_seconds = 3
 c.ExecuteSandboxed.notebook_seconds = 40
 c.ExecuteSandboxed.memory_bytes = 1500 * 2**20
 c.ExecuteSandboxed.processes = 64
@@ -195,3 +196,19 @@ def test_every_attack_says_what_it_tries():
     assert len(ATTACKS) >= 60
     for attack in ATTACKS:
         assert (attack.module.__doc__ or "").strip(), attack.name
+
+
+def flags_of(attack: Attack, folder) -> list[str]:
+    (chapter,) = pick_chapters(ROOT, [attack.chapter])
+    notebook = read_notebook(chapter.release)
+    attack.module.hand_in(chapter, notebook, folder)
+    return scan(notebook, read_notebook(chapter.solution))
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [a for a in ATTACKS if a.known_limit and a.chapter != LIGHT_CHAPTER],
+    ids=lambda attack: attack.name,
+)
+def test_points_that_nothing_holds_are_shown_to_a_person(attack, tmp_path):
+    assert flags_of(attack, tmp_path)

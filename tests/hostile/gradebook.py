@@ -12,7 +12,7 @@ for path in found:
     try:
         with sqlite3.connect(f"file:{{path}}?mode=rw", uri=True) as gradebook:
             gradebook.execute("update grade set auto_score = 99, manual_score = 99")
-        print("wrote to the gradebook")
+        print("wrote to " + "the gradebook")
     except sqlite3.Error:
         pass
 """
@@ -23,4 +23,4 @@ def hand_in(chapter, notebook, folder):
 
 
 def harm(graded):
-    assert "wrote to the gradebook" not in graded.notebook.replace('print(\\"wrote', "")
+    assert "wrote to the gradebook" not in graded.said

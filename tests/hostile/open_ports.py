@@ -10,8 +10,9 @@ for table in ("/proc/net/tcp", "/proc/net/unix", "/proc/1/net/tcp"):
         print(table, len(open(table).readlines()))
     except OSError:
         pass
+# Not the ports that connections get: a socket that tries its own reaches itself.
 reached = []
-for port in [*range(8000, 9000), *range(30000, 61000, 7), {port}]:
+for port in [*range(8000, 9000), *range(20000, 32000, 3), {port}]:
     with socket.socket() as connection:
         if connection.connect_ex(("127.0.0.1", port)) == 0:
             reached.append(port)
@@ -24,4 +25,4 @@ def hand_in(chapter, notebook, folder):
 
 
 def harm(graded):
-    assert "reached ports []" in graded.notebook
+    assert "reached ports []" in graded.said

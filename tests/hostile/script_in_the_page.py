@@ -1,6 +1,6 @@
 """HTML that would run in the instructor's browser: in text, outputs, names, pictures."""
 
-import re
+from html.parser import HTMLParser
 
 from support.hostile import (
     ERROR,
@@ -37,9 +37,31 @@ def hand_in(chapter, notebook, folder):
     answer(notebook, ERROR, RIGHT_ERROR)
 
 
+class Reader(HTMLParser):
+    """Collects what a browser would run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs: list[str] = []
+        self.element = ""
+
+    def handle_starttag(self, tag, attributes):
+        self.element = tag
+        for name, value in attributes:
+            runs = name.startswith("on") or (value or "").lower().startswith("javascript:")
+            if runs or tag in ("iframe", "object", "embed", "svg", "base", "form"):
+                self.runs.append(f"{tag} {name} {value}")
+
+    def handle_endtag(self, tag):
+        self.element = ""
+
+    def handle_data(self, data):
+        if self.element in ("script", "style", "title"):
+            self.runs.append(data)
+
+
 def harm(graded):
-    page = graded.feedback
-    assert not re.search(rf"<script[^>]*>[^<]*{EVIL}", page)
-    assert not re.search(rf"<[^>]*\son\w+\s*=[^>]*{EVIL}", page)
-    assert not re.search(rf"<[^>]*javascript:[^>]*{EVIL}", page)
-    assert not re.search(rf"<(iframe|object|embed|svg)[^>]*{EVIL}", page)
+    reader = Reader()
+    reader.feed(graded.feedback)
+    assert reader.runs, "the page's own scripts are seen"
+    assert not [text for text in reader.runs if EVIL in text]

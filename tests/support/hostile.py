@@ -98,8 +98,9 @@ class Graded:
 
     @property
     def said(self) -> str:
-        """Everything that the student gets to read."""
-        return self.notebook + self.feedback
+        """Everything that the student gets to read, and what the graded notebook shows."""
+        cells = json.loads(self.notebook or '{"cells": []}')["cells"]
+        return self.feedback + json.dumps([cell.get("outputs") for cell in cells])
 
 
 def attacks() -> list[Attack]:
