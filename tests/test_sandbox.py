@@ -256,6 +256,26 @@ def test_memory_of_all_together_is_limited(source):
     assert asyncio.run(run()) == "they took more than 300 MiB of memory"
 
 
+def test_memory_that_forks_share_is_counted_once():
+    async def run():
+        with Sandbox() as sandbox:
+            async with running_kernel(sandbox) as (_, client):
+                await run_code(
+                    client,
+                    "import os, time\n"
+                    "x = bytearray(b'x') * (300 * 2**20)\n"
+                    "for _ in range(3):\n"
+                    "    if os.fork() == 0: time.sleep(60); os._exit(0)",
+                )
+                folders = sandbox._process_folders()
+                assert len(folders) == 4
+                return [
+                    module.exceeds(folders, sandbox._inherited, most * MIB) for most in (200, 700)
+                ]
+
+    assert asyncio.run(run()) == [True, False]
+
+
 def test_a_snapshot_that_waits_outlives_the_kernel_that_takes_too_much():
     """And the memory that it shares with the kernel is counted once."""
 
@@ -424,6 +444,9 @@ with Sandbox(Limits(memory_bytes=256 * 2**20)) as sandbox:
         .replace("sys.argv[1]", repr(sys.argv[1])),
         "x = bytearray(400 * 2**20)",
         "import ctypes; print(ctypes.CDLL(None).unshare(0x10000000))",
+        "for folder in ('/', '/etc', '/dev', '/root', '/usr', '/scratch'):\\n"
+        "    try: open(folder + '/mine', 'w'); print(folder)\\n"
+        "    except OSError: pass",
     )
     print(json.dumps(texts))
 """
@@ -446,10 +469,11 @@ def test_an_ordinary_user_needs_no_root(tmp_path):
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    identity, memory, namespaces = json.loads(done.stdout)
+    identity, memory, namespaces, written = json.loads(done.stdout)
     assert identity == "1000 word False\n"
     assert "MemoryError" in memory
     assert namespaces == "-1\n"
+    assert written == "/scratch\n"
 
 
 @pytest.fixture
