@@ -27,6 +27,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import NoReturn
 
 from course_utils.kernels import sandbox
@@ -207,8 +208,12 @@ class Template:
     def stop(self) -> None:
         """End the process and every kernel it forked."""
         if self.process is not None:
-            self.process.kill()
-            self.process.wait()
+            self.process.terminate()
+            try:
+                self.process.wait(EXIT_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
             self.process = None
 
 
@@ -320,8 +325,21 @@ def main() -> None:
     import_modules()
     with Server(socket.socket(fileno=listener), parent_pidfd) as server:
         request = server.serve()
-    if request is not None:
+    if request is None:
+        end_children()
+    else:
         run_kernel(*request)
+
+
+def end_children() -> None:
+    """Kill the kernels and what they started, to the last: an orphan of theirs is a child here."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    while pids := children.read_text().split():
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.wait()
 
 
 def import_modules() -> None:
@@ -388,14 +406,16 @@ class Server:
         self.listener = listener
         self.parent_pidfd = parent_pidfd
         self.kernels: dict[int, Kernel] = {}
-        self.ended_reader, self.ended_writer = socket.socketpair()
+        self.asked_to_end = False
+        self.woken_reader, self.woken_writer = socket.socketpair()
 
     def __enter__(self) -> Server:
-        self.ended_reader.setblocking(False)
-        self.ended_writer.setblocking(False)
-        # The handler does nothing: the byte that the signal writes wakes the loop.
+        self.woken_reader.setblocking(False)
+        self.woken_writer.setblocking(False)
+        # The byte that a signal writes wakes the loop.
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(self.ended_writer.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGTERM, self.ask_to_end)
+        signal.set_wakeup_fd(self.woken_writer.fileno(), warn_on_full_buffer=False)
         # A kernel in a sandbox is a grandchild whose parent ends at once; it becomes a child.
         prctl(PR_SET_CHILD_SUBREAPER, 1)
         return self
@@ -403,14 +423,18 @@ class Server:
     def __exit__(self, *_: object) -> None:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         for kernel in self.kernels.values():
             kernel.connection.close()
-        for end in (self.listener, self.ended_reader, self.ended_writer):
+        for end in (self.listener, self.woken_reader, self.woken_writer):
             end.close()
         os.close(self.parent_pidfd)
 
+    def ask_to_end(self, *_: object) -> None:
+        self.asked_to_end = True
+
     def serve(self) -> tuple[Request, list[int]] | None:
-        """Serve until the parent dies.
+        """Serve until the parent dies, or asks this process to end.
 
         Returns:
             In the template process, at the end, None; in a kernel its request and descriptors.
@@ -418,13 +442,13 @@ class Server:
         while True:
             connections = {kernel.connection: kernel for kernel in self.kernels.values()}
             readable, _, _ = select.select(
-                [self.listener, self.ended_reader, self.parent_pidfd, *connections], [], []
+                [self.listener, self.woken_reader, self.parent_pidfd, *connections], [], []
             )
-            if self.parent_pidfd in readable:
-                return None  # and the kernels' parent-death signal ends them
-            if self.ended_reader in readable:
+            if self.asked_to_end or self.parent_pidfd in readable:
+                return None
+            if self.woken_reader in readable:
                 with contextlib.suppress(BlockingIOError):
-                    self.ended_reader.recv(4096)
+                    self.woken_reader.recv(4096)
                 self.reap()
             for connection in readable:
                 if connection in connections:
