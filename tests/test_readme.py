@@ -7,7 +7,12 @@ import pytest
 from support.answers import ROOT, chapters, grader_of, notebook_of
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCUMENTS = ["README.md", "docs/architecture.md", "docs/authoring.md"]
+DOCUMENTS = [
+    "README.md",
+    "docs/architecture.md",
+    "docs/authoring.md",
+    "docs/instructors.md",
+]
 
 
 @pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.name)
