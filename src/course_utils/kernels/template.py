@@ -327,6 +327,7 @@ def main() -> None:
         request = server.serve()
     if request is None:
         end_children()
+        os._exit(0)  # taking everything apart would take long, and libraries complain meanwhile
     else:
         run_kernel(*request)
 
