@@ -142,7 +142,7 @@ def cases():
         yield pytest.param(attack, id=attack.name, marks=marks)
 
 
-@pytest.mark.parametrize("attack", cases())
+@pytest.mark.parametrize("attack", list(cases()))
 def test_an_attack_earns_nothing_and_does_no_harm(attack, classes):
     if skipped(attack, "none" if why_not() else "bwrap"):
         pytest.skip(f"needs a sandbox: {why_not()}")
