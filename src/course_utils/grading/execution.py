@@ -16,6 +16,7 @@ import re
 import socket
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from queue import Empty
@@ -132,7 +133,9 @@ def execute(submission: Submission, settings: Settings) -> Outcome:
     Raises:
         TemplateError, SandboxError: no kernel could be started; nothing that the student did.
     """
-    return asyncio.run(_execute(submission, settings))
+    # In a thread of its own: formgrader's button asks for this inside a running event loop.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, _execute(submission, settings)).result()
 
 
 async def _execute(submission: Submission, settings: Settings) -> Outcome:
