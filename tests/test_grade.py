@@ -141,7 +141,7 @@ def test_every_kind_of_submission_gets_what_it_earned(chapter):
         "flips": {"double": 1, "halve": 2},
         "warns": {"double": 1, "halve": 2},
         "exits": {"double": 1, "halve": 0},
-        "exits-first": {"double": 0, "halve": 0},
+        "exits-first": {"double": 0, "halve": 2},
         "stubborn": {"double": 1, "halve": 0},
         "skips": {"double": 0, "halve": 0},
         "strips": {"double": 1, "halve": 0},
