@@ -274,9 +274,11 @@ class Runner(NotebookClient):
             cell.source, store_history=remember, allow_stdin=False, stop_on_error=False
         )
         listening = asyncio.ensure_future(self.listen(request, cell, index))
+        late = False
         try:
             await self.first(listening, seconds)
-            if not listening.done():
+            if not listening.done() and not self.ended.done():
+                late = True
                 await self.interrupt()
                 await self.first(listening, GRACE_SECONDS)
             if self.ended.done() and not listening.done():
@@ -289,6 +291,9 @@ class Runner(NotebookClient):
             listening.result()
         finally:
             listening.cancel()
+            if late:
+                text = f"[interrupted after {seconds:g} s]\n"
+                cell.outputs.append(new_output("stream", name="stdout", text=text))
             if self.left_out:
                 text = f"[more than {self.settings.output_bytes} bytes: the rest is left out]\n"
                 cell.outputs.append(new_output("stream", name="stdout", text=text))

@@ -17,6 +17,8 @@ from course_utils.grading import execution
 from course_utils.grading.cache import environment
 from course_utils.grading.execution import Outcome, Settings, Submission
 from course_utils.grading.intake import one_line
+from course_utils.kernels.sandbox import SandboxError
+from course_utils.kernels.template import TemplateError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -119,7 +121,7 @@ class Pool:
         try:
             self.client = Client(self.scheduler, timeout=SECONDS_TO_CONNECT)
             self.client.wait_for_workers(1, timeout=SECONDS_TO_CONNECT)
-        except (OSError, ValueError, TimeoutError) as error:
+        except (OSError, TypeError, ValueError, TimeoutError) as error:
             reason = "it has no worker" if self.client else one_line(error)
             raise CourseError(f"no Dask scheduler to use at {self.scheduler}: {reason}") from error
 
@@ -224,11 +226,15 @@ def run_one(submission: Submission, settings: Settings, expected: str, execute: 
         execute: what executes it.
 
     Raises:
-        CourseError: the worker's installation is not the command's.
+        CourseError: the worker's installation is not the command's, or it cannot start kernels.
     """
     if expected and environment() != expected:
         raise CourseError(
             "a worker has another Python, other packages or another version of the course than "
             "this command: install the same on both"
         )
-    return execute(submission, settings)
+    try:
+        return execute(submission, settings)
+    except (SandboxError, TemplateError) as error:
+        # The machine's fault, which would be every submission's: nobody loses points for it.
+        raise CourseError(f"no kernel can be started: {error}") from error

@@ -469,6 +469,9 @@ def mount_options(limits: Limits) -> list[str]:
     for path in HIDDEN:
         if os.path.isdir(path):
             options += ["--tmpfs", path, "--remount-ro", path]
+    size = str(limits.scratch_bytes)
+    # Before Python's folders, which may lie in it.
+    options += ["--perms", "1777", "--size", size, "--tmpfs", "/tmp"]
     folders = python_folders()
     # What bwrap makes by itself, on the way to a folder, nobody but its own user may enter.
     ways = {way for folder in [*folders, *SETTINGS] for way in PurePosixPath(folder).parents[:-1]}
@@ -479,8 +482,7 @@ def mount_options(limits: Limits) -> list[str]:
     for folder in folders:
         options += ["--ro-bind", folder, folder]
     options += ["--proc", "/proc", "--dev", "/dev"]
-    size = str(limits.scratch_bytes)
-    for folder, mode in {"/tmp": "1777", "/dev/shm": "1777", INSIDE: "0777"}.items():
+    for folder, mode in {"/dev/shm": "1777", INSIDE: "0777"}.items():
         options += ["--perms", mode, "--size", size, "--tmpfs", folder]
     return options
 
