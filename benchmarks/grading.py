@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -165,10 +164,7 @@ def ours(chapter: Chapter, folder: Path, count: int, workers: int, isolation: st
     )
     run.points = scores(folder, course.name)
     report = json.loads((folder / "reports" / course.name / "report.json").read_text())
-    phases = [student["phases"] for student in report["students"] if student.get("phases")]
-    run.phases = {
-        name: statistics.median(each.get(name, 0.0) for each in phases) for name in phases[0]
-    }
+    run.phases = report["run"]["phases"]
     return run
 
 
