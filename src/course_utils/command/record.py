@@ -81,8 +81,11 @@ class Recorder:
             self.staged.set_trait(f"{step}_directory", f"{STAGING}/{step}")
         remove(chapter.root / STAGING)
         self.marks = RecordMarks(coursedir=self.staged, parent=grader)
-        # nbformat's validation after every step takes as long as the steps.
-        self.marks.config.Exporter.optimistic_validation = True
+        self.feedback = WriteFeedback(coursedir=self.staged, parent=grader)
+        for converter in (self.marks, self.feedback):
+            converter.force = True
+            # nbformat's validation after every step takes as long as the steps.
+            converter.config.Exporter.optimistic_validation = True
         self.sanitising = NotebookExporter(parent=self.marks, config=self.marks.config)
         for step in self.marks.sanitize_preprocessors:
             self.sanitising.register_preprocessor(step)
@@ -90,9 +93,6 @@ class Recorder:
         self.marks.autograde_preprocessors = [
             step for step in self.marks.autograde_preprocessors if "CheckCellMetadata" not in step
         ]
-        self.feedback = WriteFeedback(coursedir=self.staged, parent=grader)
-        for converter in (self.marks, self.feedback):
-            converter.force = True
 
     def sanitise(self, student: str, handed_in: HandedIn) -> str:
         """Make a submission fit for grading, and lay it out for nbgrader in the staging folder.
