@@ -1,6 +1,6 @@
 """Killed at any moment, ``course grade --resume`` makes the same class of it, and nothing twice."""
 
-import json
+import asyncio
 import multiprocessing
 import os
 import random
@@ -8,30 +8,33 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
-from pathlib import Path
 
 import nbformat
 import psutil
 import pytest
 
 from course_utils.command.build import build_into_place, read_notebook
+from course_utils.command.project import CourseError
 from course_utils.grading.cache import FOLDER
 from support.answers import ROOT
 from support.classroom import fill_in
 from support.quick import LOG, quick_grade, quick_resume, state_of
 from support.tiny import make_tiny_course
 
-DASK = Path(sys.executable).with_name("dask")
-STUDENTS = ["ada", "bob", "cleo", "dan"]
-MOMENTS = 20
+STUDENTS = ["ada", "bob", "cleo", "dan", "fay", "gus"]
+KILLS = 20
+WORKERS = 2
 # Far more than anything takes: a busy machine is no failure.
-SECONDS = 240
+SECONDS = 120
+
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """The tiny course with four submissions and one that is no notebook."""
+    """The tiny course with six submissions and one that is no notebook."""
     chapter = make_tiny_course(tmp_path_factory.mktemp("course"))
     build_into_place(chapter)
     for number, student in enumerate(STUDENTS):
@@ -56,10 +59,7 @@ def course(tmp_path_factory):
 def start():
     """A process that calls a function, forked from one that has imported everything already."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        ["support.quick", "course_utils.command.record", "course_utils.grading.pool", "distributed"]
-    )
-
+    context.set_forkserver_preload(["support.quick", "support.preloaded"])
     begun = []
 
     def begin(function, *arguments, **options):
@@ -74,49 +74,65 @@ def start():
         process.join()
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """A Dask scheduler and two workers, each a process of its own."""
-    folder = tmp_path_factory.mktemp("cluster")
-    note = folder / "scheduler.json"
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]),
-        LOG: str(folder / "executed.txt"),
-    }
-    address = ["--scheduler-file", str(note)]
-    commands = [
-        ["scheduler", "--host=127.0.0.1", "--port=0", "--no-dashboard", *address],
-        *2 * [["worker", "--nthreads=1", "--no-nanny", "--no-dashboard", *address]],
-    ]
-    processes = [
-        subprocess.Popen(
-            [DASK, *command],
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        for command in commands
-    ]
-    try:
-        deadline = time.monotonic() + SECONDS
-        while not note.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        yield note_address(note), processes, folder / "executed.txt"
-    finally:
-        for process in processes:
+class Cluster:
+    """A Dask scheduler and two workers that execute, each a process of its own."""
+
+    def __init__(self, start, folder):
+        self.log = folder / "executed.txt"
+        note = folder / "address"
+        self.scheduler = start(serve_scheduler, note)
+        wait_until(lambda: note.exists() and note.read_text().endswith("\n"))
+        self.address = note.read_text().strip()
+        self.workers = [start(serve_worker, self.address, str(self.log)) for _ in range(WORKERS)]
+
+    def end(self):
+        for process in (self.scheduler, *self.workers):
             process.kill()
-            process.wait()
+            process.join()
 
 
-def note_address(note):
+@pytest.fixture
+def cluster(start, tmp_path):
+    cluster = Cluster(start, tmp_path)
+    yield cluster
+    cluster.end()
+
+
+def serve_scheduler(note):
+    """What ``dask scheduler`` does."""
+    from distributed import Scheduler
+
+    async def serve():
+        async with Scheduler(host="127.0.0.1", port=0, dashboard_address="127.0.0.1:0") as one:
+            note.write_text(f"{one.address}\n")
+            await one.finished()
+
+    asyncio.run(serve())
+
+
+def serve_worker(address, log):
+    """What ``dask worker --nthreads 1 --no-nanny`` does."""
+    from distributed import Worker
+
+    os.environ[LOG] = log
+
+    async def serve():
+        async with Worker(address, nthreads=1) as one:
+            await one.finished()
+
+    asyncio.run(serve())
+
+
+def grade_and_clock(root, note, **options):
+    quick_grade(root, **options)
+    note.write_text(str(time.process_time()))
+
+
+def wait_until(true):
     deadline = time.monotonic() + SECONDS
-    while time.monotonic() < deadline:
-        try:
-            return json.loads(note.read_text())["address"]
-        except (OSError, ValueError):
-            time.sleep(0.05)
-    raise TimeoutError("the scheduler does not start")
+    while not true():
+        assert time.monotonic() < deadline, "this takes too long"
+        time.sleep(0.005)
 
 
 def finish(process):
@@ -124,88 +140,172 @@ def finish(process):
     assert process.exitcode == 0
 
 
-def executed(log):
-    return log.read_text().split() if log.exists() else []
+def kill_after(process, seconds):
+    """Kill a process once it has computed for so long, busy machine or not.
+
+    Returns:
+        Whether it was killed; it may have ended before.
+    """
+    try:
+        clock = psutil.Process(process.pid)
+        while process.is_alive() and sum(clock.cpu_times()[:2]) < seconds:
+            time.sleep(0.002)
+    except psutil.NoSuchProcess:
+        pass
+    process.kill()
+    process.join(SECONDS)
+    return process.exitcode == -signal.SIGKILL
+
+
+def begun(log):
+    """Who was executed, and by which process, as often as it began."""
+    lines = log.read_text().splitlines() if log.exists() else []
+    return [line.split() for line in lines if " " in line]
+
+
+def idle(log):
+    """Whether all that began has ended: what a killed run had given to the workers goes on."""
+    lines = log.read_text().splitlines() if log.exists() else []
+    return len(lines) == 2 * len(begun(log))
+
+
+def stored(root):
+    return len(list((root / FOLDER / "outcomes").glob("[!.]*.json")))
+
+
+def recorded(root):
+    return len(list((root / FOLDER / "recorded").glob("*/[!.]*.json")))
 
 
 def test_twenty_kills(course, start, cluster, tmp_path):
-    address, _, log = cluster
-    calm, timed = tmp_path / "calm", tmp_path / "timed"
+    """Classes are killed, resumed and killed again until each is done, or twenty kills are."""
+    calm, clock = tmp_path / "calm", tmp_path / "clock"
     shutil.copytree(course, calm)
-    shutil.copytree(course, timed)
-    finish(start(quick_grade, calm, scheduler=address))
-    expected = state_of(calm)
-    # The first run waited for the workers to import everything.
-    begin = time.monotonic()
-    finish(start(quick_grade, timed, scheduler=address))
-    duration = time.monotonic() - begin
-    assert state_of(timed) == expected, "two undisturbed runs differ"
-    assert len({row[0] for row in expected["marks"]}) == len(STUDENTS) + 1
+    finish(start(grade_and_clock, calm, clock, scheduler=cluster.address))
+    expected, whole = state_of(calm), float(clock.read_text())
+    assert {row[0] for row in expected["marks"]} == {*STUDENTS, "eve"}
     assert expected["version"], "nbgrader's own note of the tables' version"
+    assert not expected["left over"]
 
     chance = random.Random(2026)
-    ends = {"killed": 0, "between": 0}
-    for number in range(MOMENTS):
-        # One moment in each twentieth of the run.
-        moment = duration * (number + chance.random()) / MOMENTS
-        root = tmp_path / f"killed-{number}"
+    # One moment in each twentieth of a run.
+    moments = [whole * (number + chance.random()) / KILLS for number in range(KILLS)]
+    chance.shuffle(moments)
+    kills = between = classes = 0
+    while kills < KILLS:
+        classes += 1
+        root = tmp_path / f"class-{classes}"
         shutil.copytree(course, root)
-        process = start(quick_grade, root, scheduler=address)
-        process.join(moment)
-        process.kill()
-        process.join(SECONDS)
-        ends["killed"] += process.exitcode == -signal.SIGKILL
-        known = len(list((root / FOLDER / "outcomes").glob("*.json")))
-        recorded = len(list((root / FOLDER / "recorded").glob("*/*.json")))
-        ends["between"] += 0 < recorded < len(STUDENTS) + 1
-        # What the killed run had given to the workers is over before the log is read.
-        time.sleep(0.3)
-        before = len(executed(log))
-        finish(start(quick_resume, root, scheduler=address))
-        begun = (root / FOLDER / "runs").exists()
-        if not begun:
-            # Killed before the run was noted down: there is nothing to go on with yet.
-            finish(start(quick_grade, root, scheduler=address))
-        assert state_of(root) == expected, f"killed after {moment:.2f} s of {duration:.2f}"
-        assert len(executed(log)) - before == len(STUDENTS) - known, "executed twice"
+        done = False
+        while not done:
+            before, known = len(begun(cluster.log)), stored(root)
+            # Killed before the run was noted down, there is nothing to go on with yet.
+            noted = (root / FOLDER / "runs" / "01_tiny.json").exists()
+            call = quick_resume if noted else quick_grade
+            process = start(call, root, scheduler=cluster.address)
+            if kills < KILLS and kill_after(process, moments[kills]):
+                kills += 1
+                between += 0 < recorded(root) < len(STUDENTS) + 1
+                wait_until(lambda: idle(cluster.log))
+                again = len(begun(cluster.log)) - before - (stored(root) - known)
+                # Those that ran, and those whose outcomes were on their way.
+                assert 0 <= again <= 2 * WORKERS
+            else:
+                finish(process)
+                executed = len(begun(cluster.log)) - before
+                assert executed == len(STUDENTS) - known, "executed twice, or not at all"
+                # A run that is faster than the one on the clock: the next moment is earlier.
+                moments[kills:] = [0.9 * moment for moment in moments[kills:]]
+                done = True
+        assert state_of(root) == expected
+        assert recorded(root) == len(STUDENTS) + 1
+        assert quick_resume(root) == [], "it is finished"
         shutil.rmtree(root)
-    assert ends["killed"] >= MOMENTS // 2
-    assert ends["between"] >= 2, "no moment fell between the first and the last recorded one"
+    assert between >= 5, "too few moments fell between the first and the last recorded one"
 
 
 def test_a_worker_is_killed_in_the_middle(course, start, cluster, tmp_path):
-    """Last in this file that uses the cluster, since it loses a worker."""
-    address, processes, log = cluster
-    calm, root = tmp_path / "calm", tmp_path / "shot"
-    for copy in (calm, root):
-        shutil.copytree(course, copy)
-    finish(start(quick_grade, calm, scheduler=address))
-    before = len(executed(log))
-    process = start(quick_grade, root, scheduler=address)
-    deadline = time.monotonic() + SECONDS
-    while len(executed(log)) == before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    processes[-1].kill()
+    root = tmp_path / "shot"
+    shutil.copytree(course, root)
+    process = start(quick_grade, root, scheduler=cluster.address)
+    wait_until(lambda: begun(cluster.log))
+    victim = int(begun(cluster.log)[0][1])
+    next(worker for worker in cluster.workers if worker.pid == victim).kill()
     finish(process)
+    names = [name for name, _ in begun(cluster.log)]
+    assert set(names) == set(STUDENTS)
+    assert len(names) <= len(STUDENTS) + 2, "what it did, and what it had just done"
+    calm = tmp_path / "calm"
+    shutil.copytree(course, calm)
+    finish(start(quick_grade, calm, scheduler=cluster.address))
     assert state_of(root) == state_of(calm)
 
 
-def test_its_own_workers_end_with_a_killed_command(course, start, tmp_path, monkeypatch):
-    monkeypatch.setenv(LOG, str(tmp_path / "executed.txt"))
-    calm, root = tmp_path / "calm", tmp_path / "killed"
-    for copy in (calm, root):
-        shutil.copytree(course, copy)
-    process = start(quick_grade, root, workers=2)
-    own = psutil.Process(process.pid)
-    deadline = time.monotonic() + SECONDS
-    while not (root / FOLDER / "outcomes").exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    family = own.children(recursive=True)
-    assert family
-    process.kill()
-    process.join(SECONDS)
-    _, alive = psutil.wait_procs(family, timeout=20)
-    assert not alive
-    finish(start(quick_resume, root, workers=2))
-    finish(start(quick_grade, calm, workers=2))
+def test_the_scheduler_is_killed_in_the_middle(course, start, cluster, tmp_path):
+    root, calm = tmp_path / "shot", tmp_path / "calm"
+    shutil.copytree(course, root)
+    shutil.copytree(course, calm)
+
+    def shoot():
+        wait_until(lambda: stored(root))
+        cluster.scheduler.kill()
+
+    shooter = threading.Thread(target=shoot)
+    shooter.start()
+    with pytest.raises(CourseError, match="scheduler is gone; go on with: course grade --resume"):
+        quick_grade(root, scheduler=cluster.address)
+    shooter.join()
+    assert 0 < stored(root) < len(STUDENTS)
+    # Nobody is left to give them orders.
+    for worker in cluster.workers:
+        worker.join(SECONDS)
+        assert worker.exitcode is not None
+    (tmp_path / "second").mkdir()
+    second = Cluster(start, tmp_path / "second")
+    known = stored(root)
+    finish(start(quick_resume, root, scheduler=second.address))
+    assert len(begun(second.log)) == len(STUDENTS) - known
+    finish(start(quick_grade, calm, scheduler=second.address))
+    second.end()
+    assert state_of(root) == state_of(calm)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_its_own_workers_end_with_the_command(course, start, tmp_path, number):
+    """A worker is killed first: another takes its place. Then the command is, and resumed."""
+    root, log = tmp_path / "killed", tmp_path / "executed.txt"
+    shutil.copytree(course, root)
+    command = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from pathlib import Path; from support.quick import quick_grade\n"
+            f"quick_grade(Path(sys.argv[1]), workers={WORKERS})",
+            str(root),
+        ],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tests"), LOG: str(log)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        wait_until(lambda: begun(log))
+        victim = int(begun(log)[0][1])
+        os.kill(victim, signal.SIGKILL)
+        wait_until(lambda: len({pid for _, pid in begun(log)}) > WORKERS or recorded(root) > 3)
+        family = psutil.Process(command.pid).children(recursive=True)
+        assert family
+        # Ctrl-C reaches every process of the terminal.
+        os.killpg(command.pid, number) if number == signal.SIGINT else command.send_signal(number)
+        assert command.wait(SECONDS) != 0
+        _, alive = psutil.wait_procs(family, timeout=SECONDS)
+        assert not alive
+    finally:
+        command.kill()
+        command.wait()
+    assert len(begun(log)) <= len(STUDENTS) + 2 * WORKERS
+    finish(start(quick_resume, root, workers=WORKERS))
+    calm = tmp_path / "calm"
+    shutil.copytree(course, calm)
+    finish(start(quick_grade, calm, workers=WORKERS))
     assert state_of(root) == state_of(calm)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -14,13 +15,19 @@ from rich.console import Console
 
 from course_utils.command.grade import Grading, Marks, grade
 from course_utils.command.project import Chapter, CourseError
+from course_utils.grading.cache import FOLDER
 from course_utils.grading.execution import Outcome, Settings, Submission
 
 LOG = "EXECUTED"
 
 
 def execute(submission: Submission, settings: Settings) -> Outcome:
-    """Run the cells in this very process, and note the student's name in the file ``$EXECUTED``."""
+    """Run the cells in this very process.
+
+    The file ``$EXECUTED`` gets two lines: the student's name and this process's number at the
+    beginning, the name alone at the end.
+    """
+    note(f"{submission.student} {os.getpid()}")
     notebook = nbformat.reads(submission.notebook, as_version=4)
     namespace: dict = {}
     messages = {}
@@ -37,10 +44,14 @@ def execute(submission: Submission, settings: Settings) -> Outcome:
             if "nbgrader" in cell.metadata:
                 messages[cell.metadata["nbgrader"]["grade_id"]] = words
     time.sleep(0.1)
+    note(submission.student)
+    return Outcome(nbformat.writes(notebook), [], {"cells": 0.1}, messages, "", [], 0)
+
+
+def note(line: str) -> None:
     if LOG in os.environ:
         with open(os.environ[LOG], "a") as file:
-            file.write(f"{submission.student}\n")
-    return Outcome(nbformat.writes(notebook), [], {"cells": 0.1}, messages, "", [], 0)
+            file.write(f"{line}\n")
 
 
 def misbehave(submission: Submission, settings: Settings) -> Outcome:
@@ -96,4 +107,16 @@ def state_of(root: Path) -> dict[str, object]:
             name = path.relative_to(root).as_posix()
             state[name] = path.read_bytes() if path.is_file() else "folder"
     state["grades.csv"] = (root / "grades.csv").read_bytes()
+    for path in sorted((root / FOLDER / "recorded").rglob("*")):
+        if path.is_file():
+            entry = json.loads(path.read_text())
+            of_the_run = ("run", "phases", "cached")
+            state[f"journal {path.name}"] = [
+                item for item in sorted(entry.items()) if item[0] not in of_the_run
+            ]
+    state["left over"] = [
+        path.relative_to(root).as_posix()
+        for pattern in ("*.new", "*.old", f"{FOLDER}/staging/**/*.*")
+        for path in root.glob(pattern)
+    ]
     return state

@@ -221,13 +221,13 @@ class Grading:
         self.waiting: dict[str, list[str]] = {}
         self.notes: dict[str, dict] = {}
         with (
-            Pool(self.workers, self.scheduler, self.execute, self.tell_started) as pool,
+            Pool(
+                self.workers, self.scheduler, self.execute, self.tell_started, self.outcomes.put
+            ) as pool,
             LiveTable(self.console, len(self.run.students)) as self.live,
         ):
             for key, result in pool.run(self.to_execute(), self.settings):
                 problem = result if isinstance(result, str) else ""
-                if not problem:
-                    self.outcomes.put(key, result)
                 for student in self.waiting.pop(key):
                     self.record(student, key, None if problem else result, problem)
 

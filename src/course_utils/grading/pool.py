@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future as StartFuture
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,21 +19,30 @@ from course_utils.grading.cache import environment
 from course_utils.grading.execution import Outcome, Settings, Submission
 from course_utils.grading.intake import one_line
 from course_utils.kernels.sandbox import SandboxError
-from course_utils.kernels.template import TemplateError
+from course_utils.kernels.template import ADDRESS_VARIABLE, TemplateError, shared_address
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
 # A submission that ends its worker process this often is given up.
 ATTEMPTS = 3
+FETCHERS = 4
 SECONDS_TO_CONNECT = 60
+SCHEDULER_IS_GONE = "the Dask scheduler is gone; go on with: course grade --resume"
 DASK_SETTINGS = {
     "distributed.scheduler.allowed-failures": ATTEMPTS - 1,
     "distributed.scheduler.work-stealing": False,
     # A submission of a few megabytes is no mistake.
     "distributed.admin.large-graph-warning-threshold": "1GB",
-    "distributed.comm.retry.count": 3,
+    # How long an outcome is asked of a worker that is gone, before the submission is done again.
+    "distributed.comm.timeouts.connect": "10s",
+    # Workers are forked from a process that has imported everything, a dead one's successor too.
+    "distributed.worker.multiprocessing-method": "forkserver",
+    # No web pages: other users of the machine could read them.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
+PRELOADED = ("distributed.nanny", "distributed.worker", "course_utils.grading.execution")
 
 Execute = Callable[[Submission, Settings], Outcome]
 Result = Outcome | str | CourseError
@@ -50,6 +60,8 @@ class Pool:
         scheduler: the address of a running Dask scheduler, whose workers are used instead.
         execute: what a worker does with a submission.
         started: called with a submission's key when a worker gets it, from any thread.
+        keep: called with a key and its outcome, from any thread, as soon as the outcome is here:
+            those that wait to be recorded are not lost when this process is killed.
     """
 
     def __init__(
@@ -58,20 +70,23 @@ class Pool:
         scheduler: str = "",
         execute: Execute = execution.execute,
         started: Callable[[str], None] = lambda key: None,
+        keep: Callable[[str, Outcome], None] = lambda key, outcome: None,
     ) -> None:
         self.workers = workers
         self.scheduler = scheduler
         self.execute = execute
         self.tell_started = started
+        self.keep = keep
+        self.warm = not scheduler and execute is execution.execute
         self.cluster = None
         self.client: Client | None = None
         self.starter = ThreadPoolExecutor(1, thread_name_prefix="start-pool")
+        # Dask has one thread for all callbacks: who waits for an outcome must not wait there.
+        self.fetchers = ThreadPoolExecutor(FETCHERS, thread_name_prefix="fetch-outcome")
         self.starting: StartFuture | None = None
         self.lock = threading.Lock()
         self.ready: deque[tuple[str, Submission]] = deque()
-        self.finished: queue.SimpleQueue[tuple[str, Outcome | str | CourseError]] = (
-            queue.SimpleQueue()
-        )
+        self.finished: queue.SimpleQueue[tuple[str, Result]] = queue.SimpleQueue()
         self.running = 0
 
     def __enter__(self) -> Pool:
@@ -83,6 +98,7 @@ class Pool:
         self.starter.shutdown(wait=True)
         if self.client is not None:
             self.client.close(timeout=2)
+        self.fetchers.shutdown(wait=False, cancel_futures=True)
         if self.cluster is not None:
             self.cluster.close(timeout=10)
 
@@ -100,11 +116,17 @@ class Pool:
         import dask
         from distributed import Client, LocalCluster
         from distributed.security import Security
+        from distributed.utils import get_mp_context
 
         dask.config.set(DASK_SETTINGS)
-        for name in ("distributed", "tornado"):
+        # A death is told below, in our words. Their defaults name some loggers one by one.
+        for name in (
+            *("distributed", "distributed.client"),
+            *("tornado", "tornado.application", "asyncio"),
+        ):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         if not self.scheduler:
+            get_mp_context().set_forkserver_preload(list(PRELOADED))
             # Certificates made for this run: other users of the machine cannot give orders.
             self.cluster = LocalCluster(
                 n_workers=self.workers,
@@ -113,7 +135,10 @@ class Pool:
                 protocol="tls://",
                 security=Security.temporary(),
                 dashboard_address=None,
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                 memory_limit=0,
+                # One process that warm kernels are forked from, for all workers: it starts now.
+                env={ADDRESS_VARIABLE: shared_address()} if self.warm else {},
                 silence_logs=logging.CRITICAL,
             )
             self.client = Client(self.cluster)
@@ -168,8 +193,17 @@ class Pool:
         return 4 * (self.capacity() if self.client is not None else self.workers)
 
     def capacity(self) -> int:
-        """How many submissions run at once."""
-        return max(1, sum(self.client.nthreads().values())) if self.scheduler else self.workers
+        """How many submissions run at once.
+
+        Raises:
+            CourseError: the scheduler is gone.
+        """
+        if not self.scheduler:
+            return self.workers
+        try:
+            return max(1, sum(self.client.nthreads().values()))
+        except Exception as error:  # a lost connection shows in many ways
+            raise CourseError(SCHEDULER_IS_GONE) from error
 
     def hand_out(self, settings: Settings) -> None:
         """Give waiting submissions to free workers, one each: a death then has one cause."""
@@ -186,13 +220,28 @@ class Pool:
                 future.add_done_callback(partial(self.take_back, key, settings))
 
     def take_back(self, key: str, settings: Settings, future: Future) -> None:
-        """Called in a thread of Dask's: the freed worker goes on while the outcome is recorded."""
+        """Called in a thread of Dask's: the freed worker goes on while the outcome is fetched."""
         with self.lock:
             self.running -= 1
-        self.hand_out(settings)
+        try:
+            self.hand_out(settings)
+        except CourseError as error:
+            self.finished.put((key, error))
+            return
         # At once, for the outcome lies in the worker, which may die.
         patience = SECONDS_TO_CONNECT + 2 * settings.notebook_seconds
-        self.finished.put((key, result_of(future, patience)))
+        with suppress(RuntimeError):  # the pool is closed: nobody waits for it any more
+            self.fetchers.submit(self.fetch, key, future, patience)
+
+    def fetch(self, key: str, future: Future, patience: float) -> None:
+        """Bring an outcome here, and keep it."""
+        result = result_of(future, patience)
+        if isinstance(result, Outcome):
+            try:
+                self.keep(key, result)
+            except OSError as error:
+                result = CourseError(f"an outcome can't be stored: {one_line(error)}")
+        self.finished.put((key, result))
 
 
 def result_of(future: Future, seconds: float) -> Result:
@@ -211,7 +260,7 @@ def result_of(future: Future, seconds: float) -> Result:
     except CourseError as error:
         return error
     except (CancelledError, TimeoutError):
-        return CourseError("the Dask scheduler is gone; go on with: course grade --resume")
+        return CourseError(SCHEDULER_IS_GONE)
     except Exception as error:  # whatever execution raised for this one submission
         return f"it could not be run ({type(error).__name__}: {one_line(error)})"
 

@@ -1,0 +1,18 @@
+"""What a run of ``course grade`` imports sooner or later, for tests that fork runs."""
+# ruff: noqa: F401
+
+import distributed.nanny
+import distributed.scheduler
+import distributed.worker
+import nbgrader.apps
+import nbgrader.plugins
+
+import course_utils.command.pages
+import course_utils.command.record
+import course_utils.grading.pool
+import course_utils.grading.report
+import course_utils.grading.similar
+from course_utils.grading.cache import environment
+
+# Once for all that is forked: somebody may edit the course while its tests run.
+environment()
