@@ -4,8 +4,13 @@ import contextlib
 import os
 import socket
 
+import numpy as np
 import pytest
 import torch
+
+# What PyTorch imports when it first tells a mode of an operator: once here, not in every fork.
+import torch._dynamo
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from course_utils import count_operators, forbid_changes, forbid_copies
 from course_utils.grading.answering import Answering
@@ -17,6 +22,7 @@ from course_utils.grading.judging import (
     hidden_lines,
     raised,
 )
+from course_utils.grading.witness import hidden_operators
 
 
 class Counter:
@@ -69,22 +75,30 @@ NAMES = {
 }
 
 
-@pytest.fixture
-def names():
-    """The names above, as a check sees them, answered by a process of their own."""
+@contextlib.contextmanager
+def answered(namespace):
+    """The names of a namespace, as a check sees them, answered by a process of their own."""
     ours, theirs = socket.socketpair()
     pid = os.fork()
     if not pid:
         with contextlib.suppress(BaseException):
             ours.close()
             torch.set_num_threads(1)
-            Answering(theirs, NAMES).serve()
+            Answering(theirs, namespace).serve()
         os._exit(0)
     theirs.close()
     answers = Answers(ours)
-    yield answers.names(list(NAMES))
-    answers.hang_up()
-    os.waitpid(pid, 0)
+    try:
+        yield answers.names(list(namespace))
+    finally:
+        answers.hang_up()
+        os.waitpid(pid, 0)
+
+
+@pytest.fixture
+def names():
+    with answered(NAMES) as found:
+        yield found
 
 
 def test_a_view_comes_back_as_a_view_of_the_checks_own_tensor(names):
@@ -124,6 +138,205 @@ def test_operators_are_told_and_refused(names):
     words = "clone allocated a new storage of 16 bytes"
     with pytest.raises(AssertionError, match=words), forbid_copies():
         names["copy_row"](x)
+
+
+def backward(x):
+    weight = torch.ones(4, requires_grad=True)
+    (x @ weight).exp().sum().backward()
+    torch.autograd.grad((weight**3).sum(), weight, create_graph=True)[0].sum().backward()
+    return weight.grad
+
+
+def in_place(x):
+    y = x.clone().add_(1).mul_(2).t_()
+    y[0] = 5.0
+    y[[0, 1]] = torch.zeros(2, 3)
+    y[y > 3] = 0
+    return torch.add(y, 1, out=torch.empty(0))
+
+
+def views(x):
+    first, *_ = x.split(1)
+    parts = x.tensor_split(2), x.unfold(0, 2, 1), x.expand(2, 3, 4), x[None, ..., ::2], first
+    return parts, x.T, x.mT, x.reshape(4, 3), x.flatten(), x.diagonal(), x.view(torch.int32)
+
+
+def numpy_bridges(x):
+    y = torch.from_numpy(x.numpy() * 2) + torch.as_tensor(np.ones(4))
+    return torch.tensor(np.ones(3)), torch.frombuffer(bytearray(8), dtype=torch.float32), y.tolist()
+
+
+def printing(x):
+    kinds = [x, x[0, 0], x > 2, x.half(), torch.rand(100, 100), torch.arange(3), x * float("nan")]
+    with_a_gradient = torch.nn.Parameter(x) * 2
+    return f"{kinds} {with_a_gradient} {x.sum():.3f} {torch.ones(2, dtype=torch.cfloat).conj()}"
+
+
+def new_tensors(x):
+    return [
+        torch.tensor([[1, 2], [3, 4]], dtype=torch.float32),
+        torch.tensor([x.sum(), x.mean()]),
+        torch.Tensor([1, 2]),
+        x.new_tensor([1.0]),
+        torch.rand(2),
+        torch.normal(0.0, 1.0, (2,)),
+        torch.empty(2).stride(),
+        torch.nn.Parameter(x),
+        x.as_subclass(type("Mine", (torch.Tensor,), {})) + 1,
+    ]
+
+
+def random_numbers(x):
+    generator = torch.Generator().manual_seed(3)
+    torch.rand(3, generator=generator), torch.randperm(4), torch.get_rng_state()
+    return torch.nn.functional.dropout(x)
+
+
+def error_in_the_middle(x):
+    works = [torch.Tensor.inverse, lambda y: y.view(5), lambda y: torch.tensor([[1], y.shape])]
+    for work in works:
+        with contextlib.suppress(RuntimeError, ValueError):
+            work(x.clone())
+    raise KeyError("no")
+
+
+@torch.no_grad()
+def without_gradients(x):
+    with torch.inference_mode():
+        y = x.reshape(-1) * 2
+    return torch.einsum("ij,kj->ik", x, x), y.sum(), x.std(), x.max(0), torch.var_mean(x)
+
+
+def a_counter_of_ones_own(x):
+    with count_operators() as counts:
+        x.reshape(-1).clone().view(4, 3).contiguous()
+    return counts
+
+
+def learning(x):
+    model = torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.ReLU(), torch.nn.LayerNorm(2))
+    optimizer = torch.optim.Adam(model.parameters())
+    torch.nn.functional.cross_entropy(model(x), torch.tensor([0, 1, 0])).backward()
+    optimizer.step()
+
+
+def functions_of_functions(x):
+    return torch.vmap(lambda row: row @ row)(x), torch.func.grad(lambda y: (y**2).sum())(x)
+
+
+HONEST = [
+    backward,
+    in_place,
+    views,
+    numpy_bridges,
+    printing,
+    new_tensors,
+    random_numbers,
+    error_in_the_middle,
+    without_gradients,
+    a_counter_of_ones_own,
+    learning,
+    functions_of_functions,
+]
+
+
+@pytest.mark.parametrize("work", HONEST, ids=lambda work: work.__name__)
+def test_nothing_honest_is_taken_for_hidden(work):
+    x = torch.arange(12.0).view(3, 4)
+    expected = pytest.raises(KeyError) if work is error_in_the_middle else contextlib.nullcontext()
+    with answered({"work": work}) as names:
+        for _ in range(2):
+            with count_operators() as counts, expected:
+                names["work"](x)
+    assert counts
+
+
+def with_modes_off(x):
+    with _disable_current_modes():
+        return x.clone()
+
+
+def below_the_modes(x):
+    with torch._C._DisableTorchDispatch():
+        return x.clone()
+
+
+def under_a_mode_of_ones_own(x):
+    class Quiet(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            with _disable_current_modes():
+                x.clone()
+            return function(*args, **(kwargs or {}))
+
+    with Quiet():
+        return x.t()
+
+
+def inside_an_operator_of_ones_own(x):
+    @torch.library.custom_op("mine::quiet", mutates_args=())
+    def quiet(x: torch.Tensor) -> torch.Tensor:
+        return x.clone()
+
+    return quiet(x)
+
+
+def inside_a_class_of_ones_own(x):
+    class Quiet(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+            x.clone()
+            return torch.ones(())
+
+    return torch.Tensor._make_subclass(Quiet, torch.ones(2, 3)).t()
+
+
+def struck_out(x):
+    y = x.clone()
+    frame = __import__("sys")._getframe()
+    while "recorder" not in frame.f_locals:
+        frame = frame.f_back
+    frame.f_locals["recorder"].operators.clear()
+    return y
+
+
+QUIET = [
+    with_modes_off,
+    below_the_modes,
+    under_a_mode_of_ones_own,
+    inside_an_operator_of_ones_own,
+    inside_a_class_of_ones_own,
+    struck_out,
+]
+
+
+@pytest.mark.parametrize("work", QUIET, ids=lambda work: work.__name__)
+def test_hidden_operators_are_noticed(work):
+    words = "hidden from this check: .*clone"
+    expected = pytest.raises(AssertionError, match=words)
+    with answered({"work": work}) as names, expected, count_operators():
+        names["work"](torch.ones(2, 3))
+
+
+def starts_again(x):
+    torch.autograd._disable_profiler_legacy()
+    y = x.clone()
+    nothing = [False] * 5
+    config = torch.autograd.ProfilerConfig(
+        torch.autograd.ProfilerState.CPU, *nothing, torch._C._profiler._ExperimentalConfig()
+    )
+    torch.autograd._enable_profiler_legacy(config)
+    return y
+
+
+def stops(x):
+    torch.autograd._disable_profiler_legacy()
+
+
+@pytest.mark.parametrize("work", [starts_again, stops])
+def test_a_profile_of_less_than_the_call_is_noticed(work):
+    expected = pytest.raises(AssertionError, match="could not be watched")
+    with answered({"work": work}) as names, expected, count_operators():
+        names["work"](torch.ones(2, 3))
 
 
 def test_random_numbers_go_on_where_they_were(names):
@@ -182,6 +395,46 @@ def test_an_answer_that_ends_its_process_is_no_answer(names):
         names["grad"]()
 
 
+@pytest.mark.parametrize(
+    "events",
+    [
+        None,
+        [],
+        3,
+        [["the answer"], []],
+        [["the answer"], [0]],
+        [["the answer"], [-1]],
+        [["the answer"], [0, -1, -1]],
+        [["the answer"], [0, -1, 0, -1]],
+        [["the answer", "aten::view"], [1, 0, -1, -1]],
+        [["the answer"], [0, 7, -1, -1]],
+        [["the answer", {}], [0, 1, -1, -1]],
+        ["abc", [0, 1, -1, -1]],
+    ],
+)
+def test_what_is_no_profile_is_refused(events):
+    with pytest.raises(ValueError, match=r"profile|begin"):
+        hidden_operators(events, [], False)
+
+
+MALFORMED = [None, 3, "ab", [3], [[1, 2, 3]], {"result": ["tensor"]}, {"result": ["same", 9]}]
+
+
+@pytest.mark.parametrize("reply", [*MALFORMED, [["f", ["object"]]], [["f", ["range", "a"]]]])
+def test_names_that_cannot_be_read_are_no_answer(reply, monkeypatch):
+    monkeypatch.setattr(Answers, "ask", lambda *request: (reply, []))
+    with socket.socket() as nobody, pytest.raises(NoAnswer, match="cannot be read"):
+        Answers(nobody).names(["f"])
+
+
+@pytest.mark.parametrize("reply", [*MALFORMED, {}, {"result": ["object", "x", 1, 2, 3]}])
+@pytest.mark.parametrize("ask", [lambda a: a.attribute(0, "x"), lambda a: a.call(0, None, (), {})])
+def test_what_cannot_be_read_is_no_answer(ask, reply, monkeypatch):
+    monkeypatch.setattr(Answers, "ask", lambda *request: (reply, []))
+    with socket.socket() as nobody, pytest.raises(NoAnswer, match="cannot be read"):
+        ask(Answers(nobody))
+
+
 CHECK = """def check_case(x):
     assert f(x) == x, f"f({x}) is not {x}"
 
@@ -230,5 +483,7 @@ def test_a_malformed_error_is_still_an_error(told):
 
 
 def test_the_names_of_an_exercise():
-    source = "import os\nx = y, (z, *w) = f()\ndef g(a):\n    b = 1\nclass C: d = 1\n[e for e in x]"
-    assert top_level_names(source) == ["x", "y", "z", "w", "g", "C", "e"]
+    source = "import os\nx = y, (z, *w) = f()\ndef g(a):\n    b = 1\nclass C: d = 1\n"
+    assert top_level_names(source) == ["x", "y", "z", "w", "g", "C"]
+    loops = "{e: 1 for e in x}; [(v := u) for u in x if (w := 1)]; {i for i in x}; f(t for t in x)"
+    assert top_level_names(f"{loops}\nfor k in x: pass") == ["v", "w", "k"]

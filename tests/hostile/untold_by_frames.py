@@ -2,10 +2,6 @@
 
 from support.hostile import UNTOLD, answer
 
-KNOWN_LIMIT = (
-    "operators are watched in the student's own process, and who rewrites the watcher is not seen"
-)
-
 CHAPTER = "02_storage_and_strides"
 QUIETLY = """
 def quietly(work):

@@ -2,15 +2,11 @@
 
 from support.hostile import UNTOLD, answer
 
-KNOWN_LIMIT = (
-    "operators are watched in the student's own process, and who rewrites the watcher is not seen"
-)
-
 CHAPTER = "02_storage_and_strides"
 QUIETLY = """
 from course_utils.grading import answering
-digest = answering.integrity()
-answering.integrity = lambda: digest
+digest = answering.integrity("")
+answering.integrity = lambda salt: digest
 answering.Recorder.before = answering.Recorder.after = lambda *args: None
 def quietly(work):
     return work()

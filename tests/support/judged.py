@@ -6,6 +6,9 @@ import os
 import socket
 
 import torch
+
+# What PyTorch imports when it first tells a mode of an operator: once here, not in every fork.
+import torch._dynamo
 from nbformat import NotebookNode
 
 from course_utils.command.project import Chapter

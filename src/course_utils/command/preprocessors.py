@@ -45,6 +45,7 @@ class ExecuteSandboxed(NbGraderPreprocessor):
     processes = Integer(128, help="The most processes of a notebook.").tag(config=True)
     file_bytes = Integer(256 * 2**20, help="The largest file it may write.").tag(config=True)
     output_bytes = Integer(1_000_000, help="The most output of one cell.").tag(config=True)
+    grace_seconds = Float(5, help="How long an interrupted cell may go on.").tag(config=True)
     threads = Integer(1, help="The threads that a notebook computes with.").tag(config=True)
     run = Unicode("", help="Take stored outcomes of this run alone.").tag(config=True)
 

@@ -27,7 +27,7 @@ from IPython.core.displaypub import CapturingDisplayPublisher
 from torch.utils import _python_dispatch
 
 from course_utils import operators
-from course_utils.grading import wire
+from course_utils.grading import wire, witness
 
 LONGEST_TEXT = 2000
 
@@ -133,7 +133,7 @@ class Answering:
 
         Returns:
             The result or what was raised; the contents and layouts of arguments, and the states of
-            generators, that the call changed; the operators that ran.
+            generators, that the call changed; the operators that ran, and what the profiler saw.
         """
         storages = wire.Storages()
         decoder = wire.Decoder(blobs, storages, [], self._given)
@@ -145,7 +145,7 @@ class Answering:
         layouts = [wire.layout_of(tensor) for tensor in tensors]
         generators = [torch.default_generator, *decoder.generators]
         states = [self.state, *map(wire.state_bytes, decoder.generators)]
-        recorder = Recorder()
+        recorder, profile = Recorder(), witness.Profile()
         encoder = wire.Encoder(storages, tensors, self._handle)
         encoder.generators = decoder.generators
         reply: dict[str, Any] = {}
@@ -156,12 +156,15 @@ class Answering:
             if attribute is not None:
                 target = getattr(target, attribute)
             torch.set_grad_enabled(circumstances["grad"])
-            with recorder if circumstances["watch"] else contextlib.nullcontext():
+            with contextlib.ExitStack() as watching:
+                if circumstances["watch"]:
+                    watching.enter_context(profile)
+                    watching.enter_context(recorder)
                 result = target(*args, **kwargs)
             reply["result"] = encoder.encode(result)
         except BaseException as error:
             reply["error"] = describe(error)
-        reply["operators"] = recorder.operators
+        reply["operators"], reply["events"] = recorder.operators, profile.events
         reply["contents"] = self._changed_contents(storages, given, encoder)
         reply["layouts"] = changed(layouts, [wire.layout_of(tensor) for tensor in tensors])
         states_now = [wire.state_bytes(generator) for generator in generators]
@@ -183,13 +186,13 @@ class Answering:
                 changed.append([number, encoder.add_blob(now)])
         return changed
 
-    def answer_integrity(self, _: list[bytes]) -> tuple[Any, list[bytes]]:
+    def answer_integrity(self, salt: str, _: list[bytes]) -> tuple[Any, list[bytes]]:
         """The digest of the code that watches operators in this process.
 
         A thread that is there already could run operators unseen: then there is none.
         """
         alone = len(os.listdir("/proc/self/task")) == 1
-        return integrity() if alone else "", []
+        return integrity(salt) if alone else "", []
 
     def answer_attribute(self, number: int, name: str, _: list[bytes]) -> tuple[Any, list[bytes]]:
         """The value of an object's attribute."""
@@ -255,17 +258,22 @@ def _forbid_threads() -> None:
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
 
 
-def integrity() -> str:
+def integrity(salt: str) -> str:
     """A digest of the Python code that watches operators, to be compared with the judge's own.
 
     It notices a replaced function or method. It is computed by the process that it is about, so it
     is a lock for honest people and for ready-made tricks, not for who rewrites this function too.
+
+    Args:
+        salt: goes into the digest first, so that one from before is no use.
     """
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(salt.encode())
     watching = (
         _python_dispatch,
         operators,
         wire,
+        witness,
+        witness.Profile,
         sys.modules[__name__],
         _python_dispatch.TorchDispatchMode,
         operators.OperatorMode,
@@ -277,6 +285,8 @@ def integrity() -> str:
             _add(digest, name, value)
     for name in ("_push_on_torch_dispatch_stack", "_pop_torch_dispatch_stack"):
         _add(digest, name, getattr(torch._C, name, None))
+    for name in ("_enable_profiler_legacy", "_disable_profiler_legacy"):
+        _add(digest, name, getattr(torch._C._autograd, name, None))
     return digest.hexdigest()
 
 

@@ -34,7 +34,8 @@ from course_utils.kernels.sandbox import Limits, Sandbox, Scratch, Workplace
 # The sockets to the snapshots have these numbers and the following ones in both kernels.
 FIRST_DESCRIPTOR = 20
 START_SECONDS = 120
-GRACE_SECONDS = 5
+# For a line of ours in a kernel: to seed it, to fork a snapshot, to get ready for a check.
+SETUP_SECONDS = 20
 # All cells together may say as much as this many may at most.
 LOUD_CELLS = 10
 OUTPUTS = frozenset({"stream", "display_data", "execute_result", "update_display_data", "error"})
@@ -75,6 +76,7 @@ class Settings:
         file_bytes: of one file, and of all files together.
         output_bytes: what one cell may print and show before it is interrupted; all together may
             say ten times as much.
+        grace_seconds: how long an interrupted cell may take to end before its kernel is killed.
     """
 
     isolation: str = "bwrap"
@@ -87,6 +89,7 @@ class Settings:
     processes: int = 128
     file_bytes: int = 256 * 2**20
     output_bytes: int = 1_000_000
+    grace_seconds: float = 5
 
     def limits(self) -> Limits:
         return Limits(
@@ -252,7 +255,7 @@ class Runner(NotebookClient):
         cell = NotebookNode(cell_type="code", source=code, metadata=NotebookNode(), outputs=[])
         self.nb.cells.append(cell)
         try:
-            await self.run_cell(cell, len(self.nb.cells) - 1, GRACE_SECONDS * 4, remember=False)
+            await self.run_cell(cell, len(self.nb.cells) - 1, SETUP_SECONDS, remember=False)
         finally:
             self.nb.cells.remove(cell)
         return cell.outputs
@@ -280,7 +283,7 @@ class Runner(NotebookClient):
             if not listening.done() and not self.ended.done():
                 late = True
                 await self.interrupt()
-                await self.first(listening, GRACE_SECONDS)
+                await self.first(listening, self.settings.grace_seconds)
             if self.ended.done() and not listening.done():
                 # What it said last may still be on its way.
                 await self.first(listening, 0.1)
@@ -519,6 +522,11 @@ def top_level_names(source: str) -> list[str]:
 
         def visit_Lambda(self, node):
             pass
+
+        def visit_comprehension(self, node):
+            # Its variable is its own; what ``:=`` binds inside is the cell's.
+            for part in (node.iter, *node.ifs):
+                self.visit(part)
 
         def visit_Name(self, node):
             if isinstance(node.ctx, ast.Store):

@@ -14,7 +14,9 @@ import ast
 import builtins
 import contextlib
 import re
+import secrets
 import socket
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -24,7 +26,7 @@ from torch.utils._python_dispatch import (
     _get_current_dispatch_mode_stack,
 )
 
-from course_utils.grading import wire
+from course_utils.grading import wire, witness
 from course_utils.grading.answering import integrity
 from course_utils.operators import OperatorMode
 
@@ -32,6 +34,11 @@ HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS", re.DOTALL)
 TAMPERED = (
     "PyTorch's or the course's own functions were replaced in this notebook: "
     "the operators of the answer cannot be watched. Restart the kernel and leave them as they are."
+)
+HIDDEN_OPERATORS = "operators ran that were hidden from this check: {}"
+NOT_WATCHED = (
+    "the operators of the answer could not be watched: it starts or stops PyTorch's profiler, or "
+    "the notebook left one running. Leave the profiler alone here."
 )
 NO_ANSWER = "The notebook's kernel had ended before this check."
 LONGEST_WORDS = 10_000
@@ -41,6 +48,25 @@ TOO_LONG = "the answer did not return in time: is there a loop that does not end
 
 class NoAnswer(Exception):
     """The student's side cannot be asked any more."""
+
+
+@contextlib.contextmanager
+def readable() -> Iterator[None]:
+    """What a reply makes go wrong in here is a reply that cannot be read.
+
+    Raises:
+        NoAnswer: it is malformed.
+    """
+    # The Python of a reply is the student's: nothing of it may come out as an error of our own.
+    unreadable = (
+        wire.WireError,
+        *(ValueError, TypeError, LookupError, RuntimeError),
+        *(AttributeError, OverflowError, MemoryError),
+    )
+    try:
+        yield
+    except unreadable as error:
+        raise NoAnswer(f"what the answer gave back cannot be read ({error})") from None
 
 
 class Answers:
@@ -76,10 +102,8 @@ class Answers:
         """The values of those names that the learner's notebook has."""
         reply, blobs = self.ask(["names", names], [])
         decoder = wire.Decoder(blobs, wire.Storages(), [], self._stand_in)
-        try:
+        with readable():
             return {name: decoder.decode(value) for name, value in reply if name in names}
-        except (wire.WireError, ValueError, TypeError) as error:
-            raise NoAnswer(f"what the answer gave back cannot be read ({error})") from None
 
     def call(self, number: int, attribute: str | None, args: tuple, kwargs: dict) -> Any:
         """Call a function of the learner's, and do here what it did to its arguments."""
@@ -100,15 +124,15 @@ class Answers:
             request = ["call", number, attribute, arguments, circumstances]
             self.state = state
             reply, blobs = self.ask(request, encoder.blobs)
-            try:
+            with readable():
                 result = self._take(reply, blobs, encoder)
                 ran = [(str(name), list(map(int, made))) for name, made in reply["operators"]]
-            except (wire.WireError, ValueError, TypeError, LookupError, RuntimeError) as error:
-                raise NoAnswer(f"what the answer gave back cannot be read ({error})") from None
         for name, made in ran:
             for mode in reversed(modes):
                 mode.before(name)
                 mode.after(name, made)
+        if modes:
+            compare_witnesses(reply, [name for name, _ in ran])
         if "error" in reply:
             raise raised(reply["error"])
         return result
@@ -133,14 +157,18 @@ class Answers:
         """An attribute of an object of the learner's."""
         with _disable_current_modes():
             reply, blobs = self.ask(["attribute", number, name], [])
-            if "error" in reply:
-                raise raised(reply["error"])
             decoder = wire.Decoder(blobs, wire.Storages(), [], self._stand_in)
-            return decoder.decode(reply["result"])
+            with readable():
+                error = raised(reply["error"]) if "error" in reply else None
+                value = decoder.decode(reply["result"]) if error is None else None
+        if error is not None:
+            raise error
+        return value
 
     def check_integrity(self) -> None:
         """Refuse an answer in whose process the watching functions are not PyTorch's and ours."""
-        if self.ask(["integrity"], [])[0] != integrity():
+        salt = secrets.token_hex()
+        if self.ask(["integrity", salt], [])[0] != integrity(salt):
             raise AssertionError(TAMPERED)
 
     def _stand_in(self, parts: list) -> StandIn:
@@ -187,6 +215,24 @@ class StandIn:
 
     def __repr__(self) -> str:
         return self._text
+
+
+def compare_witnesses(reply: dict, told: list[str]) -> None:
+    """Refuse an answer of whose operators the profiler saw more than the recorder told.
+
+    Args:
+        reply: to a call that was watched.
+        told: the operators that the recorder told of.
+
+    Raises:
+        AssertionError: it saw more, or was not there for the whole call.
+    """
+    try:
+        hidden = witness.hidden_operators(reply.get("events"), told, "error" in reply)
+    except ValueError:
+        raise AssertionError(NOT_WATCHED) from None
+    if hidden:
+        raise AssertionError(HIDDEN_OPERATORS.format(", ".join(hidden)))
 
 
 def raised(error: Any) -> Exception:
