@@ -6,7 +6,7 @@ EARNS = EVERYTHING
 
 
 def hand_in(chapter, notebook, folder):
-    for _ in range(150):
+    for _ in range(40):
         add_cell(notebook, "print('x' * 98_000)")
     answer(notebook, SHAPES, RIGHT_SHAPES)
     answer(notebook, ERROR, RIGHT_ERROR)

@@ -1,13 +1,13 @@
-"""Fifty megabytes in an output's metadata and its kind, which no limit on text counts."""
+"""Ten megabytes in an output's metadata and its kind, which no limit on text counts."""
 
 from support.hostile import ERROR, EVERYTHING, RIGHT_ERROR, RIGHT_SHAPES, SHAPES, add_cell, answer
 
 EARNS = EVERYTHING
 LOUD = """
 from IPython.display import display
-display({"text/plain": "a"}, metadata={"text/plain": {"x": "y" * 50_000_000}}, raw=True)
-display({"text/" + "z" * 20_000_000: "a"}, raw=True)
-raise type("E" * 20_000_000, (Exception,), {})("quiet")
+display({"text/plain": "a"}, metadata={"text/plain": {"x": "y" * 10_000_000}}, raw=True)
+display({"text/" + "z" * 5_000_000: "a"}, raw=True)
+raise type("E" * 5_000_000, (Exception,), {})("quiet")
 """
 
 
