@@ -270,7 +270,7 @@ def test_the_scheduler_is_killed_in_the_middle(course, start, cluster, tmp_path)
     assert state_of(root) == state_of(calm)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_its_own_workers_end_with_the_command(course, start, tmp_path, number):
     """A worker is killed first: another takes its place. Then the command is, and resumed."""
     root, log = tmp_path / "killed", tmp_path / "executed.txt"
@@ -295,7 +295,9 @@ def test_its_own_workers_end_with_the_command(course, start, tmp_path, number):
         wait_until(lambda: len({pid for _, pid in begun(log)}) > WORKERS or recorded(root) > 3)
         family = psutil.Process(command.pid).children(recursive=True)
         assert family
-        command.send_signal(number)
+        # A terminal tells Ctrl-C to all that it started, and its end to the command alone.
+        tell = os.killpg if number == signal.SIGINT else os.kill
+        tell(command.pid, number)
         assert command.wait(SECONDS) != 0
         _, alive = psutil.wait_procs(family, timeout=SECONDS)
         assert not alive

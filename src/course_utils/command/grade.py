@@ -13,7 +13,9 @@ import json
 import os
 import re
 import secrets
+import signal
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -125,7 +127,8 @@ def grade(
             given = {"isolation": isolation, "seed": seed, "pictures": pictures or None}
             settings = {name: value for name, value in given.items() if value is not None}
             run = Run(secrets.token_hex(8), list(students), settings, again)
-        return Grading(chapter, run, grade_ids, workers, scheduler, console).go()
+        with leaving_at_once(chapter, console):
+            return Grading(chapter, run, grade_ids, workers, scheduler, console).go()
 
 
 @contextmanager
@@ -143,6 +146,29 @@ def only_run(root: Path) -> Iterator[None]:
         except BlockingIOError as error:
             raise CourseError("another course grade is under way here: wait for its end") from error
         yield
+
+
+@contextmanager
+def leaving_at_once(chapter: Chapter, console: Console) -> Iterator[None]:
+    """Let Ctrl-C end the process on the spot.
+
+    A run can be killed at any moment and goes on later, so there is nothing to tidy up; and what
+    this process started ends with it.
+    """
+
+    def leave(*_: object) -> None:
+        console.show_cursor()
+        console.print(f"\ninterrupted; to go on: course grade {chapter.name} --resume")
+        os._exit(128 + signal.SIGINT)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def run_path(chapter: Chapter) -> Path:

@@ -42,7 +42,10 @@ DASK_SETTINGS = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
 }
-PRELOADED = ("distributed.nanny", "distributed.worker", "course_utils.grading.execution")
+PRELOADED = (
+    *("distributed.nanny", "distributed.worker"),
+    *("course_utils.grading.execution", "course_utils.grading.worker_signals"),
+)
 
 Execute = Callable[[Submission, Settings], Outcome]
 Result = Outcome | str | CourseError
