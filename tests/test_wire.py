@@ -247,7 +247,11 @@ class LyingClass:
     __hash__ = object.__hash__
 
 
-@pytest.mark.parametrize("value", [LyingClass(), object(), int, len, base.to_sparse()], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [LyingClass(), object(), int, len, base.to_sparse()],
+    ids=["a class that lies", "an object", "a class", "a function", "a sparse tensor"],
+)
 def test_what_is_no_plain_value_becomes_a_handle(value):
     handles = []
     encoder = wire.Encoder(wire.Storages(), [], lambda v: handles.append(v) or ["handle"])
