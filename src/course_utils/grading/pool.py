@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import queue
 import threading
 from collections import deque
@@ -140,8 +141,7 @@ class Pool:
                 dashboard_address=None,
                 scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                 memory_limit=0,
-                # One process that warm kernels are forked from, for all workers: it starts now.
-                env={ADDRESS_VARIABLE: shared_address()} if self.warm else {},
+                env=self.environment(),
                 silence_logs=logging.CRITICAL,
             )
             self.client = Client(self.cluster)
@@ -152,6 +152,14 @@ class Pool:
         except (OSError, TypeError, ValueError, TimeoutError) as error:
             reason = "it has no worker" if self.client else one_line(error)
             raise CourseError(f"no Dask scheduler to use at {self.scheduler}: {reason}") from error
+
+    def environment(self) -> dict[str, str]:
+        """The variables of this machine's workers: those of the command, as they are now.
+
+        All workers share one process that warm kernels are forked from; it starts here.
+        """
+        warm = {ADDRESS_VARIABLE: shared_address()} if self.warm else {}
+        return dict(os.environ) | warm
 
     def run(
         self, submissions: Iterable[tuple[str, Submission]], settings: Settings
