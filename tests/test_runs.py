@@ -39,7 +39,9 @@ def submit(chapter, student, halve, edit=lambda notebook: None):
 def executed(tmp_path):
     """Who was executed since this was asked last."""
     path = tmp_path / "executed.txt"
-    names = sorted(path.read_text().split()) if path.exists() else []
+    lines = path.read_text().splitlines() if path.exists() else []
+    # Each leaves two lines; the first holds the number of its process too.
+    names = sorted(line.split()[0] for line in lines if " " in line)
     path.unlink(missing_ok=True)
     return names
 

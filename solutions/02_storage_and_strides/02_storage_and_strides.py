@@ -1368,7 +1368,7 @@ import itertools
 import random
 
 numbers = random.Random(0)
-for dims in numbers.choices(range(4), k=300):
+for dims in numbers.choices(range(4), k=400):
     size, step = numbers.choices(range(4), k=dims), numbers.choices((0, 1, 2, 3, 5, 6), k=dims)
     indices = itertools.product(*map(range, size))
     read = [sum(i * s for i, s in zip(index, step, strict=True)) for index in indices]
