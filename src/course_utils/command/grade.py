@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
+import nbformat
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -306,7 +307,7 @@ class Grading:
         text = self.recorder.sanitise(student, handed_in)
         self.notes[student] = {
             "repairs": repairs(handed_in.notebook, text),
-            "answers": answers(text),
+            "answers": answers(nbformat.v4.reads(text)),
         }
         return make_submission(self.recorder.staged, student, name, text)
 
@@ -333,6 +334,7 @@ class Grading:
 
     def report(self, marks: list[Marks], seconds: float) -> None:
         """Write what the class made of the chapter, for people to read."""
+        from course_utils.command.record import answers
         from course_utils.grading import report
         from course_utils.grading.similar import similar_answers
 
@@ -346,11 +348,7 @@ class Grading:
             for exercise, text in entry.get("answers", {}).items():
                 texts.setdefault(exercise, {})[row.student] = text
         source = read_notebook(self.chapter.solution)
-        solutions = {
-            cell.metadata.nbgrader["grade_id"]: cell.source
-            for cell in source.cells
-            if cell.metadata.get("nbgrader", {}).get("solution")
-        }
+        solutions = answers(source)
         ordered = {exercise: texts[exercise] for exercise in solutions if exercise in texts}
         finished = datetime.now().astimezone().isoformat(timespec="seconds")
         run = report.Run(finished, seconds, self.workers, self.settings.isolation)

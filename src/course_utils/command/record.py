@@ -224,11 +224,11 @@ def repairs(before: NotebookNode, after: str) -> list[str]:
     return words
 
 
-def answers(notebook: str) -> dict[str, str]:
-    """What stands in the exercises' cells of a sanitised notebook, by grade id."""
+def answers(notebook: NotebookNode) -> dict[str, str]:
+    """What stands in the exercises' cells of a notebook, by grade id."""
     return {
         cell.metadata.nbgrader["grade_id"]: cell.source
-        for cell in nbformat.v4.reads(notebook).cells
+        for cell in notebook.cells
         if cell.metadata.get("nbgrader", {}).get("solution")
     }
 

@@ -165,7 +165,11 @@ class Answering:
         except BaseException as error:
             reply["error"] = describe(error)
         reply["operators"], reply["events"] = recorder.operators, profile.events
-        reply["contents"] = self._changed_contents(storages, given, encoder)
+        contents_now = [wire.storage_bytes(storage) for storage in storages.known[:given]]
+        reply["contents"] = [
+            [number, encoder.add_blob(content)]
+            for number, content in changed(storages.contents[:given], contents_now)
+        ]
         reply["layouts"] = changed(layouts, [wire.layout_of(tensor) for tensor in tensors])
         states_now = [wire.state_bytes(generator) for generator in generators]
         self.state = states_now[0]
@@ -173,18 +177,6 @@ class Answering:
             [number, encoder.add_blob(state)] for number, state in changed(states, states_now)
         ]
         return reply, encoder.blobs
-
-    def _changed_contents(
-        self, storages: wire.Storages, given: int, encoder: wire.Encoder
-    ) -> list[list[int]]:
-        """Pairs: the number of a storage that the judge sent, the blob with its new content."""
-        changed = []
-        pairs = zip(storages.known[:given], storages.contents[:given], strict=True)
-        for number, (storage, before) in enumerate(pairs):
-            now = wire.storage_bytes(storage)
-            if now != before:
-                changed.append([number, encoder.add_blob(now)])
-        return changed
 
     def answer_integrity(self, salt: str, _: list[bytes]) -> tuple[Any, list[bytes]]:
         """The digest of the code that watches operators in this process.

@@ -17,7 +17,7 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty
 
@@ -121,9 +121,6 @@ class Outcome:
     died: str
     flags: list[str]
     memory_bytes: int
-
-    def to_dict(self) -> dict:
-        return asdict(self)
 
 
 class KernelEnded(Exception):
