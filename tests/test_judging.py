@@ -3,6 +3,8 @@
 import contextlib
 import os
 import socket
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -487,3 +489,25 @@ def test_the_names_of_an_exercise():
     assert top_level_names(source) == ["x", "y", "z", "w", "g", "C"]
     loops = "{e: 1 for e in x}; [(v := u) for u in x if (w := 1)]; {i for i in x}; f(t for t in x)"
     assert top_level_names(f"{loops}\nfor k in x: pass") == ["v", "w", "k"]
+
+
+OUT_OF_THE_GROUP = """
+import os, signal, socket, time
+from pathlib import Path
+from course_utils.grading import answering
+
+os.setpgid(0, 0)
+ours, theirs = socket.socketpair()
+answering._go_quiet = lambda descriptor: time.sleep(60)  # a snapshot that does not get to run
+answering.wait_for_the_judge(theirs.detach())
+(child,) = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+print(os.getpgid(int(child)) != os.getpgrp())
+os.kill(int(child), signal.SIGKILL)
+"""
+
+
+def test_a_snapshot_outlives_the_kernel_from_its_first_moment():
+    """The kernel's end is the end of its process group, and may come before the snapshot runs."""
+    command = [sys.executable, "-c", OUT_OF_THE_GROUP]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert result.stdout == "True\n"

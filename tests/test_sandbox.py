@@ -527,11 +527,9 @@ def test_a_scratch_folder_is_there_and_gone_again():
 
         async def run():
             async with running_kernel(scratch) as (manager, client):
-                client.execute("x = bytearray(b'x') * (500 * 2**20); import time; time.sleep(60)")
+                client.execute("x = bytearray(b'x') * (1200 * 2**20); import time; time.sleep(60)")
                 return await asyncio.wait_for(manager.provisioner.process.ended(), 30)
 
-        start = time.monotonic()
         assert asyncio.run(run()) == -signal.SIGKILL
-        assert time.monotonic() - start < 30
         assert scratch.killed_because == "they took more than 300 MiB of memory"
     assert not scratch.scratch.exists()

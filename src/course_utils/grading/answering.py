@@ -38,7 +38,11 @@ def wait_for_the_judge(descriptor: int) -> None:
     Args:
         descriptor: an open socket, the judge's at its other end; closed in this process.
     """
-    if os.fork():
+    child = os.fork()
+    if child:
+        # Out of the kernel's process group, which ends with the kernel; still in its session. Here,
+        # for by the time that the child gets to run, the kernel may have ended.
+        os.setpgid(child, child)
         os.close(descriptor)
         return
     try:
@@ -53,8 +57,6 @@ def wait_for_the_judge(descriptor: int) -> None:
 
 def _go_quiet(descriptor: int) -> None:
     """Cut the copy off from the kernel: its sockets, terminal, displays and signals."""
-    # Out of the kernel's process group, which ends with the kernel; still in its session.
-    os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The sockets of later checks too: who waits there must see when the kernel itself is gone.
     os.closerange(3, descriptor)

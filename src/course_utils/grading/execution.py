@@ -465,8 +465,8 @@ class JudgesNotebook(Runner):
         That nothing was heard of an error is no proof: its words may be too long to be let through.
         """
         with contextlib.suppress(Empty):
-            while True:
-                reply = await self.kc.shell_channel.get_msg(timeout=1)
+            while not self.ended.done():
+                reply = await self.kc.shell_channel.get_msg(timeout=SETUP_SECONDS)
                 if reply["parent_header"].get("msg_id") == self.last_request:
                     return reply["content"]["status"] == "ok"
         return False

@@ -277,6 +277,8 @@ class Judge:
         self.source = ""
         self.publish = shell._showtraceback
         shell._showtraceback = self.show
+        # IPython's own rendering of the frames is not shown, and takes longer than most checks.
+        shell.InteractiveTB.structured_traceback = lambda *_, **__: []
 
     def begin(self, descriptor: int, source: str) -> None:
         """Get ready for a check: ask for the names that it uses.

@@ -65,7 +65,8 @@ class Limits:
     """What the processes of one sandbox may use.
 
     Attributes:
-        memory_bytes: of one process beside what it starts with, and of all together.
+        memory_bytes: of one process beside what it starts with, and of all together. How much of
+            what it starts with it shares varies, so the sum is taken that much too low at most.
         processes: and threads, all together.
         file_bytes: of one file.
         scratch_bytes: of the scratch folder; of /tmp and of /dev/shm as much again each.
