@@ -97,7 +97,8 @@ def measure(name: str, command: list[str], folder: Path) -> Run:
     done = threading.Event()
 
     def watch() -> None:
-        while not done.wait(1):
+        # Adding up the memory of large processes takes time of its own.
+        while not done.wait(5):
             most[0] = max(most[0], tree_memory(process.pid))
 
     watcher = threading.Thread(target=watch)
