@@ -7,7 +7,7 @@ import pytest
 
 from course_utils.command.project import CourseError
 from course_utils.grading.execution import Outcome, Settings, Submission
-from course_utils.grading.pool import Pool
+from course_utils.grading.pool import DASK_SETTINGS, Pool
 from support.quick import misbehave
 
 SETTINGS = Settings(isolation="none")
@@ -77,7 +77,7 @@ def test_what_is_wrong_with_the_machine_ends_the_run():
 
 
 def test_no_scheduler_at_the_address(monkeypatch):
-    monkeypatch.setattr("course_utils.grading.pool.SECONDS_TO_CONNECT", 1)
+    monkeypatch.setitem(DASK_SETTINGS, "distributed.comm.timeouts.connect", "1s")
     with (
         pytest.raises(CourseError, match=r"no Dask scheduler to use at tcp://127\.0\.0\.1:9"),
         Pool(1, "tcp://127.0.0.1:9", misbehave) as pool,

@@ -249,8 +249,14 @@ class LyingClass:
 
 @pytest.mark.parametrize(
     "value",
-    [LyingClass(), object(), int, len, base.to_sparse()],
-    ids=["a class that lies", "an object", "a class", "a function", "a sparse tensor"],
+    [
+        *(LyingClass(), object(), int, len, base.to_sparse()),
+        *(np.longdouble(1), np.ones(2, np.longdouble), np.datetime64("2026")),
+    ],
+    ids=[
+        *("a class that lies", "an object", "a class", "a function", "a sparse tensor"),
+        *("a long double", "an array of them", "a date"),
+    ],
 )
 def test_what_is_no_plain_value_becomes_a_handle(value):
     handles = []

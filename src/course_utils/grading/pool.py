@@ -35,7 +35,8 @@ DASK_SETTINGS = {
     "distributed.scheduler.work-stealing": False,
     # A submission of a few megabytes is no mistake.
     "distributed.admin.large-graph-warning-threshold": "1GB",
-    # How long an outcome is asked of a worker that is gone, before the submission is done again.
+    # How long a scheduler is looked for, and an outcome asked of a worker that is gone before the
+    # submission is done again.
     "distributed.comm.timeouts.connect": "10s",
     # Workers are forked from a process that has imported everything, a dead one's successor too.
     "distributed.worker.multiprocessing-method": "forkserver",
@@ -147,7 +148,8 @@ class Pool:
             self.client = Client(self.cluster)
             return
         try:
-            self.client = Client(self.scheduler, timeout=SECONDS_TO_CONNECT)
+            # No time limit of ours: a client takes as long to notice that the scheduler is gone.
+            self.client = Client(self.scheduler)
             self.client.wait_for_workers(1, timeout=SECONDS_TO_CONNECT)
         except (OSError, TypeError, ValueError, TimeoutError) as error:
             reason = "it has no worker" if self.client else one_line(error)

@@ -247,13 +247,9 @@ class Encoder:
         for base in (int, float, str):
             if issubclass(kind, base) and kind not in NUMBERS:
                 return _exactly(base, value)
-        if (
-            issubclass(kind, np.generic)
-            and kind.__module__ == "numpy"
-            and value.dtype.kind in "biuf"
-        ):
+        if kind in NUMBERS:
             return ["number", str(value.dtype), self.encode(np.generic.item(value))]
-        if kind is np.ndarray and value.dtype.kind in "biuf":
+        if kind is np.ndarray and value.dtype.type in NUMBERS:
             blob = self.add_blob(np.ascontiguousarray(value).tobytes())
             return ["array", str(value.dtype), list(value.shape), blob]
         if kind is torch.Generator and value.device.type == "cpu":
