@@ -1,0 +1,2572 @@
+# ---
+# jupyter:
+#   course:
+#     title: Tensors
+#     minutes: 220
+# ---
+
+# %% [markdown]
+# # Tensors: what is in this array, and what may I do with it?
+#
+# A network never sees a photo. It sees an array of numbers and believes whatever the array says. This
+# chapter follows one small photo and one small batch of scores, from "what is in this array?" to the
+# bookkeeping of a training step: pick, compare, count, sort, join. At every stop something can go
+# wrong without an error message. You will learn to see it beforehand.
+#
+# **After this chapter you can**
+#
+# - read a tensor's shape, dtype and device, and predict all three for a result;
+# - tell which of two arrays changes when you write to the other;
+# - turn an image into a tensor and back, to the last bit;
+# - broadcast on purpose, and refuse to do it by accident;
+# - reduce, sort, gather and scatter instead of writing loops;
+# - cut a batch into pieces, put it together again, and sample from it reproducibly.
+#
+# **It leans on** chapter 00 and basic NumPy. **Time:** about 80 minutes to read and run, and a little
+# over two hours more with all twelve exercises. You can skip any exercise: nothing later depends on
+# your answer.
+
+# %% nbgrader={"grade_id": "setup", "locked": true}
+import numpy as np
+import torch
+import torch.nn.functional as F
+from course_utils import check_close, check_equal, check_predictions, check_raises
+from course_utils import count_operators, device, forbid_changes, forbid_copies, show
+
+# %% [markdown]
+# The small tensors of this chapter stay on the CPU. The checks also try your functions on `device`.
+#
+# ## A puzzle to start with
+#
+# Here is a photo. To be honest, it is drawn: a blue sky, a sun, a meadow. PIL, the usual library
+# for images in Python, draws it, and two calls turn it into a tensor.
+
+# %% topics=["pil-conversion"]
+from PIL import Image, ImageDraw
+
+image = Image.new("RGB", (90, 60), (90, 150, 230))  # 90 wide, 60 high, blue
+pen = ImageDraw.Draw(image)
+pen.ellipse((52, 8, 76, 32), fill=(255, 210, 60))  # the sun
+pen.rectangle((0, 44, 89, 59), fill=(50, 130, 60))  # the meadow
+photo = torch.from_numpy(np.array(image))  # (60, 90, 3): height, width, channel
+
+# %% [markdown]
+# Each pixel has three numbers for red, green and blue, from 0 (dark) to 255 (bright). The photo is a
+# bit dark. So add 60 to everything. **Predict:** what will the sky, the sun and the meadow look like?
+
+# %%
+import matplotlib.pyplot as plt
+
+
+def show_images(images, alt):
+    """Show images of shape (height, width, channel) side by side, under their names."""
+    figure, panels = plt.subplots(1, len(images), figsize=(3 * len(images), 2.3))
+    for panel, (title, pixels) in zip(panels, images.items(), strict=True):
+        panel.imshow(pixels)
+        panel.set_title(title, fontsize=10)
+        panel.set_axis_off()
+    show(figure, alt)
+
+
+alt = "The photo; beside it the photo plus 60, with a green sky, a dark blue sun, a lighter meadow."
+show_images({"photo": photo, "photo + 60": photo + 60}, alt)
+
+# %% [markdown]
+# The meadow is brighter. The sky turned green and the sun went out. No error, no warning. To say why,
+# we need to know what kind of numbers these are. And that is the first of three questions that you
+# can ask of any tensor.
+
+# %% [markdown]
+# ## 1. Three questions: shape, dtype, device
+#
+# A **tensor** is a grid of numbers, all of one kind, in one place. So there are three questions: how
+# is the grid laid out (**shape**), of what kind are the numbers (**dtype**), and where are they
+# (**device**)?
+
+# %% topics=["tensor-definition", "type-inspection", "size-info"]
+print("shape ", tuple(photo.shape))
+print("dtype ", photo.dtype)
+print("device", photo.device)
+
+# %% [markdown]
+# `uint8` is a whole number in 8 bits, without a sign: 0 to 255. There is no 290. That is half of the
+# answer to the puzzle; section 3 has the other half. First the shape.
+#
+# Images as arrays have the height first: 60 rows of 90 pixels of 3 channels. PIL counts the other
+# way round, width first. **Predict** the four results.
+
+# %% topics=["size-info"]
+print("image.size ", image.size)
+print("photo.shape", tuple(photo.shape))
+print(
+    "photo.dim()", photo.dim(), "  photo.numel()", photo.numel(), "  photo.size(0)", photo.size(0)
+)
+
+# %% [markdown]
+# `photo.dim()` is the number of dimensions, also called the rank. `numel()` is the number of
+# elements, the product of the shape. (`nelement()` is an old name for it.) `shape` and `size()` are the
+# same thing, a `torch.Size`, and a `torch.Size` is a tuple: it can be indexed, compared and unpacked.
+
+# %% topics=["size-info"]
+height, width, channels = photo.shape
+isinstance(photo.shape, tuple), photo.shape == (60, 90, 3), height * width * channels
+
+# %% [markdown]
+# What has which rank? Count the brackets of a literal, before the first number: that is the rank.
+
+# %% topics=["tensor-ranks"]
+one = torch.tensor(7.0)  # a number
+row = torch.tensor([7.0, 8.0, 9.0])  # the scores of one photo
+table = torch.tensor([[7.0, 8.0, 9.0], [1.0, 2.0, 3.0]])  # the scores of two photos
+for x in (one, row, table, photo, torch.empty(16, 3, 60, 90), torch.empty(0, 3)):
+    print(f"rank {x.dim()}  shape {tuple(x.shape)!s:<18} {x.numel()} elements")
+
+# %% [markdown]
+# A number has rank 0, a list rank 1, a table rank 2, a photo rank 3, a batch of sixteen photos rank 4.
+# A video has rank 4 and a batch of videos rank 5. The last tensor is *empty*: no rows of three. Empty
+# tensors are legal, and they do turn up: the photos in which no face was found.
+#
+# > **Then and now.** *"The shape of a scalar tensor is `torch.Size([4])`."* A tensor of rank 0 has
+# > the empty shape, and one element. The 4 in such a printout belongs to some other tensor.
+
+# %% topics=["tensor-ranks"] errata=["scalar-shape-listing"]
+print(torch.tensor(True).shape, torch.tensor(True).size(), torch.tensor(True).numel())
+
+# %% [markdown]
+# Rows must have one length. There is no ragged tensor of this kind; section 11 shows what to do.
+
+# %%
+try:
+    torch.tensor([[1, 2, 3], [4, 5]])
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# Now the kinds of numbers. These are the ones that you will meet every week:
+
+# %% topics=["dtype-inventory"]
+for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64):
+    facts = torch.finfo(dtype)
+    print(
+        f"{dtype!s:<15}{dtype.itemsize} bytes, up to {facts.max:.1e}, steps near 1: {facts.eps:.0e}"
+    )
+for dtype in (torch.int64, torch.int32, torch.int8, torch.uint8):
+    facts = torch.iinfo(dtype)
+    print(f"{dtype!s:<15}{dtype.itemsize} bytes, from {facts.min} to {facts.max}")
+
+# %% [markdown]
+# | dtype | is for |
+# | --- | --- |
+# | `float32` | weights, activations, losses: the default |
+# | `bfloat16`, `float16` | faster training; `bfloat16` has the range of float32 with fewer digits, `float16` more digits and little range |
+# | `float64` | checking the mathematics of others |
+# | `int64` | labels, indices, counts |
+# | `uint8` | images as they are stored |
+# | `bool` | masks, one byte each |
+#
+# > **Then and now.** *"PyTorch has nine CPU tensor types and nine GPU tensor types"*, with names such
+# > as `FloatTensor` and `cuda.LongTensor`. Today the dtype and the device are two separate things, and
+# > there are far more dtypes: complex ones, `uint16` to `uint64`, 8-bit and 4-bit floats for
+# > large models. And half precision computes on the CPU as well.
+
+# %% topics=["dtype-inventory"] errata=["nine-tensor-types"]
+dtypes = {value for value in vars(torch).values() if isinstance(value, torch.dtype)}
+print(len(dtypes) > 30, torch.complex64 in dtypes, torch.float8_e4m3fn in dtypes)
+print((torch.ones(2, 2, dtype=torch.float16) @ torch.ones(2, 2, dtype=torch.float16)).dtype)
+
+# %% [markdown]
+# The old names live on in one place. `x.type()` gives a string that mixes dtype and device, so ask
+# for `.dtype` and `.device` instead, or put a yes-or-no question:
+
+# %% topics=["type-inspection"]
+print(photo.type(), "|", photo.dtype, "|", photo.device)
+print(photo.is_floating_point(), photo.is_cuda, photo.dtype == torch.uint8)
+
+# %% [markdown]
+# ## 2. Making tensors: who chose the dtype?
+#
+# The photo's dtype came from the file. When you make a tensor yourself, PyTorch looks at your numbers.
+# **Predict** the four dtypes. The last one surprises most people.
+
+# %% topics=["dtype-inference"]
+print(torch.tensor([1, 2]).dtype, torch.tensor([1.0, 2]).dtype, torch.tensor([True]).dtype)
+print(torch.tensor(np.array([1.0, 2.0])).dtype)
+
+# %% [markdown]
+# Python's whole numbers become `int64`, its floats the default dtype, `float32`. One dot is enough to
+# make all of them floats. A NumPy array already has a dtype, and NumPy's floats are `float64` unless
+# somebody said otherwise. `torch.tensor` keeps that. So data that came through NumPy is often
+# `float64` and the model's weights are `float32`, and the first layer complains:
+
+# %% topics=["dtype-inference"]
+try:
+    torch.nn.Linear(2, 1)(torch.tensor(np.array([1.0, 2.0])))
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# Say the dtype where you make the tensor: `torch.tensor(array, dtype=torch.float32)`.
+#
+# The default can be changed for code that needs the digits. It is a global switch: put it back.
+
+# %% topics=["default-dtype"]
+torch.set_default_dtype(torch.float64)
+print(torch.tensor([1.0]).dtype, torch.zeros(1).dtype)
+torch.set_default_dtype(torch.float32)
+print(torch.tensor([1.0]).dtype, torch.get_default_dtype())
+
+# %% [markdown]
+# Why is `float32` the default and not the more exact `float64`? It needs half the memory, a
+# processor handles twice as many at once, and most GPUs are many times slower in `float64`. Training
+# is noisy anyway; the last digits are not what it lacks.
+#
+# > **Then and now.** *"Set the default with `torch.set_default_tensor_type(torch.FloatTensor)`, because
+# > FloatTensor is faster."* float32 has long been the default, and this function is deprecated.
+# > Use `set_default_dtype` for the kind and `set_default_device`, or a `with` block, for the place.
+
+# %% tags=["shows-deprecated"] topics=["default-dtype"] errata=["set-default-tensor-type"]
+import warnings
+
+torch.set_warn_always(True)  # else it would warn only once in each process
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    torch.set_default_tensor_type(torch.FloatTensor)
+torch.set_warn_always(False)
+print(str(caught[0].message).split(",")[0])
+
+# %% [markdown]
+# ### `torch.tensor` and its capital relative
+#
+# There is `torch.tensor` and there is `torch.Tensor`. **Predict** the shapes.
+
+# %% tags=["shows-deprecated"] topics=["tensor-factory-vs-legacy-constructor"] errata=["legacy-constructor-sizes"]
+print("torch.tensor(3)   ", tuple(torch.tensor(3).shape))
+print("torch.Tensor(3)   ", tuple(torch.Tensor(3).shape))
+print("torch.Tensor([3]) ", tuple(torch.Tensor([3]).shape))
+print("torch.IntTensor(2)", tuple(torch.IntTensor(2).shape))
+
+# %% [markdown]
+# `torch.tensor` takes **data**. The old constructors take data if you give them a list, and a **size**
+# if you give them a number. What they hold then is whatever was in that memory.
+#
+# > **Then and now.** *"Start a running loss with `torch.FloatTensor(1)`."* That is one element that
+# > nobody set. It may be 0 today and 8.0 tomorrow. Write `torch.zeros(1)` or `torch.tensor(0.0)`.
+#
+# Sometimes memory that is not set is what you want, because you will fill it anyway. Then say so:
+# `torch.empty(3)`. To find out whether you read before you filled, PyTorch can fill it with `nan`:
+
+# %% topics=["tensor-factory-vs-legacy-constructor"] errata=["legacy-constructor-sizes"]
+torch.use_deterministic_algorithms(True)
+print(torch.empty(3))
+torch.use_deterministic_algorithms(False)
+
+# %% [markdown]
+# > **Then and now.** *"`torch.Tensor` is the same as `torch.FloatTensor`."* `torch.Tensor` is the class
+# > of every tensor. Only its constructor makes floats, and of the default dtype.
+
+# %% errata=["tensor-equals-floattensor"]
+labels = torch.tensor([0, 1, 2, 2])
+isinstance(labels, torch.Tensor), isinstance(labels, torch.FloatTensor)
+
+# %% [markdown]
+# ### Filled, counted, drawn
+#
+# Most tensors are not typed in. They are filled with a constant. All of these take `dtype=` and
+# `device=`:
+
+# %% topics=["creation-constant"]
+print(torch.zeros(2, 3).tolist(), torch.ones(2, dtype=torch.int64).tolist())
+print(torch.full((2, 2), 7).tolist(), torch.eye(2, 3).tolist())
+
+# %% [markdown]
+# Two families spare you the repetition. The `_like` functions take shape, dtype and device from
+# another tensor. The `new_` methods take dtype and device, and you give the shape. Code that uses
+# them works on any device without saying its name.
+
+# %% topics=["creation-constant"]
+print(torch.zeros_like(photo).dtype, tuple(torch.zeros_like(photo).shape))
+print(photo.new_full((2, 2), 255).dtype, torch.empty(2).fill_(0.5).tolist())
+
+# %% [markdown]
+# Sequences come in two kinds. `arange` takes a **step** and leaves out the end, like Python's
+# `range`. `linspace` takes a **number** of points and includes the end. **Predict** how many numbers
+# each line has.
+
+# %% topics=["creation-sequences"]
+print(torch.arange(0, 10, 2).tolist())
+print(torch.linspace(0, 1, 5).tolist())
+print(len(torch.arange(0, 0.3, 0.1)), len(torch.arange(1, 1.3, 0.1)))
+
+# %% [markdown]
+# The last line should give 3 and 3. But 0.1 has no exact binary form, and neither has 1.3. In one
+# case the end is just above the third step and so the end slips in. So: `arange` for whole numbers,
+# `linspace` for fractions.
+#
+# Random numbers are drawn from a generator, the default one unless you pass your own (chapter 00):
+
+# %% topics=["creation-random"]
+generator = torch.Generator().manual_seed(0)
+uniform = torch.rand(1000, generator=generator)  # from 0 to below 1
+normal = torch.randn(1000, generator=generator)  # mean 0, standard deviation 1
+dice = torch.randint(1, 7, (1000,), generator=generator)  # 1 to 6: the end is left out
+print(round(uniform.mean().item(), 1), round(normal.std().item(), 1), dice.unique().tolist())
+
+# %% [markdown]
+# > **Then and now.** *"`torch.uniform(2, 3)` draws from 2 to 3, and `torch.eye((2, 3))` takes a
+# > shape."* There is no `torch.uniform`: `uniform_` fills an existing tensor. `eye` takes two numbers.
+
+# %% topics=["creation-random"] errata=["creation-table-apis"]
+drawn = torch.empty(1000).uniform_(2, 3, generator=generator)
+print(hasattr(torch, "uniform"), bool((drawn >= 2).all() and (drawn <= 3).all()))
+try:
+    torch.eye((2, 3))
+except TypeError as error:
+    print(error)
+
+# %% [markdown]
+# > **Then and now.** *"`torch.normal(mean, std)` takes tensors of different shapes as long as they hold
+# > equally many elements."* The two must broadcast (section 8): a row of three fits a 2 × 3 table, six
+# > in a row do not.
+
+# %% topics=["creation-random"] errata=["normal-shapes-free"]
+means = torch.zeros(2, 3)
+print(tuple(torch.normal(means, torch.ones(3), generator=generator).shape))
+try:
+    torch.normal(means, torch.ones(6), generator=generator)
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# ## 3. Computing: which dtype comes out?
+#
+# Back to the photo. An operation such as `+` works **element by element**, and its result has a dtype
+# as well. Here is one pixel of the sky. **Predict** the last number.
+
+# %% topics=["type-promotion", "elementwise-ops"]
+pixel = photo[0, 0]
+print(pixel.tolist(), (pixel + 60).tolist(), (pixel + 60).dtype)
+
+# %% [markdown]
+# The tensor is `uint8` and so is the result. 230 + 60 is 290, one too many lap around the clock of
+# 256: 290 − 256 = 34. That is the puzzle: whole numbers **wrap around**, silently, on every processor.
+#
+# So compute in another dtype and come back. Conversions have names of their own, and one that
+# fits all:
+
+# %% topics=["dtype-conversion-methods"]
+brighter = (pixel.to(torch.float32) + 60).clamp(0, 255).to(torch.uint8)
+print(brighter.tolist(), pixel.float().dtype, pixel.long().dtype, pixel.half().dtype)
+
+# %% [markdown]
+# `clamp` cuts off what is too small or too large, and that has to happen *before* the way back. The
+# limits can be tensors too, one for each element. Now the whole photo:
+
+# %% topics=["dtype-conversion-methods", "elementwise-ops"]
+mended = (photo.float() + 60).clamp(0, 255).to(torch.uint8)
+alt = "Three photos: the original, the wrapped one with green sky, and one that is evenly brighter."
+show_images({"photo": photo, "photo + 60": photo + 60, "float, clamp, uint8": mended}, alt)
+
+# %% [markdown]
+# Conversion to a whole number cuts the fraction off, toward zero; it does not round. And out of range
+# it wraps. (From a float out of range the result is not even defined. Clamp first.)
+#
+# > **Then and now.** *"`byte()` gives the short type."* `byte()` gives `uint8`. `short()` gives `int16`,
+# > `char()` `int8`, `int()` `int32`, `long()` `int64`.
+
+# %% topics=["dtype-conversion-methods"] errata=["byte-is-short"]
+print(torch.tensor([1.9, -1.9]).long().tolist(), torch.tensor([1.9, -1.9]).round().long().tolist())
+print(torch.tensor([300]).byte(), torch.tensor([300]).short())
+
+# %% [markdown]
+# `x.type_as(y)` and `x.to(y)` take the dtype from another tensor, and the device with it. `to` has a
+# habit that matters later: if there is nothing to change, it returns the tensor itself, no copy.
+
+# %% topics=["type-as", "to-check-and-convert"]
+scale = torch.tensor(0.5, dtype=torch.float64)
+print(pixel.to(scale).dtype, pixel.type_as(scale).dtype)
+print(pixel.to(torch.uint8) is pixel, pixel.to(torch.uint8, copy=True) is pixel)
+
+# %% [markdown]
+# Often two operands have different dtypes. PyTorch then finds one for both; this is **type
+# promotion**. Look at the table, and look for two entries that you would not have guessed.
+
+# %% topics=["type-promotion"]
+names = ["bool", "uint8", "int8", "int64", "float16", "bfloat16", "float32", "float64"]
+kinds = [getattr(torch, name) for name in names]
+figure, axes = plt.subplots(figsize=(8.4, 2.9))
+cells = [[str(torch.promote_types(a, b)).removeprefix("torch.") for b in kinds] for a in kinds]
+surprising = {
+    ("uint8", "int8"),
+    ("int8", "uint8"),
+    ("float16", "bfloat16"),
+    ("bfloat16", "float16"),
+}
+tints = [["#fbdcb0" if (a, b) in surprising else "white" for b in names] for a in names]
+grid = axes.table(cells, tints, rowLabels=names, colLabels=names, loc="center", cellLoc="center")
+grid.scale(1, 1.35)
+axes.set_axis_off()
+show(figure, "A table of dtypes: uint8 with int8 gives int16, float16 with bfloat16 gives float32.")
+
+# %% [markdown]
+# The rule behind it: there are three **categories**, bool below whole numbers below floats. Between
+# categories the higher one wins, with its own dtype: `int64` and `float16` give `float16`. Inside a
+# category the result must hold both. No 8-bit kind holds 0…255 *and* −128…127, so `int16`. Neither of
+# the two 16-bit floats holds the other, so `float32`.
+#
+# That is for tensors with dimensions. A **Python number or a tensor of rank 0** is a guest. It may
+# raise the category, but inside a category the tensor with dimensions keeps its dtype. That's why
+# `photo + 60` stayed `uint8`. It's practical: `weights * 0.5` should not turn `bfloat16` into something
+# else. **Predict** each line:
+
+# %% topics=["type-promotion"]
+real = torch.tensor([0.5, 1.5])  # float32
+print((real + scale).dtype, "| a float64 guest among float32")
+print((pixel + 0.5).dtype, "| a Python float among whole numbers: the default float dtype")
+print((pixel + scale).dtype, "| a float64 guest among whole numbers: its own dtype")
+print(torch.result_type(pixel, 0.5), "| asked beforehand")
+
+# %% [markdown]
+# And two operations have a mind of their own. Division with `/` is for floats always, `//` keeps whole
+# numbers whole. A `sum` of whole numbers or of booleans is `int64`, so that it does not wrap.
+
+# %% topics=["type-promotion"]
+print((pixel / 2).dtype, (pixel // 2).dtype, pixel.sum(), (pixel > 100).sum())
+print((-7 // torch.tensor(2)).item(), int(-7 / torch.tensor(2)), "| // rounds down")
+
+# %% [markdown]
+# ### Exercise 1.1 — Which dtype, which shape? ★★ · 10 min · 3 points
+#
+# Twelve expressions on the six tensors below. For each write `(dtype, shape)`, as in
+# `(torch.float32, (2,))`. A number without dimensions has the shape `()`.
+#
+# Example: `small + signed` adds `uint8` and `int8`, two tensors of shape `(2,)`. By the table that is
+# `(torch.int16, (2,))`. Do the rest in your head. The check is folded, because it explains every
+# answer; select it and press Shift + Enter.
+
+# %% nbgrader={"grade_id": "dtype-operands", "locked": true}
+small = torch.tensor([200, 100], dtype=torch.uint8)  # (2,)
+signed = torch.tensor([-1, 1], dtype=torch.int8)  # (2,)
+whole = torch.tensor([[1, 2], [3, 4]])  # (2, 2), int64
+real = torch.tensor([0.5, 1.5])  # (2,), float32
+half = torch.tensor([1.0], dtype=torch.float16)  # (1,)
+point = torch.tensor(2.5, dtype=torch.float64)  # ()
+
+# %% nbgrader={"grade_id": "predict-dtype", "solution": true}
+predict_dtype = {
+    "small + 100": None,
+    "small + 1.5": None,
+    "small / 2": None,
+    "whole // 2": None,
+    "small * signed": None,
+    "whole * half": None,
+    "real + point": None,
+    "whole + point": None,
+    "real > whole": None,
+    "(whole > 2).sum()": None,
+    "small.sum()": None,
+    "whole.sum() / 4": None,
+}
+### BEGIN SOLUTION
+predict_dtype = {
+    "small + 100": (torch.uint8, (2,)),
+    "small + 1.5": (torch.float32, (2,)),
+    "small / 2": (torch.float32, (2,)),
+    "whole // 2": (torch.int64, (2, 2)),
+    "small * signed": (torch.int16, (2,)),
+    "whole * half": (torch.float16, (2, 2)),
+    "real + point": (torch.float32, (2,)),
+    "whole + point": (torch.float64, (2, 2)),
+    "real > whole": (torch.bool, (2, 2)),
+    "(whole > 2).sum()": (torch.int64, ()),
+    "small.sum()": (torch.int64, ()),
+    "whole.sum() / 4": (torch.float32, ()),
+}
+### END SOLUTION
+
+# %% nbgrader={"grade_id": "predict-dtype-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
+because = {
+    "small + 100": "a Python number of the same category does not change the dtype: it wraps",
+    "small + 1.5": "a Python float raises whole numbers to the default float dtype",
+    "small / 2": "true division gives floats, of the default dtype",
+    "whole // 2": "// keeps whole numbers whole",
+    "small * signed": "the smallest kind that holds 0 to 255 and -128 to 127",
+    "whole * half": "floats are the higher category: their dtype wins, however small",
+    "real + point": "a tensor of rank 0 is a guest: inside a category it changes nothing",
+    "whole + point": "a guest of a higher category brings its own dtype, here float64",
+    "real > whole": "a comparison gives truth values; (2,) is repeated for each row of (2, 2)",
+    "(whole > 2).sum()": "a sum over truth values counts them, in int64; no dimension is left",
+    "small.sum()": "sums of whole numbers are int64, so that they do not wrap",
+    "whole.sum() / 4": "true division of a whole number by a whole number gives a default float",
+}
+for name, guess in predict_dtype.items():
+    parts = tuple(guess) if isinstance(guess, (tuple, list)) else ()
+    form = len(parts) == 2 and isinstance(parts[0], torch.dtype) and not isinstance(parts[1], int)
+    how = "write (dtype, shape), as in (torch.float32, (2,)), with the comma in (2,)"
+    assert guess is None or form, f"{name}: {guess!r}? {how}"
+results = {name: eval(name) for name in because}
+check_predictions(
+    predict_dtype, {n: (y.dtype, tuple(y.shape)) for n, y in results.items()}, because
+)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# First the category of each operand: bool, whole, float. The higher one gives the dtype.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Same category? Then only operands with dimensions count. Python numbers and `point` have none.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# `/`, comparisons and `sum` have rules of their own: always float, always bool, and `int64` for whole
+# numbers and truth values.
+# </details>
+
+# %% [markdown]
+# ### Element by element
+#
+# Most functions of mathematics exist element-wise, and most of them twice: as a function,
+# `torch.exp(x)`, and as a method, `x.exp()`. They are twins; use what reads better. Comparisons have
+# names as well (`gt`, `ge`, `lt`, `le`, `eq`, `ne`) and signs. The signs are what people write.
+
+# %% topics=["elementwise-ops", "method-vs-function"]
+x = torch.tensor([-2.0, 0.0, 1.0, 4.0])
+print(x.abs().sqrt().tolist(), torch.equal(torch.exp(x), x.exp()))
+print((x >= 1).tolist(), x.ge(1).tolist(), x.ne(0).tolist())
+print(x.clamp(min=0).tolist(), x.clamp(max=torch.tensor([0.0, 1.0, 2.0, 3.0])).tolist())
+
+# %% [markdown]
+# > **Then and now.** *"Only methods that end in an underscore have no function."* `view`, `expand`
+# > and `item` exist only as methods, without any underscore. And `torch.relu_` is a function with one.
+
+# %% topics=["method-vs-function"] errata=["underscore-rule"]
+names = ["exp", "clamp", "view", "expand", "item", "relu_"]
+{name: hasattr(torch, name) for name in names}
+
+# %% [markdown]
+# ## 4. Where is it?
+#
+# The third question, the device. An operation runs where its operands are, and its result stays
+# there. So there is nothing to do but to put the operands in the same place. `to` moves; on the CPU of
+# this chapter, moving to `device` may mean not to move at all.
+
+# %% topics=["cpu-gpu-transfer", "device-agnostic-code"]
+x = torch.ones(3).to(device)  # made on the CPU, then moved
+y = torch.arange(3, device=device)  # better: made there
+z = (x + y).cpu()  # a result comes back
+print(z.tolist(), x.device == y.device, z.device)
+
+# %% [markdown]
+# `to` can change device and dtype in one call. `x.cuda(1)` or `x.to("cuda:1")` name one of
+# several GPUs; "cuda" alone means the current one, number 0 unless you choose another. Code that
+# says `device` and nothing else runs everywhere.
+#
+# What if you forget one operand? No GPU is needed to see it. PyTorch has a device named `meta`, whose
+# tensors have shape and dtype but no numbers:
+
+# %% topics=["cpu-gpu-transfer", "to-check-and-convert"]
+ghost = torch.ones(3).to("meta", torch.float64)
+print(ghost.device, ghost.dtype, tuple((ghost + ghost).shape))
+try:
+    torch.ones(3) + ghost
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# There is one exception to "the same place": a guest of rank 0 on the CPU may compute with tensors
+# anywhere. A block `with torch.device(...)` sets the device of everything that is made inside it.
+
+# %% topics=["device-agnostic-code", "default-dtype"]
+with device:
+    here = torch.zeros(2)
+print(here.device.type == device.type, (here + torch.tensor(1.0)).tolist())
+
+# %% [markdown]
+# > **Then and now.** *"`x.type(torch.DoubleTensor)` only converts the dtype."* The old type names hold
+# > a device too. A GPU tensor that is converted like this lands on the CPU. The new way says what it
+# > means.
+
+# %% errata=["type-class-moves-device"]
+print(here.type(torch.DoubleTensor).device.type, "whatever the device was")
+print(here.to(torch.float64).device == here.device)
+
+# %% [markdown]
+# ### Which GPUs are there?
+#
+# The version report of chapter 00 says which PyTorch you have. Here is the list of GPUs, with their
+# memory. Without one the loop runs zero times.
+
+# %% tags=["nbval-ignore-output"] topics=["gpu-inventory", "version-and-device-report"]
+print("torch", torch.__version__, "GPUs:", torch.cuda.device_count())
+for number in range(torch.cuda.device_count()):
+    name, capability = torch.cuda.get_device_name(number), torch.cuda.get_device_capability(number)
+    free, total = (size / 2**30 for size in torch.cuda.mem_get_info(number))
+    print(f"cuda:{number}  {name}, capability {capability}, {free:.0f} of {total:.0f} GiB free")
+
+# %% [markdown]
+# On a shared machine you want only some of them. `CUDA_VISIBLE_DEVICES=1,3 python train.py` starts a
+# program that sees two GPUs and calls them 0 and 1. An empty list hides all of them, which is a quick
+# test that your code runs without one. How many processor cores an operation uses is decided when
+# PyTorch starts as well, from `OMP_NUM_THREADS`. Both belong in the shell, in front of the command. A
+# child process shows them at work.
+#
+# > **Then and now.** *"`CUDA_VISIBLE_DEVICES` must be set before every import."* It must be set before
+# > CUDA is *initialised*, at the first call that needs a GPU. Importing PyTorch does not do that. So the
+# > child can still hide the GPUs after its import. (The thread variables are read at the import.)
+
+# %% topics=["cuda-visible-devices", "cpu-thread-settings"] errata=["cuda-visible-before-imports"]
+import os
+import subprocess
+import sys
+
+child = """
+import os, torch
+print("threads", torch.get_num_threads(), "| CUDA in use:", torch.cuda.is_initialized())
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+print("GPUs", torch.cuda.device_count())
+"""
+command = [sys.executable, "-c", child]
+result = subprocess.run(
+    command, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True
+)
+print(result.stdout.strip())
+
+# %% [markdown]
+# The number of threads can also be set from inside, at any time. Fewer is right when several
+# processes share the cores: four programs with sixteen threads each, on sixteen cores, keep
+# each other waiting. In a container, `os.cpu_count()` may report the cores of the whole machine.
+
+# %% tags=["nbval-ignore-output"] topics=["cpu-thread-settings"]
+before = torch.get_num_threads()
+torch.set_num_threads(1)
+print("cores", os.cpu_count(), "| threads", before, "->", torch.get_num_threads())
+torch.set_num_threads(before)
+
+# %% [markdown]
+# `OMP_NUM_THREADS` is read by PyTorch's own loops, `MKL_NUM_THREADS` or `OPENBLAS_NUM_THREADS` by the
+# library for matrix products. `torch.set_num_interop_threads` is for programs that run several
+# operations side by side, and must be called before the first one.
+
+# %% [markdown]
+# ## 5. Picking: part of a photo, part of a batch
+#
+# We know what a tensor is. Now take parts of it. An index for each dimension, from the left; what you
+# leave out is taken whole. Slices `start:stop:step` work as in Python: the stop is left out, negative
+# numbers count from the end. **Predict** the shapes:
+
+# %% topics=["basic-indexing"]
+print(tuple(photo[0].shape), tuple(photo[:, 0].shape), tuple(photo[-1, -1].shape))
+print(tuple(photo[8:32, 52:76].shape), tuple(photo[::2, ::2].shape), tuple(photo[..., 0].shape))
+
+# %% [markdown]
+# An integer removes its dimension; a slice keeps it. `...` stands for all dimensions that are not
+# mentioned, so `photo[..., 0]` is the red channel, whatever the rank. And now the sun alone, the photo
+# at half size, and its red channel:
+
+# %% topics=["basic-indexing"]
+parts = {
+    "photo[8:32, 52:76]": photo[8:32, 52:76],
+    "photo[::2, ::2]": photo[::2, ::2],
+    "photo[..., 0]": photo[..., 0],
+}
+show_images(
+    parts, "The sun cut out; the photo with half the pixels; the red channel in false colours."
+)
+
+# %% [markdown]
+# > **Then and now.** *"`a[:, 0:1]` selects columns 0 and 1."* The stop is left out, so it selects column
+# > 0 alone. What is special about it: the dimension stays, with size 1.
+
+# %% topics=["basic-indexing"] errata=["slice-zero-colon-one"]
+a = torch.arange(6).view(2, 3)
+print(a.tolist(), a[:, 0:1].tolist(), tuple(a[:, 0:1].shape), tuple(a[:, 0].shape))
+
+# %% [markdown]
+# A slice cannot step backwards. To mirror a photo, use `flip`:
+
+# %% topics=["basic-indexing", "horizontal-flip-indexing"]
+try:
+    photo[:, ::-1]
+except ValueError as error:
+    print(error)
+mirrored = photo.flip(1)
+torch.equal(mirrored[0, 0], photo[0, -1])
+
+# %% [markdown]
+# ### Our second traveller: a batch of scores
+#
+# Four photos went through a network that knows three classes: sun, cloud, tree. It gave three **scores**
+# for each photo, also called *logits*. Larger means more likely. And there are the true labels.
+
+# %%
+classes = ["sun", "cloud", "tree"]
+scores = torch.tensor([[2.0, 0.5, 0.0], [0.25, 1.5, 0.5], [1.25, 0.0, 1.0], [0.25, 0.5, 0.75]])
+labels = torch.tensor([0, 1, 2, 2])  # (4,): sun, cloud, tree, tree
+scores.shape
+
+# %% [markdown]
+# **Boolean masks** pick by a condition. A mask has the shape of the tensor, or of its first
+# dimensions. The result has as many entries as the mask has `True`: its shape depends on the values.
+
+# %% topics=["boolean-mask-indexing"]
+print(scores[scores > 1].tolist(), scores.masked_select(scores > 1).tolist())
+print("photos of trees:", scores[labels == 2].tolist())
+scores_of_none = scores[labels == 7]  # legal, and empty
+print(tuple(scores_of_none.shape))
+
+# %% [markdown]
+# A mask can also be written to: `scores[scores < 0.3] = 0` sets all small ones. When you need the
+# *shape* kept, choose between two values with `torch.where`. When you need the *places*, ask `nonzero`.
+
+# %% topics=["nonzero-where", "boolean-mask-indexing"]
+print(torch.where(scores > 1, scores, 0.0).tolist())
+print((scores > 1).nonzero().tolist(), torch.count_nonzero(scores > 1).item())
+rows, columns = (scores > 1).nonzero(as_tuple=True)
+print(rows.tolist(), columns.tolist())
+
+# %% [markdown]
+# `nonzero` gives one row for each hit; `as_tuple=True` gives one tensor for each dimension, ready to
+# index with. On a GPU, `nonzero` and masks have to wait until the number of hits is known, and
+# `torch.compile` cannot foresee their shape. `where` has neither problem. That is why training code
+# prefers it.
+#
+# **Lists of indices** pick in any order and more than once. With one list for each dimension they are
+# read in pairs:
+
+# %% topics=["basic-indexing"]
+print(scores[[3, 0, 0], 1].tolist())
+print(scores[[0, 1, 2, 3], labels].tolist(), "| the score of each true label")
+
+# %% [markdown]
+# **`None`** picks nothing. It adds a dimension of size 1 where it stands. Section 8 will live on it.
+
+# %% topics=["basic-indexing", "squeeze-unsqueeze"]
+tuple(labels[None].shape), tuple(labels[:, None].shape), tuple(labels[None, :, None].shape)
+
+# %% [markdown]
+# ## 6. Whose numbers are these?
+#
+# Cut out the sun and paint it black. **Predict:** is the sun in `scene` still yellow?
+
+# %% topics=["inplace-underscore"]
+scene = photo.clone()
+sun = scene[8:32, 52:76]
+sun.zero_()
+print("centre of the sun in scene:", scene[20, 64].tolist(), " in photo:", photo[20, 64].tolist())
+
+# %% [markdown]
+# A slice is not a copy. It is a **view**, a second look at the same memory. Who writes to one writes to
+# the other. A mask or a list of indices gives a copy. (Why that must be so is the subject of
+# chapter 02.) `clone` always copies, which is why `photo` was safe.
+#
+# Who writes at all? Methods that end in an **underscore** change their tensor in place, and so do `+=`
+# and assignment to an index. Their twins without it return a new tensor:
+
+# %% topics=["inplace-underscore"]
+x = torch.tensor([1.0, 4.0])
+y = x.sqrt()  # a new tensor
+x.mul_(10)
+x += 1
+print(x.tolist(), y.tolist())
+
+# %% [markdown]
+# In place saves memory, and costs you the old value. Autograd may still need it (chapter 04), and so
+# may your caller. Functions should leave their arguments alone; the checks here insist on it.
+#
+# ### The border to NumPy
+#
+# `photo` came from NumPy. On the CPU a tensor and an array can share memory, and then they do.
+# `from_numpy` and `.numpy()` share, `torch.tensor` copies. **Predict** what the last line prints.
+
+# %% topics=["from-numpy-sharing"]
+array = np.zeros(3, dtype=np.float32)
+shared, copied = torch.from_numpy(array), torch.tensor(array)
+array[0] = 5
+shared[1] = 6
+print(array.tolist(), shared.tolist(), copied.tolist())
+
+# %% [markdown]
+# `torch.as_tensor` takes lists, arrays and tensors, and shares if it can. It can't if it has to change
+# the dtype or the device: then it copies. So whether you may write to the result depends on what came
+# in. Use it to read; use `torch.tensor` or `clone` before you write.
+#
+# > **Then and now.** *"`from_numpy` takes tensors too."* It takes arrays and nothing else.
+
+# %% topics=["from-numpy-sharing"] errata=["from-numpy-on-tensor"]
+print(torch.as_tensor(shared) is shared, torch.as_tensor(array).data_ptr() == shared.data_ptr())
+print(torch.as_tensor(array, dtype=torch.float64).data_ptr() == shared.data_ptr())
+try:
+    torch.from_numpy(shared)
+except TypeError as error:
+    print(error)
+
+# %% [markdown]
+# `data_ptr()` is the address of the first element: the same address, the same memory.
+#
+# Which dtypes can cross? All that both libraries know.
+#
+# > **Then and now.** *"Every CPU tensor except CharTensor (int8) converts to NumPy."* int8 converts.
+# > What does not are kinds that NumPy lacks, such as `bfloat16`. Convert those with `float()` first.
+
+# %% topics=["numpy-roundtrip-dtypes"] errata=["chartensor-no-numpy"]
+print(torch.tensor([1], dtype=torch.int8).numpy().dtype)
+try:
+    torch.ones(1, dtype=torch.bfloat16).numpy()
+except TypeError as error:
+    print(error)
+
+# %% [markdown]
+# > **Then and now.** *"Get the values with `x.cpu().numpy()`."* Not if `x` requires a gradient, as the
+# > output of every model in training does. Detach it first.
+
+# %% topics=["numpy-roundtrip-dtypes"] errata=["numpy-of-grad-tensor"]
+weight = torch.tensor([1.0, 2.0], requires_grad=True)
+try:
+    weight.cpu().numpy()
+except RuntimeError as error:
+    print(error)
+print(weight.detach().cpu().numpy())
+
+# %% [markdown]
+# One number leaves by `item()`, any tensor as nested lists by `tolist()`. Both copy, and both work with a
+# gradient. On a GPU both wait until the number has been computed: a `loss.item()` in every step makes
+# the processor wait in every step. Collect losses as detached tensors and convert them now and then.
+
+# %% topics=["item-and-tolist"]
+print(weight[0].item(), weight.tolist(), type(weight[0].item()).__name__)
+try:
+    weight.item()
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# ### Three ways to get another tensor of the same values
+#
+# | you write | memory | gradient |
+# | --- | --- | --- |
+# | `y = x` | the same tensor, a second name | the same |
+# | `y = x.detach()` | shared | cut off |
+# | `y = x.clone()` | its own | flows back to `x` |
+# | `y = x.detach().clone()` | its own | cut off |
+#
+# > **Then and now.** *"Copy outside the graph with `x.detach.clone()()`."* The parentheses have slipped.
+# > `detach` is a method, so it is called first.
+
+# %% topics=["copying-table"] errata=["detach-dot-clone"]
+kept = weight.detach().clone()
+print(kept.requires_grad, kept.data_ptr() == weight.data_ptr(), weight.clone().requires_grad)
+try:
+    weight.detach.clone()()
+except AttributeError as error:
+    print(error)
+
+# %% [markdown]
+# ### Exercise 1.2 — Who sees the write? ★★ · 8 min · 3 points
+#
+# An array, a tensor made from it, and twelve things made from the two:
+#
+# ```python
+# array = np.zeros(3, dtype=np.float32)
+# x = torch.from_numpy(array)
+# ```
+#
+# Then somebody runs `array[0] = 7`. For each of the twelve write `True` if its first entry is 7 now, and
+# `False` if it is still 0. Example: for `x` itself it is `True`. Everything stays on the CPU. The check
+# is folded again.
+
+# %% nbgrader={"grade_id": "who-sees-the-write", "solution": true}
+who_sees_the_write = {
+    "torch.tensor(array)": None,
+    "torch.as_tensor(array)": None,
+    "torch.as_tensor(array, dtype=torch.float64)": None,
+    "x.numpy()": None,
+    "x.tolist()": None,
+    "x.clone()": None,
+    "x.detach()": None,
+    "x.detach().clone()": None,
+    "x.to(torch.float32)": None,
+    "x.double()": None,
+    "x[:2]": None,
+    "x[[0, 1]]": None,
+}
+### BEGIN SOLUTION
+seeing = {"torch.as_tensor(array)", "x.numpy()", "x.detach()", "x.to(torch.float32)", "x[:2]"}
+who_sees_the_write = {name: name in seeing for name in who_sees_the_write}
+### END SOLUTION
+
+# %% nbgrader={"grade_id": "who-sees-the-write-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
+because = {
+    "torch.tensor(array)": "torch.tensor always copies",
+    "torch.as_tensor(array)": "as_tensor shares where nothing has to change",
+    "torch.as_tensor(array, dtype=torch.float64)": "another dtype needs other memory",
+    "x.numpy()": "it shares; x shares with array, so all three are one",
+    "x.tolist()": "Python's floats hold values of their own",
+    "x.clone()": "clone always copies",
+    "x.detach()": "detach cuts the gradient, not the memory",
+    "x.detach().clone()": "the clone is a copy, whatever came before it",
+    "x.to(torch.float32)": "x is float32 already: to returns x itself",
+    "x.double()": "another dtype needs other memory",
+    "x[:2]": "a slice is a view",
+    "x[[0, 1]]": "a list of indices gives a copy",
+}
+for name, guess in who_sees_the_write.items():
+    assert guess in (None, True, False), f"{name}: write True or False, not {guess!r}"
+array = np.zeros(3, dtype=np.float32)
+x = torch.from_numpy(array)
+made = {name: eval(name) for name in because}
+array[0] = 7
+check_predictions(who_sees_the_write, {n: bool(y[0] == 7) for n, y in made.items()}, because)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Ask of each: did it have to make new numbers? A new dtype, a list, an order of its own need them.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `to` and `as_tensor` do nothing where nothing is to be done.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# Five of the twelve see it.
+# </details>
+
+# %% [markdown]
+# ## 7. Shapes: the photo as the network wants it
+#
+# A network wants float numbers, small ones, and the channel first: (channel, height, width), or
+# (batch, channel, height, width) for a batch. The dtype we can do. The shape is next. **`permute`** puts
+# the dimensions in another order: you list the old ones in the new order.
+
+# %% topics=["channel-first", "transpose-permute"]
+planes = photo.permute(2, 0, 1)  # (3, 60, 90)
+print(tuple(planes.shape), torch.equal(planes[0], photo[..., 0]))
+print(tuple(photo.transpose(0, 2).shape), tuple(photo.movedim(-1, -3).shape))
+
+# %% topics=["channel-first"]
+parts = {f"planes[{c}], {name}": planes[c] for c, name in enumerate(("red", "green", "blue"))}
+figure, panels = plt.subplots(1, 3, figsize=(9, 2.3))
+for panel, (title, plane) in zip(panels, parts.items(), strict=True):
+    panel.imshow(plane, cmap="gray", vmin=0, vmax=255)
+    panel.set_title(title, fontsize=10)
+    panel.set_axis_off()
+show(
+    figure,
+    "Red, green and blue planes in grey: the sun is white, light and dark; the sky dark to light.",
+)
+
+# %% [markdown]
+# `transpose` swaps two dimensions; to get (3, 60, 90) from (60, 90, 3) you would need two of them.
+# `movedim(-1, -3)` takes the last dimension to the third place from the end. It does not care whether
+# there is a batch in front. (A `reshape` to (3, 60, 90) gives the right shape and noise for a picture.
+# Chapter 02 begins with that.)
+#
+# > **Then and now.** *"If `img.shape[-1] == 3`, do `img.permute(0, 3, 1, 2)`."* That is for a batch. A
+# > single image has three dimensions, and a NumPy image has no `permute` at all.
+
+# %% topics=["channel-first"] errata=["channel-first-permute"]
+try:
+    photo.permute(0, 3, 1, 2)
+except RuntimeError as error:
+    print(str(error).split(":")[1].split(" i.e.")[0].strip())
+batch = torch.stack([photo, mirrored])  # (2, 60, 90, 3)
+print(tuple(batch.movedim(-1, -3).shape), hasattr(np.array(image), "permute"))
+
+# %% [markdown]
+# Dimensions of size 1 come and go. `unsqueeze(d)` inserts one at place `d`, as `None` does;
+# `squeeze(d)` removes it. Always name the dimension: `squeeze()` without one removes *every* size 1,
+# and one day your batch will hold a single photo.
+#
+# > **Then and now.** *"`unsqueeze` changes the size of the given dimension to 1."* It changes no size. It
+# > inserts a new dimension.
+
+# %% topics=["squeeze-unsqueeze"] errata=["unsqueeze-sets-size-one"]
+single = planes.unsqueeze(0)  # (1, 3, 60, 90): a batch of one
+gray = torch.zeros(1, 1, 60, 90)
+print(tuple(single.shape), tuple(single.squeeze(0).shape))
+print("named:", tuple(gray.squeeze(1).shape), " unnamed:", tuple(gray.squeeze().shape))
+
+# %% [markdown]
+# **`reshape`** keeps the reading order of the elements and cuts it anew. One size may be `-1`: PyTorch
+# computes it. `view` is its strict sister: it never copies, and refuses where it would have to (chapter
+# 02). **`flatten(1)`** keeps the batch and joins the rest. It is what stands between the last
+# convolution and the first linear layer.
+
+# %% topics=["reshape-view-basics", "flatten-before-linear"]
+x = torch.arange(12)
+print(x.reshape(3, 4).tolist(), tuple(x.view(2, -1).shape))
+features = torch.zeros(16, 8, 5, 5)  # (batch, channel, height, width)
+print(tuple(features.flatten(1).shape), tuple(features.view(16, -1).shape))
+print(tuple(torch.nn.LazyLinear(10)(features.flatten(1)).shape))
+
+# %% [markdown]
+# `nn.LazyLinear` looks at its first input to find out how many features there are, 200 here.
+#
+# So many dimensions, and nothing but their places to tell them apart. Would names not be better?
+#
+# > **Then and now.** *"Name the dimensions, `torch.zeros(2, 3, names=("N", "C"))`, and reorder them by
+# > `align_to`."* Named tensors never left the prototype stage, and they have been removed. What people
+# > do instead is in the code of this course: a comment with the shape behind the line. Chapter 03 shows
+# > einops, where the names stand in the operation.
+
+# %% topics=["named-tensors"] errata=["named-tensors"]
+try:
+    torch.zeros(2, 3, names=("N", "C"))
+except TypeError as error:
+    print(error)
+x = torch.zeros(2, 3)  # (batch, channel)
+print(hasattr(x, "align_to"))
+
+# %% [markdown]
+# ### There and back, to the last bit
+#
+# All parts are there: change the order, change the dtype, divide by 255. torchvision does this for you;
+# its present form is called `v2`. **Predict:** the same 256 numbers, once divided by 255 and once
+# multiplied by 1 / 255. How many differ?
+
+# %% topics=["pil-conversion"]
+from torchvision.transforms.v2 import functional as v2
+
+every = torch.arange(256, dtype=torch.uint8).view(1, 1, 256)  # every value of a pixel
+scaled = v2.to_dtype(every, torch.float32, scale=True)
+print("differ:", (every.float() / 255 != every.float() * (1 / 255)).sum().item())
+print("v2 multiplies:", torch.equal(scaled, every.float() * (1 / 255)))
+
+# %% [markdown]
+# 1 / 255 is rounded once and the product is rounded again, so 126 of 256 differ in the last bit. For
+# training that means nothing. For a test that compares two pipelines with `==`, it means everything.
+#
+# The way back has a trap of its own. v2 multiplies by 255.999 and cuts the fraction off. So the
+# numbers from 0 to 1 fall into 256 bins of equal width, and 1.0 gives 255.
+
+# %% topics=["pil-conversion"]
+back = v2.to_dtype(scaled, torch.uint8, scale=True)
+print("there and back:", torch.equal(back, every))
+x = torch.tensor([[[0.0, 0.5, 1.0]]])
+print(v2.to_dtype(x, torch.uint8, scale=True).tolist(), (x * 255.999).to(torch.uint8).tolist())
+
+# %% [markdown]
+# > **Then and now.** *"`ToTensor` maps NHWC to NCHW and [0, 255] to [0, 1]."* It takes **one** image, and
+# > it rescales **only** `uint8`. A float image keeps its range, up to 255, and your network is fed
+# > numbers that are 255 times too large. In v2 it is spelled out: `to_image`, then `to_dtype(scale=True)`.
+
+# %% topics=["pil-conversion"] errata=["totensor-scope"]
+from torchvision.transforms.functional import to_tensor
+
+pixels = np.full((2, 2, 3), 200)
+print(round(to_tensor(pixels.astype(np.uint8)).max().item(), 3))
+print(to_tensor(pixels.astype(np.float32)).max().item())
+try:
+    to_tensor(np.zeros((1, 2, 2, 3), dtype=np.uint8))
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# > **Then and now.** *"`torch.from_numpy(np.asarray(image)).permute(2, 0, 1) / 255` does what `to_tensor`
+# > does."* For a colour image. A grey one has two dimensions and nothing to permute. And `np.asarray` of
+# > a PIL image may not be written to, which a tensor cannot know; use `np.array`, which copies.
+
+# %% topics=["pil-conversion"] errata=["manual-pil-conversion"]
+gray_image = image.convert("L")
+array = np.array(gray_image)
+try:
+    torch.from_numpy(array).permute(2, 0, 1)
+except RuntimeError:
+    print(f"{array.ndim} dimensions; to_tensor gives {tuple(to_tensor(gray_image).shape)}")
+print("asarray may be written to:", np.asarray(gray_image).flags.writeable)
+
+# %% [markdown]
+# > **Then and now.** *"`to_pil_image(x)` is `clamp(255 * x, 0, 255).byte()`."* It does not clamp. A pixel
+# > of 1.2, a bit too bright after some augmentation, comes out as 50: the wrap-around of our puzzle.
+
+# %% topics=["pil-conversion"] errata=["topil-equivalence"]
+bright = torch.full((3, 1, 1), 1.2)
+print(
+    np.array(v2.to_pil_image(bright)).tolist(),
+    np.array(v2.to_pil_image(bright.clamp(0, 1))).tolist(),
+)
+
+# %% [markdown]
+# What comes in depends on who read the file. All of them are (height, width, channel):
+#
+# | reader | type | order of the channels |
+# | --- | --- | --- |
+# | PIL, then `np.array` | `uint8` | red, green, blue; grey images have two dimensions |
+# | scikit-image, imageio | `uint8` array | red, green, blue |
+# | OpenCV | `uint8` array | **blue, green, red** |
+# | matplotlib's `imread` of a PNG | `float32` array, 0 to 1 | red, green, blue, often alpha |
+#
+# ### Exercise 1.3 — Image to tensor and back ★★ · 15 min · 4 points
+#
+# Write both ways by hand, without torchvision.
+#
+# `image_to_tensor(image)` takes a `uint8` array and returns a `float32` tensor from 0 to 1 on the CPU.
+#
+# - (height, width, channel) becomes (channel, height, width), for any number of channels;
+# - (height, width), a grey image, becomes (1, height, width);
+# - (batch, height, width, channel) becomes (batch, channel, height, width).
+#
+# The values are those of v2, **bit for bit**: multiply by `1 / 255`.
+#
+# `tensor_to_image(x)` takes a `float32` tensor and returns a `uint8` array.
+#
+# - (channel, height, width) becomes (height, width, channel), but one channel becomes (height, width);
+# - (batch, channel, height, width) becomes (batch, height, width, channel), always;
+# - values outside of 0 to 1 are clamped, then scaled as v2 does: times 255.999, fraction cut off;
+# - `x` may lie on any device, may require a gradient, and stays as it is.
+#
+# Example: the image `[[[255, 0, 51]]]`, one pixel, becomes `[[[1.0]], [[0.0]], [[0.2]]]`, and back.
+
+
+# %% nbgrader={"grade_id": "image-to-tensor", "solution": true}
+def image_to_tensor(image: np.ndarray) -> torch.Tensor:
+    """A uint8 array of shape (..., height, width, channel) or (height, width) as float32 planes."""
+    ### BEGIN SOLUTION
+    x = torch.tensor(image)
+    x = x[None] if x.dim() == 2 else x.movedim(-1, -3)
+    return x.to(torch.float32) * (1 / 255)
+    ### END SOLUTION
+
+
+def tensor_to_image(x: torch.Tensor) -> np.ndarray:
+    """float32 planes of shape (..., channel, height, width) as a uint8 array, channel last."""
+    ### BEGIN SOLUTION
+    pixels = (x.detach().cpu().clamp(0, 1) * 255.999).to(torch.uint8).movedim(-3, -1)
+    return pixels[..., 0].numpy() if pixels.shape[2:] == (1,) else pixels.numpy()
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "image-to-tensor-check", "grade": true, "points": 2}
+def check_case(image, name):
+    from torchvision.transforms.v2 import functional as v2
+
+    pixels = torch.tensor(image)
+    planes = pixels[None] if pixels.dim() == 2 else pixels.movedim(-1, -3)
+    expected = v2.to_dtype(planes, torch.float32, scale=True)
+    call = f"image_to_tensor(image) with image {name}, of shape {image.shape}"
+    result = image_to_tensor(image)
+    check_close(result, expected, call)
+    same = torch.equal(result, expected)
+    assert same, f"{call}: some values differ in the last bit: multiply by 1 / 255, don't divide"
+
+
+pixel = np.array([[[255, 0, 51]]], dtype=np.uint8)
+every = np.arange(252, dtype=np.uint8)
+check_case(pixel, "of one pixel")
+check_case(every.reshape(6, 14, 3), "in colour")
+check_case(every.reshape(12, 21), "in grey")
+check_case(every.reshape(2, 6, 7, 3), "a batch")
+### BEGIN HIDDEN TESTS
+check_case(every.reshape(9, 7, 4), "with an alpha channel")
+check_case(every.reshape(12, 21, 1), "in grey, with a channel of its own")
+check_case(every.reshape(6, 14, 3)[::2, 3:], "a slice")
+check_case(every.reshape(4, 3, 7, 3)[:0], "an empty batch")
+check_case(np.arange(256, dtype=np.uint8).reshape(16, 16), "of every value")
+check_case(every[:9].reshape(3, 3), "in grey, three wide")
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "image-to-tensor-check-2", "grade": true, "points": 2}
+def check_back(x, image, name, because=""):
+    call = f"tensor_to_image(x) with x {name}, of shape {tuple(x.shape)}"
+    with forbid_changes(x):
+        result = tensor_to_image(x)
+    assert result is not None, (
+        f"{call} is None: is there an answer yet, and does it return a value?"
+    )
+    kind = type(result).__name__
+    assert isinstance(result, np.ndarray), f"{call} is of type {kind}, expected a NumPy array"
+    check_equal(str(result.dtype), "uint8", f"the dtype of {call}")
+    check_equal(result.shape, image.shape, f"the shape of {call}", because)
+    check_close(torch.tensor(result), torch.tensor(image), call)
+
+
+planes = torch.tensor([1.0, 0.0, 0.2], device=device).view(3, 1, 1)
+check_back(planes, np.array([[[255, 0, 51]]], np.uint8), "of one pixel")
+two = torch.tensor([[[[0.5, 1.0]]] * 3], device=device)
+check_back(two, np.array([[[[127] * 3, [255] * 3]]], np.uint8), "a batch of one image")
+gray = torch.tensor([[[1.2, -0.1, 0.5]]], device=device)
+check_back(gray, np.array([[255, 0, 127]], np.uint8), "in grey, out of range", "two dimensions")
+check_back(gray.clone().requires_grad_(), np.array([[255, 0, 127]], np.uint8), "with a gradient")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(3)
+x = torch.rand(2, 3, 5, 7, generator=generator) * 1.4 - 0.2
+image = (x.clamp(0, 1) * 255.999).to(torch.uint8).permute(0, 2, 3, 1).numpy()
+check_back(x.to(device), image, "a batch of random numbers")
+check_back(x.to(device)[0, :, ::2], image[0, ::2], "a slice")
+check_back(x.to(device)[:, :1], image[..., :1], "a grey batch", "a batch keeps its channel")
+check_back(x.to(device)[0, :1], image[0, ..., 0], "in grey", "one channel: two dimensions")
+check_back(x.to(device)[:0], image[:0], "an empty batch")
+check_back(torch.cat([x[0], x[0, :1]]).to(device), image[0][..., [0, 1, 2, 0]], "of four channels")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `movedim(-1, -3)` serves one image and a batch alike. A grey image needs a new first dimension.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# For the bits: `x.to(torch.float32) * (1 / 255)`. Mind the parentheses: `x * 1 / 255` divides.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# For the way back, in this order: detach and bring it to the CPU, clamp, scale, convert, move the
+# channel to the end, and for one grey image take the channel off. `clamp_` would change the caller's
+# tensor.
+# </details>
+
+# %% [markdown]
+# ## 8. Broadcasting: stretch what has size 1
+#
+# Networks like numbers around 0. So subtract from each channel its mean. That is one number for each of
+# three channels, and 5400 pixels a channel. No loop, no copies: shape (3, 1, 1) against (3, 60, 90).
+
+# %% topics=["broadcasting"]
+x = photo.permute(2, 0, 1).float() / 255  # (3, 60, 90)
+mean = torch.tensor([0.4, 0.6, 0.7])  # (3,)
+centred = x - mean[:, None, None]  # (3, 60, 90) - (3, 1, 1)
+print(tuple(centred.shape), torch.allclose(centred[1], x[1] - 0.6))
+
+# %% [markdown]
+# Chapter 00 met this as an accident. Here is the whole rule:
+#
+# 1. Write the shapes under each other, **aligned at the right**. Missing sizes count as 1.
+# 2. In each place the sizes must be **equal, or one of the two must be 1**.
+# 3. A size of 1 is stretched to the other.
+#
+# Here it is on a small example. Boxes with a full frame exist in memory. Dotted ones do not: they are
+# what stretching means.
+
+
+# %% topics=["broadcasting"]
+def draw_stretched(a, b):
+    """Draw the broadcast sum of two small tensors, of at most two dimensions."""
+    total = a + b
+    figure, panels = plt.subplots(1, 3, figsize=(9, 2.2))
+    for panel, x, sign in zip(panels, (a, b, total), ("", "+  ", "=  "), strict=True):
+        own = (1,) * (2 - x.dim()) + tuple(x.shape)
+        values = x.expand(total.shape).tolist()
+        for i, j in np.ndindex(*total.shape):
+            real = i < own[0] and j < own[1]
+            look = {"facecolor": "#bfe0f5", "lw": 1.6} if real else {"fill": False, "ls": ":"}
+            panel.add_patch(plt.Rectangle((j, i), 0.94, 0.94, edgecolor="#0072b2", **look))
+            ink = "#1a1a1a" if real else "#8a8a8a"
+            panel.text(j + 0.47, i + 0.5, values[i][j], ha="center", va="center", color=ink)
+        panel.set(xlim=(-0.1, total.shape[1]), ylim=(total.shape[0], -0.1), aspect="equal")
+        panel.set_title(f"{sign}{tuple(x.shape)}", fontsize=11)
+        panel.set_axis_off()
+    shapes = f"{tuple(a.shape)} and {tuple(b.shape)} are stretched to {tuple(total.shape)}"
+    show(figure, f"{shapes}; boxes that exist are filled, stretched ones are dotted.")
+
+
+draw_stretched(torch.tensor([[10], [20], [30]]), torch.tensor([1, 2, 3, 4]))
+
+# %% [markdown]
+# The column is repeated for each of four columns, the row for each of three rows. PyTorch writes none of
+# these repetitions to memory; it reads the same box again. `expand` gives you the stretched tensor
+# itself, still without a copy. `repeat` writes the copies out.
+
+# %% topics=["broadcasting", "expand-vs-repeat"]
+column = torch.tensor([[10], [20], [30]])
+print(column.expand(3, 4).tolist(), column.expand(3, 4).data_ptr() == column.data_ptr())
+print(torch.equal(column.repeat(1, 4), column.expand(3, 4)), torch.broadcast_shapes((3, 1), (4,)))
+
+# %% [markdown]
+# > **Then and now.** *"Trailing dimensions must be equal, all be 1, or be missing."* It is enough that
+# > **one** of the two is 1, and each place is judged for itself.
+
+# %% topics=["broadcasting"] errata=["broadcast-rule"]
+print(tuple((torch.zeros(3, 1) + torch.zeros(1, 4)).shape))
+try:
+    torch.zeros(3) + torch.zeros(4)
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# The most useful broadcast of all makes a **mask from lengths**. Three sentences of 1, 3 and 2 words are
+# padded to equal length. Which entries are real? Compare a row of positions with a column of lengths:
+
+# %% topics=["broadcasting"]
+lengths = torch.tensor([1, 3, 2])
+valid = torch.arange(3) < lengths[:, None]  # (3,) < (3, 1)
+valid
+
+# %% [markdown]
+# ### When it was not meant
+#
+# Forget the `None` in the first example of this section and you are lucky: (3, 60, 90) − (3,) is an
+# error. With a photo three pixels wide it would not be. Shapes that happen to fit are the main danger of
+# broadcasting.
+#
+# > **Then and now.** *"Avoid tensors of one dimension, use n × 1 matrices to prevent surprises."* The
+# > surprise comes from mixing the two. Predictions (n, 1) against labels (n,) give n × n errors, and
+# > the loss of a perfect prediction is not 0. Make the shapes equal, and assert it.
+
+# %% topics=["broadcasting"] errata=["prefer-n-by-1"] tags=["shows-warning"]
+prediction, target = torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, 2.0])
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    print("mixed:", F.mse_loss(prediction, target).item())
+print("equal:", F.mse_loss(prediction.squeeze(1), target).item())
+print(str(caught[0].message).split(". ")[0])
+
+# %% [markdown]
+# A warning is all you get, and only from the loss. An assert costs nothing.
+#
+# In place, the left side cannot be stretched: `x += y` needs the shape of `x` for the result.
+
+# %% topics=["broadcasting", "inplace-underscore"]
+row = torch.zeros(4)
+try:
+    row += torch.zeros(3, 4)
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# ### Exercise 1.4 — The rule, written out ★★ · 12 min · 3 points
+#
+# Given two shapes, return the broadcast shape as a tuple. If they don't fit, raise a `ValueError`
+# whose message names the **first dimension from the right** that does not fit, as a negative number,
+# and its two sizes: for `(3, 4, 5)` and `(2, 1, 5)` something like `dimension -3: 3 and 2`. PyTorch's own
+# function will not tell you that. Compute with numbers, without making a tensor.
+#
+# Examples: `(3, 1)` and `(4,)` give `(3, 4)`; `()` and `(2, 3)` give `(2, 3)`. A size of 0 is a size like
+# any other: `(0,)` and `(1,)` give `(0,)`, `(0,)` and `(2,)` don't fit.
+
+
+# %% nbgrader={"grade_id": "broadcast-shape", "solution": true}
+def broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of the sum of two tensors of shapes ``a`` and ``b``; ValueError if there is none."""
+    ### BEGIN SOLUTION
+    shape = ()
+    for dim in range(-1, -max(len(a), len(b)) - 1, -1):
+        m = a[dim] if -dim <= len(a) else 1
+        n = b[dim] if -dim <= len(b) else 1
+        if m != n and m != 1 and n != 1:
+            raise ValueError(f"{a} and {b} differ in dimension {dim}: {m} and {n}")
+        shape = (n if m == 1 else m, *shape)
+    return shape
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "broadcast-shape-check", "grade": true, "points": 3}
+def check_case(a, b, because=""):
+    import re
+
+    call, fits = f"broadcast_shape({a}, {b})", list(zip(a[::-1], b[::-1], strict=False))
+    bad = [(-d, m, n) for d, (m, n) in enumerate(fits, 1) if m != n and 1 not in (m, n)]
+    if not bad:
+        check_equal(broadcast_shape(a, b), tuple(torch.broadcast_shapes(a, b)), call, because)
+        return
+    words = check_raises(ValueError, lambda: broadcast_shape(a, b), call)
+    named = {int(number) for number in re.findall(r"-?\d+", words.replace("−", "-"))}
+    dim, m, n = bad[0]
+    told = set(bad[0]) <= named and not {other[0] for other in bad[1:]} & named
+    assert told, (
+        f"{call}: name dimension {dim} and its sizes {m} and {n} in the error, not {words!r}"
+    )
+
+
+with count_operators() as counts:
+    check_case((3, 1), (4,))
+    check_case((), (2, 3), "a missing size counts as 1")
+    check_case((2, 3), (3,), "align the shapes at the right")
+    check_case((0,), (1,), "1 is stretched to the other size, and that is 0 here")
+    check_case((3, 4, 5), (2, 1, 5))
+    check_case((0,), (2,))
+assert not counts, f"compute with numbers, without making a tensor: {', '.join(counts)} ran"
+### BEGIN HIDDEN TESTS
+import itertools
+import random
+
+small = [shape for dims in range(3) for shape in itertools.product((0, 1, 2, 3), repeat=dims)]
+large = [shape for dims in (3, 4) for shape in itertools.product((0, 1, 2, 3), repeat=dims)]
+with count_operators() as counts:
+    for a, b in itertools.product(small, small):
+        check_case(a, b)
+    numbers = random.Random(0)
+    for _ in range(150):
+        check_case(numbers.choice(large), numbers.choice(small + large))
+assert not counts, f"compute with numbers, without making a tensor: {', '.join(counts)} ran"
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Walk from the right: −1, −2, … up to the longer of the two. A shape that is too short counts as 1.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Is one size 1? Then the result is the *other*, whatever it is. `max` looks tempting and is wrong for 0.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# `itertools.zip_longest(reversed(a), reversed(b), fillvalue=1)` pairs the sizes from the right.
+# </details>
+
+# %% [markdown]
+# ## 9. Reductions: many numbers become few
+#
+# Where did the means of the channels come from? From a **reduction**. You name the dimension that
+# disappears, or several, or none for all. **Predict** the shapes.
+
+# %% topics=["reduction-ops"]
+print(tuple(x.mean().shape), tuple(x.mean(dim=0).shape), tuple(x.mean(dim=(1, 2)).shape))
+print(tuple(x.mean(dim=(1, 2), keepdim=True).shape), [round(m, 2) for m in x.mean((1, 2)).tolist()])
+
+# %% [markdown]
+# `keepdim=True` leaves a size of 1 behind, which is just what broadcasting wants:
+# `x - x.mean(dim=(1, 2), keepdim=True)` has no `None` and no mistake in it.
+#
+# The family is large. A few members have a detail worth knowing:
+
+# %% topics=["reduction-ops"]
+v = torch.tensor([3.0, 4.0, 4.0, 1.0])
+print(v.sum().item(), v.prod().item(), v.mode().values.item(), v.median().item())
+print(round(v.var().item(), 3), round(v.var(correction=0).item(), 3), "| divided by n - 1, by n")
+print(torch.linalg.vector_norm(v[:2]).item(), torch.linalg.vector_norm(v[:2], ord=1).item())
+
+# %% [markdown]
+# - `median` of an even number of elements gives the *lower* of the two in the middle, 3 here, not 3.5.
+# - `var` and `std` divide by n − 1 unless you say `correction=0`, which batch normalisation does.
+# - For norms use `torch.linalg.vector_norm`; the older `torch.norm` is deprecated.
+# - `mean` refuses whole numbers. Convert first.
+#
+# **`max` has three faces.** Of a whole tensor it is one number. Along a dimension it is *two* results,
+# the values and where they were. Of two tensors it is element-wise. The names on the right say which
+# one you mean:
+
+# %% topics=["max-min-overloads"]
+print(scores.max().item(), scores.max(dim=1).values.tolist(), scores.max(dim=1).indices.tolist())
+print(scores.amax(dim=1).tolist(), scores.argmax(dim=1).tolist())
+print(torch.maximum(scores[0], scores[1]).tolist())
+
+# %% [markdown]
+# `argmax(dim=1)` is the network's answer: the class of the largest score. The mean of "answer equals
+# label" is the **accuracy**.
+
+# %% topics=["max-min-overloads", "argmax-accuracy"]
+answers = scores.argmax(dim=1)
+print([classes[a] for a in answers.tolist()], (answers == labels).float().mean().item())
+
+# %% [markdown]
+# **Scans** keep every step on the way to a reduction. The running sum of lengths says where each
+# sentence ends, if they are written one after the other:
+#
+# > **Then and now.** *"Reductions, such as `sum` and `cumsum`, give smaller outputs than their inputs."*
+# > `cumsum` and `cumprod` are scans: the shape stays.
+
+# %% topics=["scan-ops"] errata=["cumsum-is-reduction"]
+ends = lengths.cumsum(0)
+print(lengths.tolist(), ends.tolist(), (ends - lengths).tolist(), "| lengths, ends, starts")
+print(
+    tuple(scores.cumsum(1).shape),
+    tuple(scores.sum(1).shape),
+    torch.arange(1, 6).cumprod(0).tolist(),
+)
+
+# %% [markdown]
+# ### Are they equal?
+#
+# `==` compares element by element. `torch.equal` gives one answer, for exact equality: whole numbers,
+# copies. Floats that were computed along different ways want a tolerance. **Predict** the first line.
+
+# %% topics=["equality-checks"]
+v = torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64)
+a, b = (v[0] + v[1]) + v[2], v[0] + (v[1] + v[2])
+print(torch.equal(a, b), torch.allclose(a, b))
+missing = torch.tensor([float("nan")])
+print(torch.equal(missing, missing), torch.allclose(missing, missing, equal_nan=True))
+
+# %% [markdown]
+# A `nan` equals nothing, not even itself. In tests use `torch.testing.assert_close`: it compares shape,
+# dtype and device too, chooses the tolerance by dtype, and says where the difference is.
+
+# %% topics=["equality-checks"]
+try:
+    torch.testing.assert_close(torch.ones(3), torch.ones(3, dtype=torch.float64))
+except AssertionError as error:
+    print(str(error).splitlines()[0])
+
+# %% [markdown]
+# ### Why not a loop?
+#
+# All of this could be written with `for`. Count what runs: here is the mean brightness of each row of
+# pixels, in two ways. (`count_operators` counts the operations that reach PyTorch.)
+
+# %% topics=["vectorise-not-loop"]
+with count_operators() as looped:
+    slow = torch.stack([x[:, i].mean() for i in range(x.shape[1])])
+with count_operators() as vectorised:
+    fast = x.mean(dim=(0, 2))
+print(torch.allclose(slow, fast), sum(looped.values()), "operations or", sum(vectorised.values()))
+
+# %% [markdown]
+# Each operation costs a few microseconds before it computes anything, and on a GPU a start of its own.
+# One operation on everything pays that once. So the question for every loop is: which dimension does it
+# run over, and which operation knows that dimension? If none does, `torch.vmap` can lift a function for
+# one example to a batch, and `torch.compile` can fuse what is left; both come later. A loop over the
+# layers of a model is fine.
+
+# %% topics=["vectorise-not-loop"]
+brightest = torch.vmap(lambda plane: plane.amax())(x)  # a function of one plane, for all three
+torch.equal(brightest, x.amax(dim=(1, 2)))
+
+# %% [markdown]
+# ### Exercise 1.5 — The mean of what is there ★★ · 12 min · 4 points
+#
+# Given `values` of shape (rows, columns), float, and a boolean mask `valid` of the same shape, return the
+# mean of the valid entries of each row, of shape (rows,) and of the same dtype. A row without any valid
+# entry gives 0. No loop.
+#
+# What is not valid may be *anything*, also `nan` or `inf`: it is padding. And the gradient must be finite
+# everywhere, 0 at what is not valid. One point is for the values, one for padding that is not a number,
+# and two are for the gradient. `gradient_at` is finished, leave it: the check uses it, and so may you.
+#
+# Example: values `[[1, 2, 9], [4, 9, 9]]` with valid entries `[[True, True, False], [False, False, False]]`
+# give `[1.5, 0]`, and the gradient of their sum is `[[0.5, 0.5, 0], [0, 0, 0]]`.
+
+
+# %% nbgrader={"grade_id": "masked-row-mean", "solution": true}
+def masked_row_mean(values: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
+    """Mean of the valid entries of each row: float (rows, columns) -> (rows,), 0 for none."""
+    ### BEGIN SOLUTION
+    total = torch.where(valid, values, 0).sum(dim=1)
+    return total / valid.sum(dim=1).clamp(min=1)
+    ### END SOLUTION
+
+
+def gradient_at(values: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
+    """Gradient of the sum of all row means, of the shape of ``values``."""
+    values = values.detach().clone().requires_grad_()
+    masked_row_mean(values, valid).sum().backward()
+    return values.grad
+
+
+# %% nbgrader={"grade_id": "masked-row-mean-check", "grade": true, "points": 1}
+def check_case(values, valid, name, because=""):
+    rows = [
+        row[keep].mean() if keep.any() else row.sum() * 0
+        for row, keep in zip(values, valid, strict=True)
+    ]
+    expected = torch.stack(rows) if rows else values.new_zeros(0)
+    with forbid_changes(values, valid), count_operators() as counts:
+        result = masked_row_mean(values, valid)
+    check_close(result, expected, f"masked_row_mean(values, valid) with {name}", rtol=1e-5)
+    return sum(counts.values())
+
+
+values = torch.tensor([[1.0, 2.0, 9.0], [4.0, 9.0, 9.0]], device=device)
+mask = torch.tensor([[True, True, False], [False, False, False]], device=device)
+few = check_case(values, mask, "a row that has no valid entry")
+many = check_case(values.repeat(20, 1), mask.repeat(20, 1), "forty rows")
+assert many == few, f"{few} operations for 2 rows and {many} for 40: that is a loop over the rows"
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(1)
+for shape in ((1, 1), (5, 7), (7, 1), (0, 4), (3, 0)):
+    for dtype in (torch.float32, torch.float64):
+        values = torch.randn(shape, generator=generator, dtype=dtype).to(device)
+        mask = (torch.rand(shape, generator=generator) < 0.5).to(device)
+        few = check_case(values, mask, f"shape {shape} and {dtype}")
+few = check_case(values.new_ones(3, 4).t(), mask.new_ones(3, 4).t(), "a transposed table")
+few = check_case(values.new_ones(4).expand(3, 4), mask.new_ones(4).expand(3, 4), "an expanded row")
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade_id": "masked-row-mean-check-2", "grade": true, "points": 1}
+for padding in (float("nan"), float("inf")):
+    values = torch.tensor([[1.0, 2.0, padding], [padding, padding, padding]], device=device)
+    mask = torch.tensor([[True, True, False], [False, False, False]], device=device)
+    result = masked_row_mean(values, mask)
+    why = f"with padding {padding}: 0 times {padding} is nan; choose instead of multiplying:"
+    check_close(result, torch.tensor([1.5, 0.0], device=device), f"{why} masked_row_mean")
+
+
+# %% nbgrader={"grade_id": "masked-row-mean-check-3", "grade": true, "points": 2}
+def check_gradient(values, valid, name):
+    missing = masked_row_mean(values, valid) is None
+    assert not missing, "masked_row_mean(values, valid) is None: is there an answer yet?"
+    gradient = gradient_at(values, valid)
+    expected = valid / valid.sum(dim=1, keepdim=True).clamp(min=1).to(values.dtype)
+    finite = torch.isfinite(gradient).all()
+    assert finite, f"the gradient of {name} is not finite: a division by 0 happened on the way"
+    check_close(gradient, expected, f"the gradient of {name}", rtol=1e-5)
+
+
+values = torch.tensor([[1.0, 2.0, 9.0], [4.0, 9.0, 9.0]], device=device)
+mask = torch.tensor([[True, True, False], [False, False, False]], device=device)
+check_gradient(values, mask, "the example")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(2)
+for shape in ((6, 5), (4, 1), (2, 0), (0, 3)):
+    values = torch.randn(shape, generator=generator, dtype=torch.float64).to(device)
+    mask = (torch.rand(shape, generator=generator) < 0.4).to(device)
+    check_gradient(values, mask, f"values of shape {shape}")
+values = torch.tensor([[1.0, float("nan")], [float("inf"), float("nan")]], device=device)
+gradient = gradient_at(values, torch.tensor([[True, False], [False, False]], device=device))
+expected = torch.tensor([[1.0, 0.0], [0.0, 0.0]], device=device)
+check_close(gradient, expected, "the gradient with padding that is nan or inf")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Sum of the valid ones, divided by how many there are. The two traps: `0 * nan` is `nan`, and `0 / 0` is
+# `nan`.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `torch.where(valid, values, 0)` chooses; it never computes with what it leaves out.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# Do not mend the `nan` of `0 / 0` afterwards: the gradient has gone through the division already. Divide
+# by a count that is never 0.
+# </details>
+
+# %% [markdown]
+# ## 10. Gather and scatter: every row wants something else
+#
+# Back to the scores. The loss of a training step needs, for each photo, the score of its true label: a
+# different column in each row. A slice cannot say that. **`gather`** can. Its index has one entry for
+# each result, and along the dimension that you name it says where to look.
+
+# %% topics=["scatter-gather"]
+picked = scores.gather(1, labels[:, None])  # (4, 1)
+print(picked.squeeze(1).tolist())
+
+# %% [markdown]
+# **`scatter_`** goes the other way: it takes values and an index and puts each value where the index
+# says. Look at both. The arrows are the index.
+
+
+# %%
+def draw_moves(table, index, result, title, back=False):
+    """Draw a (rows, columns) table, an index (rows,) into its columns, and values (rows,)."""
+    figure, axes = plt.subplots(figsize=(7.5, 2.5))
+    tail = table.shape[1] + 2.0
+    boxes = [(j, i, table[i, j].item()) for i, j in np.ndindex(*table.shape)]
+    boxes += [(tail, i, value) for i, value in enumerate(result.tolist())]
+    boxes += [(-2.0, i, value) for i, value in enumerate(index.tolist())]
+    for left, i, value in boxes:
+        moved = left == tail or left == index[i].item()
+        face = "#fbdcb0" if left == -2 else "#bfe0f5" if moved else "white"
+        axes.add_patch(plt.Rectangle((left, i), 0.94, 0.94, facecolor=face, edgecolor="#555555"))
+        axes.text(left + 0.47, i + 0.5, f"{value:g}", ha="center", va="center")
+    for i, j in enumerate(index.tolist()):
+        ends = [(j + 0.8, i + 0.72), (tail, i + 0.72)]
+        start, end = reversed(ends) if back else ends
+        axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": "#b04500"})
+    for left, name in ((-2.0, "index"), (0.0, "table"), (tail, "values")):
+        axes.text(left, -0.2, name, fontsize=10)
+    axes.set(xlim=(-2.2, tail + 1.2), ylim=(len(table) + 0.05, -0.7), title=title)
+    axes.set_axis_off()
+    show(figure, f"{title}: an arrow in each row between column {index.tolist()} and the values.")
+
+
+draw_moves(scores, labels, picked[:, 0], "gather: out of the table, one for each row")
+
+# %%
+marks = torch.ones(4)
+table = torch.zeros(4, 3).scatter_(1, labels[:, None], marks[:, None])
+draw_moves(table, labels, marks, "scatter_: into the table, one for each row", back=True)
+
+# %% [markdown]
+# In formulas, along dimension 1: `gather` is `result[i, j] = table[i, index[i, j]]`, and `scatter_` is
+# `table[i, index[i, j]] = values[i, j]`. The index has as many *dimensions* as the table; that is what
+# the `None` was for. Instead of a tensor of values, `scatter_` also takes one number for all.
+#
+# > **Then and now.** *"Indices must be `int64`."* `int32` is accepted today by `gather`, `scatter_` and
+# > plain indexing. The labels of `cross_entropy` are pickier.
+
+# %% topics=["scatter-gather"] errata=["scatter-needs-int64"]
+short = labels.to(torch.int32)
+print(torch.equal(scores.gather(1, short[:, None]), picked), tuple(scores[short, short].shape))
+try:
+    F.cross_entropy(scores, short)
+except RuntimeError as error:
+    print(str(error).splitlines()[0])
+
+# %% [markdown]
+# The table that `scatter_` has just filled is known as **one-hot** encoding: a row for each label, all 0
+# but for a single 1. `F.one_hot` makes it, as `int64`.
+#
+# > **Then and now.** *"Labels must be turned into one-hot before training."* `cross_entropy` takes the
+# > labels as they are. It also takes one row of probabilities for each example, which is good for
+# > *soft* labels, and for hard ones gives the same loss with more memory.
+
+# %% topics=["one-hot-encoding"] errata=["one-hot-required"]
+hot = F.one_hot(labels, 3)
+print(hot.tolist(), hot.dtype)
+print(torch.allclose(F.cross_entropy(scores, labels), F.cross_entropy(scores, hot.float())))
+
+# %% [markdown]
+# ### Exercise 1.6 — One-hot ★★ · 10 min · 3 points
+#
+# Given `labels` (int64, of any shape, also `()` or without any element) and the number of classes, return a
+# tensor of shape `(*labels.shape, classes)` and the given dtype, with a 1 at each label and 0 elsewhere.
+# Use `scatter_`, and make the result in its dtype right away: `F.one_hot` makes `int64` first, eight bytes
+# for each 0, and converting it makes another.
+#
+# A label below 0 or not below `classes` raises a `ValueError` that names it. Check this beforehand: on a
+# GPU an index out of range is noticed late and ends all work on that GPU in your process.
+#
+# Example: labels `[0, 2]` with 3 classes give `[[1, 0, 0], [0, 0, 1]]`; labels `[0, 5]` raise
+# `ValueError: label 5 is not among 0 to 2`, or words of your own with the 5 in them.
+
+
+# %% nbgrader={"grade_id": "one-hot", "solution": true}
+def one_hot(labels: torch.Tensor, classes: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """int64 labels of any shape as 0 and 1, in a new last dimension of size ``classes``."""
+    ### BEGIN SOLUTION
+    wrong = labels[(labels < 0) | (labels >= classes)]
+    if wrong.numel():
+        raise ValueError(f"label {wrong[0].item()} is not among 0 to {classes - 1}")
+    table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
+    return table.scatter_(-1, labels.unsqueeze(-1), 1)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "one-hot-check", "grade": true, "points": 2}
+def check_case(labels, classes, dtype, name):
+    expected = F.one_hot(labels, classes).to(dtype)
+    call = f"one_hot(labels, {classes}, {dtype}) with labels {name}"
+    with forbid_changes(labels), count_operators() as counts:
+        result = one_hot(labels, classes, dtype)
+    check_close(result, expected, call)
+    ran = any(operator.startswith("scatter") for operator in counts)
+    assert ran, (
+        f"{call}: no scatter ran, but {', '.join(counts)}: put the ones in place by scatter_"
+    )
+    direct = not counts["_to_copy"]
+    assert direct, f"{call}: converted afterwards: make the table in its dtype right away"
+
+
+two = torch.tensor([0, 2], device=device)
+check_case(two, 3, torch.float32, "[0, 2]")
+check_case(torch.tensor(1, device=device), 3, torch.bool, "of shape (), a single one")
+check_case(two[:0], 3, torch.float32, "of shape (0,), none at all")
+check_case(two.view(2, 1), 4, torch.float64, "of shape (2, 1)")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(4)
+for shape in ((), (7,), (2, 3, 4), (1, 1), (3, 0)):
+    for dtype in (torch.float16, torch.int64, torch.uint8):
+        truth = torch.randint(5, shape, generator=generator).to(device)
+        check_case(truth, 5, dtype, f"of shape {shape}")
+truth = torch.randint(5, (4, 6), generator=generator).to(device)
+check_case(truth.t()[::2], 5, torch.float32, "transposed, every second row")
+check_case(truth[0].expand(3, 6), 5, torch.float32, "expanded")
+check_case(truth[:, :1] * 0, 1, torch.float32, "of the only class")
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "one-hot-check-2", "grade": true, "points": 1}
+def check_refused(labels, classes, wrong):
+    labels = torch.tensor(labels, device=device)
+    call = f"one_hot({labels.tolist()}, {classes})"
+    words = check_raises(ValueError, lambda: one_hot(labels, classes), call)
+    assert str(wrong) in words, f"{call}: the error should name the label {wrong}, not {words!r}"
+
+
+check_refused([0, 5], 3, 5)
+check_refused([0, -1, 2], 3, -1)
+check_refused([0, 3], 3, 3)
+### BEGIN HIDDEN TESTS
+check_refused([[0, 1], [117, 1]], 10, 117)
+check_refused(-3, 10, -3)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Zeros of the right shape, dtype and device first. Then `scatter_` the number 1 along the last dimension.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# The index needs as many dimensions as the table: `labels.unsqueeze(-1)`.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# `labels.max()` fails where there is no label. A mask of the wrong ones does not.
+# </details>
+
+# %% [markdown]
+# ### Exercise 1.7 — The score of the label ★★ · 8 min · 3 points
+#
+# Write the pick in two ways.
+#
+# - `pick_logits(logits, labels)` by `gather`. `logits` has shape (..., classes), `labels` has the shape
+#   (...) without the classes: (batch, classes) with (batch,), or (batch, time, classes) with (batch, time).
+#   The result has the shape of the labels.
+# - `pick_logits_by_index(logits, labels)` by advanced indexing, for (batch, classes) and (batch,) alone.
+#   Do not make a table of batch × batch on the way.
+#
+# Example: with the scores and labels of the picture both give `[2.0, 1.5, 1.0, 0.75]`.
+
+
+# %% nbgrader={"grade_id": "pick-logits", "solution": true}
+def pick_logits(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """The logit of each label: (..., classes) and int64 (...) -> (...)."""
+    ### BEGIN SOLUTION
+    return logits.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+    ### END SOLUTION
+
+
+def pick_logits_by_index(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """The same for (batch, classes) and (batch,), by advanced indexing."""
+    ### BEGIN SOLUTION
+    return logits[torch.arange(len(labels), device=labels.device), labels]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "pick-logits-check", "grade": true, "points": 2}
+def check_case(logits, labels, name):
+    flat = [
+        row[k]
+        for row, k in zip(logits.reshape(-1, logits.shape[-1]), labels.reshape(-1), strict=True)
+    ]
+    expected = torch.stack(flat).view(labels.shape) if flat else logits.new_zeros(labels.shape)
+    call = f"pick_logits(logits, labels) with {name}"
+    with forbid_changes(logits, labels), count_operators() as counts:
+        result = pick_logits(logits, labels)
+    check_close(result, expected, call)
+    assert counts["gather"] == 1, f"{call}: gather ran {counts['gather']} times, once is enough"
+
+
+logits = torch.tensor([[2.0, 0.5, 0.0], [0.25, 1.5, 0.5], [1.25, 0.0, 1.0]], device=device)
+check_case(logits, torch.tensor([0, 1, 2], device=device), "the first three photos")
+check_case(logits[:1], torch.tensor([1], device=device), "a batch of one")
+sentences = torch.arange(12.0, device=device).view(2, 2, 3)
+check_case(sentences, torch.tensor([[0, 2], [1, 1]], device=device), "(batch, time, classes)")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(5)
+for shape in ((), (6,), (0,), (3, 4), (2, 1, 3), (1, 1)):
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        logits = torch.randn(*shape, 7, generator=generator).to(device, dtype)
+        truth = torch.randint(7, shape, generator=generator).to(device)
+        check_case(logits, truth, f"labels of shape {shape} and {dtype}")
+check_case(logits[0].expand(7, 7).t(), torch.arange(7, device=device), "transposed logits")
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "pick-logits-check-2", "grade": true, "points": 1}
+def check_index(logits, labels, name):
+    expected = logits.gather(1, labels[:, None])[:, 0]
+    call = f"pick_logits_by_index(logits, labels) with {name}"
+    room = forbid_copies(up_to=8 * len(labels))
+    with forbid_changes(logits, labels), room, count_operators() as counts:
+        result = pick_logits_by_index(logits, labels)
+    check_close(result, expected, call)
+    ran = ", ".join(counts)
+    assert counts["index"] == 1 and not counts["gather"], f"{call}: by one index, not by {ran}"
+
+
+logits = torch.tensor([[2.0, 0.5, 0.0], [0.25, 1.5, 0.5], [1.25, 0.0, 1.0]], device=device)
+check_index(logits, torch.tensor([0, 1, 2], device=device), "three photos")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(6)
+for batch, width in ((1, 4), (9, 3), (3, 9), (0, 2)):
+    logits = torch.randn(batch, width, generator=generator, dtype=torch.float64).to(device)
+    truth = torch.randint(width, (batch,), generator=generator).to(device)
+    check_index(logits, truth, f"{batch} rows and {width} classes")
+    check_index(logits.flip(1).t().contiguous().t(), truth, "transposed logits")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# For `gather`: one dimension more for the labels before, one less for the result afterwards.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `squeeze()` without a dimension would turn a batch of one into a number.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# For the index: `logits[:, labels]` picks every label from every row. Two lists are read in pairs: the
+# row numbers 0, 1, 2, … and the labels.
+# </details>
+
+# %% [markdown]
+# ### Who is at the top?
+#
+# The largest score is one question, the three largest another. **`topk`** gives the largest `k` and where
+# they were, **`sort`** all of them, **`argsort`** the places alone, **`kthvalue`** the k-th *smallest*.
+
+# %% topics=["topk-sort"]
+best = scores.topk(2, dim=1)
+print(best.values[0].tolist(), [[classes[c] for c in row] for row in best.indices.tolist()])
+values, places = scores[0].sort(descending=True)
+print(places.tolist(), torch.equal(scores[0][places], values), scores[0].kthvalue(1).values.item())
+
+# %% [markdown]
+# Equal values may come in any order, unless you ask for `stable=True`: then they keep the order they had.
+#
+# > **Then and now.** *"`sort(0)` sorts by row and `sort(1)` by column."* `dim` is the dimension that you
+# > walk along. `sort(0)` walks down and puts each *column* in order.
+
+# %% topics=["topk-sort"] errata=["sort-dim-meaning"]
+a = torch.tensor([[3, 1], [1, 2]])
+print(a.sort(0).values.tolist(), a.sort(1).values.tolist())
+print(torch.tensor([1, 0, 1, 0]).argsort(stable=True).tolist())
+
+# %% [markdown]
+# ### Exercise 1.8 — Top-k accuracy, honestly ★★ · 12 min · 3 points
+#
+# In how many of the examples is the true label among the `k` largest scores? Answer for several `k` at
+# once. `logits` has shape (batch, classes) with at least one row and no `nan`, `labels` (batch,), `ks` is a
+# tuple of numbers from 1, which may be larger than the number of classes. Return a list of floats, one for
+# each `k`, in the order of `ks`.
+#
+# **Ties count against the label.** A model that gives all classes the same score knows nothing; it must
+# not get 100 %. A label is in the top `k` if at most `k` classes, itself included, have a score that is
+# at least as large as its own. `topk` will not do that: among equals it takes anyone.
+#
+# Go through the scores once, for all `k` together: at most one sort or `topk`.
+#
+# Example: `[[5, 1, 3], [2, 2, 0]]` with labels `[2, 0]` and `ks = (1, 2)` gives `[0.0, 1.0]`. The first
+# label comes second. The other shares its place with class 0 and 1, so it is in the top 2 and not in the
+# top 1.
+
+
+# %% nbgrader={"grade_id": "topk-accuracy", "solution": true}
+def topk_accuracy(logits: torch.Tensor, labels: torch.Tensor, ks: tuple[int, ...]) -> list[float]:
+    """Share of rows (batch, classes) whose label (batch,) is in the top k, for each k of ``ks``."""
+    ### BEGIN SOLUTION
+    own = logits.gather(1, labels[:, None])
+    rank = (logits >= own).sum(dim=1)  # 1 for a label that is alone at the top
+    return [(rank <= k).double().mean().item() for k in ks]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "topk-accuracy-check", "grade": true, "points": 3}
+def check_case(logits, labels, ks, name, because=""):
+    table, own = logits.tolist(), labels.tolist()
+    ranks = [sum(s >= row[k] for s in row) for row, k in zip(table, own, strict=True)]
+    expected = [sum(rank <= k for rank in ranks) / len(ranks) for k in ks]
+    call = f"topk_accuracy(logits, labels, {ks}) with {name}"
+    with forbid_changes(logits, labels), count_operators() as counts:
+        result = topk_accuracy(logits, labels, ks)
+    shown = f"{call}: expected {expected}, got {result!r}" + (f" ({because})" if because else "")
+    assert isinstance(result, (list, tuple)) and len(result) == len(ks), shown
+    floats = all(type(share) is float for share in result)
+    assert floats, f"{shown}: a list of Python floats, as item() gives them"
+    assert all(abs(x - y) < 1e-6 for x, y in zip(result, expected, strict=True)), shown
+    sorts = counts["topk"] + counts["sort"] + counts["gather"] + counts["index"]
+    assert sorts <= max(3, len(ks)), (
+        f"{call}: {dict(counts)}: go through the scores once, for all k"
+    )
+
+
+logits = torch.tensor([[5.0, 1.0, 3.0], [2.0, 2.0, 0.0]], device=device)
+truth = torch.tensor([2, 0], device=device)
+check_case(logits, truth, (1, 2), "the example", "ties count against the label")
+equal = "a score for all: ties count against the label"
+check_case(logits * 0, truth, (1, 2, 3), "equal scores everywhere", equal)
+check_case(logits, truth, (5, 1), "a k above the number of classes, and in another order")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(7)
+for batch, width, ks in ((1, 1, (1,)), (40, 10, (1, 3, 5, 10)), (33, 4, (2, 1)), (12, 2, (7,))):
+    logits = torch.randint(-4, 5, (batch, width), generator=generator).to(device)
+    truth = torch.randint(width, (batch,), generator=generator).to(device)
+    check_case(logits.float(), truth, ks, f"{batch} rows, {width} classes and many ties")
+    exact = torch.randn(batch, width, generator=generator).to(device)
+    check_case(exact, truth, ks, f"{batch} rows, {width} classes")
+check_case(exact.half().flip(0), truth, (1, 2), "half precision")
+check_case(exact.t().contiguous().t(), truth, (1,), "transposed scores")
+infinite = torch.tensor([[float("-inf")] * 3, [float("inf"), 0.0, 1.0]], device=device)
+check_case(infinite, torch.tensor([1, 0], device=device), (1, 2, 3), "infinite scores")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Nothing has to be sorted. The rank of a label is a count: how many scores of its row are at least as
+# large as its own?
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# The label's score as a column (batch, 1), compared with (batch, classes): one broadcast.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# With the rank in hand, every `k` is one comparison and one mean.
+# </details>
+
+# %% [markdown]
+# ### Several to one place
+#
+# Which class got how much score, over the whole batch, by true label? Now two photos go to one place:
+# label 2 comes twice. **Predict** the first line.
+
+# %% topics=["scatter-gather"]
+top = torch.tensor([1.0, 2.0, 3.0, 4.0])  # one number for each photo
+total = torch.zeros(3)
+total[labels] += top  # labels 0, 1, 2, 2
+print(total.tolist())
+print(torch.zeros(3).index_add_(0, labels, top).tolist())
+
+# %% [markdown]
+# The 3 of the third photo is lost. `total[labels] += top` reads three places, adds, and writes back: both
+# photos of label 2 read the old 0, and the last one to write wins. `index_add_` *adds* each in turn. It
+# takes whole rows along one dimension; `scatter_add_` takes an index for each element, and
+# `scatter_reduce_` can also take the largest or the mean.
+
+# %% topics=["scatter-gather"]
+print(torch.zeros(3).scatter_add_(0, labels, top).tolist())
+print(
+    torch.zeros(3).scatter_reduce_(0, labels, top, "amax").tolist(), torch.bincount(labels).tolist()
+)
+
+# %% [markdown]
+# **In practice** this is how embeddings collect their gradients, how graph networks sum over
+# neighbours, and how a confusion matrix is counted. On a GPU the order of additions is not fixed, so the
+# last digits may vary from run to run.
+#
+# ### Exercise 1.9 — Sum by segment ★★ · 8 min · 3 points
+#
+# `values` has shape (rows, ...), any number of further dimensions; `segments` (int64, (rows,)) says to
+# which of `count` segments each row belongs, in any order. Return the sums of the rows of each segment:
+# shape (count, ...), dtype and device of `values`. Segments without rows are 0. No loop.
+#
+# Example: values `[[1, 2], [3, 4], [5, 6]]` with segments `[2, 0, 2]` and `count = 4` give
+# `[[3, 4], [0, 0], [6, 8], [0, 0]]`.
+
+
+# %% nbgrader={"grade_id": "segment-sum", "solution": true}
+def segment_sum(values: torch.Tensor, segments: torch.Tensor, count: int) -> torch.Tensor:
+    """Sums of rows by segment: (rows, ...) and int64 (rows,) -> (count, ...)."""
+    ### BEGIN SOLUTION
+    return values.new_zeros(count, *values.shape[1:]).index_add_(0, segments, values)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "segment-sum-check", "grade": true, "points": 3}
+def check_case(values, segments, count, name):
+    expected = values.new_zeros(count, *values.shape[1:])
+    for row, segment in zip(values, segments.tolist(), strict=True):
+        expected[segment] += row
+    call = f"segment_sum(values, segments, {count}) with {name}"
+    with forbid_changes(values, segments), count_operators() as counts:
+        result = segment_sum(values, segments, count)
+    check_close(result, expected, call)
+    return sum(counts.values())
+
+
+values = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], device=device)
+segments = torch.tensor([2, 0, 2], device=device)
+few = check_case(values, segments, 4, "the example, where a segment comes twice")
+rows, ids = torch.ones(50, 2, device=device), torch.arange(50, device=device) % 20
+many = check_case(rows, ids, 40, "fifty rows")
+assert many == few, f"{few} operations for 3 rows, {many} for 50: that is a loop"
+few = check_case(values[:, 0], segments, 3, "values of shape (3,)")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(8)
+for shape, count in (
+    ((0,), 3),
+    ((7,), 1),
+    ((9, 2), 20),
+    ((6, 2, 3), 4),
+    ((5, 0), 2),
+    ((4, 1, 1), 4),
+):
+    for dtype in (torch.float64, torch.int64, torch.int32):
+        values = torch.randint(-9, 10, shape, generator=generator).to(device, dtype)
+        segments = torch.randint(count, shape[:1], generator=generator).to(device)
+        few = check_case(values, segments, count, f"values of shape {shape} and {dtype}")
+wide = torch.randn(6, 8, generator=generator, dtype=torch.float64).to(device)
+segments = torch.tensor([1, 1, 0, 3, 1, 0], device=device)
+few = check_case(wide[:, ::2], segments, 4, "a slice")
+few = check_case(wide[0, :5].expand(6, 5), segments, 4, "an expanded row")
+few = check_case(wide[:, :6].t(), segments, 5, "a transposed table")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `result[segments] += values` loses rows. Why, is said above.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Zeros like the values (`new_zeros`), then add whole rows to the rows named.
+# </details>
+
+# %% [markdown]
+# ## 11. Joining and cutting
+#
+# Photos come one at a time, networks take batches. There are two ways to put tensors together. **`stack`**
+# makes a new dimension, **`cat`** makes an old one longer. **Predict** the shapes:
+
+# %% topics=["cat-vs-stack"]
+a, b = torch.zeros(2, 3), torch.ones(2, 3)
+print("cat  ", tuple(torch.cat([a, b]).shape), tuple(torch.cat([a, b], dim=1).shape))
+print("stack", *(tuple(torch.stack([a, b], dim=d).shape) for d in (0, 1, 2)))
+
+# %%
+figure, panels = plt.subplots(1, 3, figsize=(9, 2.6), width_ratios=(1, 1.6, 1.6))
+joined = {
+    "cat, dim=0: (4, 3)": [(0, 0, "#bfe0f5"), (0, 2, "#fbdcb0")],
+    "cat, dim=1: (2, 6)": [(0, 0, "#bfe0f5"), (3, 0, "#fbdcb0")],
+    "stack, dim=0: (2, 2, 3)": [(0.7, 0, "#bfe0f5"), (0, 0.7, "#fbdcb0")],
+}
+for panel, (title, tables) in zip(panels, joined.items(), strict=True):
+    for left, top_row, tint in tables:
+        for i, j in np.ndindex(2, 3):
+            box = plt.Rectangle((left + j, top_row + i), 0.96, 0.96, fc=tint, ec="#555555")
+            panel.add_patch(box)
+    panel.set(xlim=(-0.1, 6.1 if "1" in title[:9] else 4), ylim=(4.1, -0.1), aspect="equal")
+    panel.set_title(title, fontsize=10)
+    panel.set_axis_off()
+show(figure, "Two 2 × 3 tables: one below the other, side by side, and one behind the other.")
+
+# %% [markdown]
+# In the third picture the tables lie behind each other: the new dimension is depth. `stack` needs equal
+# shapes, `cat` equal shapes but for the one dimension.
+#
+# > **Then and now.** *"`stack` turns k tensors of shape (m, n) into one of shape (k·m·n)."* It has three
+# > dimensions, (k, m, n). `cat` gives (k·m, n).
+
+# %% topics=["cat-vs-stack"] errata=["stack-shape-notation"]
+four = [torch.zeros(2, 3)] * 4
+print(tuple(torch.stack(four).shape), tuple(torch.cat(four).shape))
+print(torch.equal(torch.stack(four), torch.cat([x[None] for x in four])))
+
+# %% [markdown]
+# Both copy everything. In a loop, collect in a Python list and join once at the end. `result = cat([result,
+# x])` in every step copies all of it in every step.
+#
+# **Cutting** is the opposite, and copies nothing: the pieces are views. `split` takes a size or a list of
+# sizes, `chunk` a number of pieces, `unbind` removes the dimension. **Predict** how many pieces the
+# last line has.
+
+# %% topics=["chunk-split"]
+x = torch.arange(5)
+print([p.tolist() for p in x.split(2)], [p.tolist() for p in x.split([1, 4])])
+print([p.tolist() for p in x.chunk(2)], len(torch.zeros(4, 3).unbind(0)))
+print([p.tolist() for p in x.chunk(4)])
+
+# %% [markdown]
+# Three, though four were asked for. `chunk` computes one size, 5 / 4 rounded up, and cuts pieces of that
+# size until nothing is left. Whoever hands one piece to each of four workers lets one of them wait for
+# ever.
+#
+# ### Exercise 1.10 — Split, work, restore ★★ · 12 min · 3 points
+#
+# A batch is too large for the memory. So cut it into pieces, apply a function to each, and put the
+# results together again. Write `split_and_restore(x, parts, function, dim=0)`:
+#
+# - cut `x` along `dim` into **exactly** `parts` pieces whose sizes differ by at most 1, the larger first:
+#   8 in 3 parts are 3, 3, 2. If there are fewer entries than parts, the last pieces are empty and are
+#   handed to the function as well;
+# - the pieces are **views** of `x`: nothing is copied to cut;
+# - call `function` once for each piece, in order, and join the results along `dim`. Joining copies,
+#   once. With one part there is nothing to join, so copy nothing.
+#
+# `function` takes a tensor and returns one of the same size along `dim`. `dim` may be negative.
+#
+# Example: `torch.argsort` on `[8., 7., 6., 5., 4.]` in 2 parts gives `[2, 1, 0, 1, 0]`: each piece is sorted
+# by itself.
+
+# %% nbgrader={"grade_id": "split-and-restore", "solution": true}
+from collections.abc import Callable
+
+
+def split_and_restore(
+    x: torch.Tensor, parts: int, function: Callable[[torch.Tensor], torch.Tensor], dim: int = 0
+) -> torch.Tensor:
+    """``function`` of each of ``parts`` even pieces of ``x`` along ``dim``, joined again."""
+    ### BEGIN SOLUTION
+    size, longer = divmod(x.shape[dim], parts)
+    sizes = [size + 1] * longer + [size] * (parts - longer)
+    done = [function(piece) for piece in x.split(sizes, dim)]
+    return done[0] if parts == 1 else torch.cat(done, dim)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "split-and-restore-check", "grade": true, "points": 3}
+def check_case(x, parts, name, dim=0):
+    call = f"split_and_restore(x, {parts}, torch.exp, {dim}) with x {name}"
+    with forbid_changes(x), count_operators() as counts:
+        result = split_and_restore(x, parts, torch.exp, dim)
+    check_close(result, x.exp(), call)
+    ran = counts["exp"]
+    why = "; chunk may give fewer pieces than you ask for" if ran < parts else ""
+    assert ran == parts, f"{call}: {ran} pieces were worked on, {parts} were asked for{why}"
+
+
+def check_sizes(size, parts, sizes):
+    x = torch.arange(size, 0, -1.0, device=device)
+    expected = torch.cat([torch.arange(n).flip(0) for n in sizes]).to(device)
+    call = f"split_and_restore(x, {parts}, torch.argsort) with {size} entries, pieces of {sizes}"
+    check_close(split_and_restore(x, parts, torch.argsort), expected, call)
+
+
+def check_views(shape, parts, dim):
+    x = -torch.ones(shape, device=device)
+    result = split_and_restore(x, parts, torch.relu_, dim)
+    check_close(result, torch.zeros(shape, device=device), "the result of torch.relu_")
+    reached = not x.any()
+    assert reached, "torch.relu_ works in place and did not reach x: the pieces are not views"
+    with forbid_copies():
+        result = split_and_restore(x, 1, torch.relu_, dim)
+    check_close(result, x, "the result of torch.relu_ in one part")
+
+
+check_sizes(5, 2, [3, 2])
+check_sizes(8, 3, [3, 3, 2])
+check_case(torch.arange(5.0, device=device), 4, "of five entries")
+check_case(torch.ones(2, 6, device=device), 4, "of shape (2, 6)", dim=-1)
+check_views((5, 2), 3, 0)
+### BEGIN HIDDEN TESTS
+check_sizes(3, 5, [1, 1, 1, 0, 0])
+check_sizes(0, 2, [0, 0])
+check_sizes(10, 4, [3, 3, 2, 2])
+for shape, dim in (((7, 3), 0), ((3, 7), 1), ((2, 7, 2), -2), ((0, 4), 1)):
+    for parts in (1, 2, 5, 9):
+        entries = torch.arange(float(torch.Size(shape).numel()), device=device).view(shape) / 50
+        check_case(entries, parts, f"of shape {shape}", dim)
+        check_case(entries.transpose(0, 1), parts, f"of shape {shape}, transposed", dim)
+check_views((4, 9), 4, -1)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `split` takes a list of sizes. So the work is to compute the list.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `divmod(5, 2)` is `(2, 1)`: two for each part, and one of the parts gets one more.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# `torch.cat` copies even a single tensor.
+# </details>
+
+# %% [markdown]
+# ### Ragged batches
+#
+# Sentences have different lengths and tensors do not. There are two ways out, and training code goes back
+# and forth between them. **Padded**: a table, filled up with something. **Packed**: all real entries in
+# one row, and the lengths beside it. Sections 8 and 9 have the tools: a mask from the lengths turns one
+# into the other.
+
+# %% topics=["boolean-mask-indexing", "broadcasting"]
+padded = torch.tensor([[5, 0, 0], [7, 8, 9], [4, 6, 0]])  # (sentence, word), padded with 0
+packed = padded[valid]
+print(packed.tolist(), lengths.tolist())
+print(torch.zeros_like(padded).masked_scatter(valid, packed).tolist())
+
+# %% [markdown]
+# Some recurrent networks want the longest sentence first. So sort, work, and bring the results back into
+# the old order. How do you undo an order? `order` says where each sentence *came from*. You need where it
+# *went to*: the inverse permutation.
+
+# %% topics=["topk-sort"]
+order = lengths.argsort(descending=True)
+print("order  ", order.tolist(), "  sorted lengths", lengths[order].tolist())
+print("again  ", lengths[order][order].tolist(), "  applying the order twice does not undo it")
+
+# %% [markdown]
+# ### Exercise 1.11 — Sort by length, and back ★★★ · 18 min · 4 points
+#
+# Two functions, both without a loop.
+#
+# `sort_by_length(padded, lengths)` takes a table (batch, time) of any dtype and lengths (batch,), int64,
+# from 0 to time. It returns a pair:
+#
+# - `packed`, of one dimension: the real entries of all rows, the longest row first;
+# - `order`, int64 (batch,): which row comes first, second, … Rows of **equal length keep their order**.
+#
+# Padding may have any value, and real entries may be equal to it: only the lengths say what is real.
+#
+# `unsort(rows, order)` takes rows (batch, ...) in the sorted order and returns them in the original one.
+#
+# Example: for the sentences above `packed` is `[7, 8, 9, 4, 6, 5]` and `order` is `[1, 2, 0]`; and
+# `unsort(torch.tensor([3, 2, 1]), order)` is `[1, 3, 2]`, the lengths.
+
+
+# %% nbgrader={"grade_id": "sort-by-length", "solution": true}
+def sort_by_length(
+    padded: torch.Tensor, lengths: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Real entries of (batch, time), the longest row first, and the order of rows (batch,)."""
+    ### BEGIN SOLUTION
+    order = lengths.argsort(descending=True, stable=True)
+    places = torch.arange(padded.shape[1], device=padded.device)
+    return padded[order][places < lengths[order][:, None]], order
+    ### END SOLUTION
+
+
+def unsort(rows: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
+    """Sorted rows (batch, ...) in their original order."""
+    ### BEGIN SOLUTION
+    return rows[order.argsort()]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "sort-by-length-check", "grade": true, "points": 2}
+def check_case(padded, lengths, name, because=""):
+    sizes = lengths.tolist()
+    rows = sorted(range(len(sizes)), key=lambda row: -sizes[row])
+    real = [padded[row, : sizes[row]] for row in rows]
+    call = f"of sort_by_length(padded, lengths) with {name}"
+    with forbid_changes(padded, lengths), count_operators() as counts:
+        pair = sort_by_length(padded, lengths)
+    assert pair is not None, f"the result {call} is None: is there an answer yet?"
+    both = isinstance(pair, (tuple, list)) and len(pair) == 2
+    assert both, f"the result {call}: return the pair (packed, order), not {pair!r}"
+    expected = torch.tensor(rows, dtype=torch.int64, device=padded.device)
+    reason = f"{because}: " if because else ""
+    check_close(pair[1], expected, f"{reason}the order {call}")
+    check_close(pair[0], torch.cat([padded[:0, 0], *real]), f"{reason}packed {call}")
+    return sum(counts.values())
+
+
+table = torch.tensor([[5, 0, 0], [7, 8, 9], [4, 6, 0]], device=device)
+few = check_case(table, torch.tensor([1, 3, 2], device=device), "the example")
+ties, why = torch.tensor([2, 0, 2, 0] * 10, device=device), "rows of equal length keep their order"
+many = check_case(torch.arange(120, device=device).view(40, 3), ties, "ties", why)
+assert many == few, f"{few} operations for 3 rows, {many} for 40: that is a loop over the rows"
+why = "a real entry may be equal to the padding"
+few = check_case(table * 0, torch.tensor([2, 1, 3], device=device), "zeros everywhere", why)
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(9)
+for batch, time in ((1, 1), (6, 4), (9, 1), (50, 7), (0, 3)):
+    table = torch.randn(batch, time, generator=generator).to(device)
+    sizes = torch.randint(time + 1, (batch,), generator=generator).to(device)
+    few = check_case(table, sizes, f"{batch} rows of at most {time}")
+    few = check_case(table.double().flip(1), sizes, f"{batch} rows of at most {time}, float64")
+columns = torch.randn(4, 6, generator=generator).to(device).t()
+few = check_case(columns, torch.tensor([0, 4, 2, 2, 1, 4], device=device), "a transposed table")
+few = check_case(columns, torch.zeros(6, dtype=torch.int64, device=device), "lengths of 0")
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "sort-by-length-check-2", "grade": true, "points": 2}
+def check_unsort(original, order, name):
+    call = f"unsort(rows, order) with {name}"
+    rows = original[order]
+    with forbid_changes(rows, order), count_operators() as counts:
+        result = unsort(rows, order)
+    again = isinstance(result, torch.Tensor) and torch.equal(result, rows[order])
+    twice = again and not torch.equal(result, original)
+    assert not twice, (
+        f"{call}: this applies the order once more; undo it by the inverse permutation"
+    )
+    check_close(result, original, call)
+    return sum(counts.values())
+
+
+three, order = torch.tensor([1, 3, 2], device=device), torch.tensor([1, 2, 0], device=device)
+few = check_unsort(three, order, "the example")
+many = check_unsort(
+    torch.arange(40, device=device), torch.arange(39, -1, -1, device=device), "40 rows"
+)
+assert many == few, f"{few} operations for 3 rows, {many} for 40: that is a loop over the rows"
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(10)
+for shape in ((1,), (0,), (12,), (7, 3), (5, 2, 2), (6, 0)):
+    for dtype in (torch.float32, torch.int64, torch.bool):
+        original = torch.randint(2, shape, generator=generator).to(device, dtype)
+        order = torch.randperm(shape[0], generator=generator).to(device)
+        few = check_unsort(original, order, f"rows of shape {shape} and {dtype}")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `argsort` has the arguments `descending` and `stable`. Apply the order to the table and to the lengths, then
+# mask.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# A mask picks row by row, from left to right. That is the order that packing wants.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# To undo: `result[order] = rows` puts each row where it came from. Or ask which permutation would sort
+# `order` itself.
+# </details>
+
+# %% [markdown]
+# ## 12. Chance: shuffle, and draw without putting back
+#
+# An epoch goes through the data in a new order. **`randperm`** draws the order, and *one* order for photos
+# and labels keeps the pairs together. Two calls would mix up who is who, and the network would learn that
+# nothing can be learned.
+
+# %% topics=["randperm-shuffle"]
+generator = torch.Generator().manual_seed(0)
+order = torch.randperm(4, generator=generator)
+shuffled_scores, shuffled_labels = scores[order], labels[order]
+still = (shuffled_scores.argmax(1) == shuffled_labels).float().mean().item()
+print(sorted(order.tolist()), "accuracy of the shuffled batch:", still)
+
+# %% [markdown]
+# Now draw *some*: for each user two of the films they have not seen, for each sentence some words to
+# hide. Each row has a mask of what may be drawn and wants `k` different ones. `randint` may draw the same
+# one twice. A loop with `randperm` for each row is slow. There is a neat trick. Give every entry a random
+# key. The `k` largest keys of a row are a fair draw, and what may not be drawn gets a key that never wins.
+#
+# ### Exercise 1.12 — Draw without replacement ★★★ · 15 min · 3 points
+#
+# `allowed` is a boolean table (rows, columns) with at least one row. For each row draw `k >= 1` *different*
+# columns among the allowed ones, all choices equally likely, each row for itself. Return their numbers,
+# int64 of shape (rows, k), in any order within a row, on the device of `allowed`. If a row has fewer than
+# `k` allowed columns, raise a `ValueError`. No loop.
+#
+# All chance comes from `generator`, a generator of the CPU: the same state gives the same draw, on every
+# device. So draw on the CPU, then move.
+#
+# Example: with `allowed = [[True, False, True], [True, True, True]]` and `k = 2` the first row of the result
+# is 0 and 2, in either order; the second row is two of 0, 1, 2.
+
+
+# %% nbgrader={"grade_id": "sample-without-replacement", "solution": true}
+def sample_without_replacement(
+    allowed: torch.Tensor, k: int, generator: torch.Generator
+) -> torch.Tensor:
+    """``k`` different allowed columns for each row: bool (rows, columns) -> int64 (rows, k)."""
+    ### BEGIN SOLUTION
+    if (allowed.sum(dim=1) < k).any():
+        raise ValueError(f"a row has fewer than {k} allowed columns")
+    keys = torch.rand(allowed.shape, generator=generator).to(allowed.device)
+    return keys.masked_fill(~allowed, -1.0).topk(k, dim=1).indices
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "sample-without-replacement-check", "grade": true, "points": 2}
+def check_draw(allowed, k, seed, name):
+    call = f"sample_without_replacement(allowed, {k}, generator) with {name}"
+    generator = torch.Generator().manual_seed(seed)
+    with forbid_changes(allowed), count_operators() as counts:
+        drawn = sample_without_replacement(allowed, k, generator)
+    form = torch.zeros(len(allowed), k, dtype=torch.int64, device=allowed.device)
+    check_close(drawn * 0 if isinstance(drawn, torch.Tensor) else drawn, form, call)
+    column = allowed.shape[1]
+    known = bool(((drawn >= 0) & (drawn < column)).all())
+    assert known and bool(allowed.gather(1, drawn).all()), f"{call} drew what is not allowed"
+    drawn = drawn.sort(dim=1).values
+    assert not bool((drawn.diff(dim=1) == 0).any()), f"{call} drew a column twice in one row"
+    return drawn, sum(counts.values())
+
+
+example = torch.tensor([[True, False, True], [True, True, True]], device=device)
+first, few = check_draw(example, 2, 0, "the example")
+wide = torch.ones(60, 9, dtype=torch.bool, device=device)
+first, many = check_draw(wide, 3, 0, "60 rows")
+assert many == few, f"{few} operations for 2 rows, {many} for 60: that is a loop over the rows"
+assert bool((first != first[0]).any()), "all rows drew the same columns: each draws for itself"
+again, many = check_draw(wide, 3, 0, "60 rows, again")
+assert torch.equal(first, again), "the same state gave another draw: draw from the given generator"
+other, many = check_draw(wide, 3, 1, "60 rows and another seed")
+assert not torch.equal(first, other), "another state gave the same draw: the generator is not used"
+### BEGIN HIDDEN TESTS
+numbers = torch.Generator().manual_seed(11)
+for rows, columns, k in ((1, 1, 1), (8, 5, 1), (30, 12, 4), (5, 3, 3), (40, 6, 2)):
+    allowed = torch.rand(rows, columns, generator=numbers) < 0.5
+    allowed[:, :k] = True
+    first, few = check_draw(allowed.to(device), k, rows, f"{rows} rows of {columns} columns")
+first, few = check_draw(wide[:, ::2].t(), 4, 5, "a transposed slice")
+first, few = check_draw(wide[0].expand(4, 9), 9, 6, "an expanded row, all of it drawn")
+generator = torch.Generator().manual_seed(12)
+first = sample_without_replacement(wide, 3, generator).sort(dim=1).values
+second = sample_without_replacement(wide, 3, generator).sort(dim=1).values
+assert not torch.equal(first, second), "two draws from one generator are equal: it did not move on"
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade_id": "sample-without-replacement-check-2", "grade": true, "points": 1}
+row = torch.tensor([True, True, False, True, True], device=device)
+drawn = sample_without_replacement(row.expand(3000, 5), 2, torch.Generator().manual_seed(2))
+assert drawn is not None, "sample_without_replacement is None: is there an answer yet?"
+pairs = drawn.sort(dim=1).values
+seen = torch.bincount(pairs[:, 0] * 5 + pairs[:, 1], minlength=25).tolist()
+for one, two in ((0, 1), (0, 3), (0, 4), (1, 3), (1, 4), (3, 4)):
+    share = seen[one * 5 + two]
+    fair = f"columns {one} and {two} were drawn in {share} of 3000 rows, expected about 500"
+    assert 370 < share < 630, f"{fair}: all choices are equally likely"
+
+
+def check_refused(allowed, k, name):
+    call = f"sample_without_replacement(allowed, {k}, generator) with {name}"
+    generator = torch.Generator().manual_seed(0)
+    check_raises(ValueError, lambda: sample_without_replacement(allowed, k, generator), call)
+
+
+short = torch.tensor([[True, True], [False, True]], device=device)
+check_refused(short, 2, "a row that has one allowed column")
+### BEGIN HIDDEN TESTS
+check_refused(short[:, :0], 1, "no column at all")
+check_refused(short | True, 3, "two columns, all allowed")
+check_refused(torch.eye(3, device=device) > 0, 2, "one allowed column in each row")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `torch.rand(..., generator=generator)` gives every entry a key from 0 to 1. Which key never wins?
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `masked_fill` replaces keys where a mask is true. The mask you need is "not allowed".
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# `topk` returns values and indices. A mask can be summed: it counts.
+# </details>
+
+# %% [markdown]
+# `torch.multinomial` does the same and takes weights: how likely each column is. The keys are worth
+# knowing all the same. They work wherever `rand` and `topk` do, and a different key for each entry
+# gives weighted draws as well.
+#
+# ## A training step's bookkeeping
+#
+# Here are the two travellers' last stops: everything around a training step that is not the network.
+# Shuffle, pick, compare, count by class. Each line is one section of this chapter.
+
+# %% topics=["vectorise-not-loop"]
+loss = (scores.logsumexp(dim=1) - scores.gather(1, labels[:, None])[:, 0]).mean()
+print(torch.allclose(loss, F.cross_entropy(scores, labels)))
+right = (scores.argmax(dim=1) == labels).long()  # (4,)
+found = torch.zeros(3, dtype=torch.int64).index_add_(0, labels, right)
+for name, hits, of in zip(
+    classes, found.tolist(), labels.bincount(minlength=3).tolist(), strict=True
+):
+    print(f"{name:<6}{hits} of {of}")
+
+# %% [markdown]
+# The first line is `cross_entropy` itself: the logarithm of the sum of exponentials, less the score of
+# the label. One tree was taken for the sun.
+#
+# ## What to take home
+#
+# | you want | you write | mind |
+# | --- | --- | --- |
+# | a tensor from data | `torch.tensor(data, dtype=...)` | `torch.Tensor(3)` is three elements, unset |
+# | room to compute with bytes | `x.float()`, then clamp, then back | `uint8` wraps at 256 |
+# | no copy from NumPy | `torch.from_numpy(a)` | both change |
+# | the same values, on their own | `x.detach().clone()` | `detach` alone shares |
+# | channel first | `x.movedim(-1, -3)` | `reshape` makes noise |
+# | one row against all | `x - mean[:, None, None]` | shapes that fit by accident |
+# | a mask from lengths | `torch.arange(t) < lengths[:, None]` | padding times 0 may be `nan` |
+# | another column in each row | `x.gather(1, index[:, None])` | `x[:, index]` is every column of every row |
+# | sums by label | `index_add_`, `scatter_add_` | `total[index] += x` loses what comes twice |
+# | exactly n pieces | `x.split(sizes)`, `x.tensor_split(n)` | `chunk(n)` may give fewer |
+# | to undo an order | `x[order.argsort()]` | `x[order]` again does not |
+#
+# **Three mistakes to remember**
+#
+# 1. Computing in the dtype that the file had. Whole numbers wrap around without a word.
+# 2. Letting (n, 1) meet (n,). The shapes fit, the loss is wrong. Assert equal shapes.
+# 3. Adding with `total[index] += x` where the index repeats. Use `index_add_`.
+#
+# **Read more.** The PyTorch documentation: *Tensor Attributes* has the rules of type promotion,
+# *Broadcasting semantics* the rule of section 8, *Tensor indexing API* and *torch.Tensor.scatter_* the
+# formulas. NumPy's user guide has the chapter *Indexing on ndarrays*, whose rules PyTorch follows. The
+# torchvision documentation explains *Transforms v2*.
+#
+# Next: [Storage and strides](../02_storage_and_strides/02_storage_and_strides.ipynb), where you will see
+# what a view is, and why a slice is one and a list of indices is not.
