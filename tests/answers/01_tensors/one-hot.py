@@ -1,0 +1,74 @@
+# %% wrong="calls F.one_hot" says=["converted afterwards: make the table in its dtype right away"]
+def one_hot(labels, classes, dtype=torch.float32):
+    for label in labels.flatten().tolist():
+        if not 0 <= label < classes:
+            raise ValueError(f"label {label}")
+    return F.one_hot(labels, classes).to(dtype)
+
+
+# %% wrong="rows of the identity, which takes -1 for the last" says=["put the ones in place by scatter_", "one_hot([0, -1, 2], 3) returned"]
+def one_hot(labels, classes, dtype=torch.float32):
+    if (labels >= classes).any():
+        raise ValueError(f"label {labels.max().item()} is too large")
+    return torch.eye(classes, dtype=dtype, device=labels.device)[labels]
+
+
+# %% wrong="scatter_ without looking at the labels" says=["one_hot([0, 5], 3) raised RuntimeError"]
+def one_hot(labels, classes, dtype=torch.float32):
+    table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
+    return table.scatter_(-1, labels.unsqueeze(-1), 1)
+
+
+# %% wrong="asks an empty tensor for its largest label" says=["RuntimeError", "max()"]
+def one_hot(labels, classes, dtype=torch.float32):
+    if labels.max() >= classes or labels.min() < 0:
+        raise ValueError(f"labels {labels.tolist()}, classes {classes}")
+    table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
+    return table.scatter_(-1, labels.unsqueeze(-1), 1)
+
+
+# %% wrong="for one dimension only" says=["of shape (), a single one"]
+def one_hot(labels, classes, dtype=torch.float32):
+    bad = labels[(labels < 0) | (labels >= classes)]
+    if len(bad):
+        raise ValueError(f"{bad.tolist()}")
+    table = torch.zeros(labels.numel(), classes, dtype=dtype, device=labels.device)
+    return table.scatter_(1, labels.reshape(-1, 1), 1)
+
+
+# %% wrong="the error does not say which label" says=["the error should name the label 5"]
+def one_hot(labels, classes, dtype=torch.float32):
+    if ((labels < 0) | (labels >= classes)).any():
+        raise ValueError("a label is out of range")
+    table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
+    return table.scatter_(-1, labels[..., None], 1)
+
+
+# %% wrong="ignores the dtype" says=["has dtype torch.float32, expected torch.bool"]
+def one_hot(labels, classes, dtype=torch.float32):
+    bad = labels[(labels < 0) | (labels >= classes)]
+    if bad.numel():
+        raise ValueError(f"{bad.tolist()}")
+    table = torch.zeros(*labels.shape, classes, device=labels.device)
+    return table.scatter_(-1, labels[..., None], 1.0)
+
+
+# %% right="out of place, on a flat table, values as a tensor"
+def one_hot(labels, classes, dtype=torch.float32):
+    flat = labels.reshape(-1, 1)
+    for label in flat.unique().tolist():
+        if label not in range(classes):
+            raise ValueError(f"there are {classes} classes and a label {label}")
+    ones = torch.ones(flat.shape, dtype=dtype, device=labels.device)
+    zeros = torch.zeros(len(flat), classes, dtype=dtype, device=labels.device)
+    return torch.scatter(zeros, 1, flat, ones).view(*labels.shape, classes)
+
+
+# %% right="scatter_add into an empty table that was filled"
+def one_hot(labels, classes, dtype=torch.float32):
+    low, high = labels < 0, labels > classes - 1
+    if bool((low + high).any()):
+        raise ValueError(f"labels out of range: {labels[low + high].tolist()}")
+    table = torch.empty(labels.shape + (classes,), dtype=dtype, device=labels.device).zero_()
+    table.scatter_(dim=labels.dim(), index=labels.unsqueeze(labels.dim()), value=True)
+    return table

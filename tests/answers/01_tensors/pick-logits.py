@@ -1,0 +1,91 @@
+# %% wrong="picks every label from every row, then the diagonal" says=["gather ran 0 times", "a copy was made: index allocated"]
+def pick_logits(logits, labels):
+    return logits[:, labels].diagonal()
+
+
+def pick_logits_by_index(logits, labels):
+    return logits[:, labels].diagonal()
+
+
+# %% wrong="forgets to pair the labels with the rows" says=["has shape (3, 3), expected (3,)"]
+def pick_logits(logits, labels):
+    return logits.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+
+
+def pick_logits_by_index(logits, labels):
+    return logits[:, labels]
+
+
+# %% wrong="squeezes every size of 1" says=["a batch of one has shape (), expected (1,)"]
+def pick_logits(logits, labels):
+    return logits.gather(-1, labels.unsqueeze(-1)).squeeze()
+
+
+def pick_logits_by_index(logits, labels):
+    return logits[torch.arange(len(labels)), labels]
+
+
+# %% wrong="leaves the dimension of size 1" says=["has shape (3, 1), expected (3,): a dimension of size 1"]
+def pick_logits(logits, labels):
+    return logits.gather(-1, labels.unsqueeze(-1))
+
+
+def pick_logits_by_index(logits, labels):
+    return logits[torch.arange(len(labels)), labels]
+
+
+# %% wrong="gathers along the batch" says=["the first three photos has shape (1, 3)", "IndexError"]
+def pick_logits(logits, labels):
+    return logits.gather(0, labels.unsqueeze(0))
+
+
+def pick_logits_by_index(logits, labels):
+    return logits[labels, torch.arange(len(labels))]
+
+
+# %% wrong="for a table only" says=["IndexError", "Dimension"]
+def pick_logits(logits, labels):
+    return (
+        logits.gather(1, labels.unsqueeze(2)).squeeze(2)
+        if logits.dim() > 2 and 0
+        else (
+            logits.gather(1, labels.unsqueeze(1)).select(2 if logits.dim() > 2 else 1, 0)
+            if logits.dim() == 2
+            else logits.gather(7, labels)
+        )
+    )
+
+
+def pick_logits_by_index(logits, labels):
+    return logits[torch.arange(len(labels)), labels]
+
+
+# %% wrong="gather both times" says=["by one index, not by"]
+def pick_logits(logits, labels):
+    return logits.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+
+
+def pick_logits_by_index(logits, labels):
+    return logits.gather(1, labels[:, None])[:, 0]
+
+
+# %% right="take_along_dim, and a flat index"
+def pick_logits(logits, labels):
+    return torch.take_along_dim(logits, labels[..., None], dim=logits.dim() - 1)[..., 0]
+
+
+def pick_logits_by_index(logits, labels):
+    starts = torch.arange(len(labels), device=labels.device).mul_(logits.shape[1]).add_(labels)
+    return (
+        logits.reshape(-1)[starts] if logits.is_contiguous() else logits[range(len(labels)), labels]
+    )
+
+
+# %% right="a flat gather, and a Python range"
+def pick_logits(logits, labels):
+    flat = logits.reshape(-1, logits.shape[-1])
+    return torch.gather(flat, 1, labels.reshape(-1, 1)).reshape(labels.shape)
+
+
+def pick_logits_by_index(logits, labels):
+    return logits[range(len(logits)), labels]

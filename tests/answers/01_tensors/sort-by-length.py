@@ -1,0 +1,107 @@
+# %% wrong="applies the order once more" says=["this applies the order once more; invert the permutation"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    valid = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
+    return padded[order][valid], order
+
+
+def unsort(rows, order):
+    return rows[order]
+
+
+# %% wrong="everything but zeros is real" says=["a real entry may be equal to the padding"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    rows = padded[order]
+    return rows[rows != 0], order
+
+
+def unsort(rows, order):
+    return rows[order.argsort()]
+
+
+# %% wrong="turns a rising order around" says=["rows of equal length keep their order"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(stable=True).flip(0)
+    valid = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
+    return padded[order][valid], order
+
+
+def unsort(rows, order):
+    return rows[order.argsort()]
+
+
+# %% wrong="a loop over the rows" says=["that is a loop over the rows"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    rows = [padded[i, : lengths[i]] for i in order]
+    return torch.cat(rows) if rows else padded.reshape(-1), order
+
+
+def unsort(rows, order):
+    result = torch.empty_like(rows)
+    for place, i in enumerate(order.tolist()):
+        result[i] = rows[place]
+    return result
+
+
+# %% wrong="masks before it sorts" says=["the example differs in"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    valid = torch.arange(padded.shape[1], device=padded.device) < lengths[:, None]
+    return padded[order][valid], order
+
+
+def unsort(rows, order):
+    return rows[order.argsort()]
+
+
+# %% wrong="the shortest first" says=["the order of sort_by_length(padded, lengths) with the example"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(stable=True)
+    valid = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
+    return padded[order][valid], order
+
+
+def unsort(rows, order):
+    return rows[order.argsort()]
+
+
+# %% wrong="packed alone" says=["return the pair (packed, order)"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    valid = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
+    return padded[order][valid]
+
+
+def unsort(rows, order):
+    return rows[order.argsort()]
+
+
+# %% right="sort of negative lengths, and index assignment"
+def sort_by_length(padded, lengths):
+    sizes, order = torch.sort(-lengths, stable=True)
+    steps = torch.ones_like(padded, dtype=torch.int64).cumsum(dim=1)
+    return padded.index_select(0, order).masked_select(steps <= -sizes.unsqueeze(1)), order
+
+
+def unsort(rows, order):
+    result = torch.empty_like(rows)
+    result[order] = rows
+    return result
+
+
+# %% right="places of the packed entries, and an inverse by scatter"
+def sort_by_length(padded, lengths):
+    batch, time = padded.shape
+    keys = (time - lengths) * max(batch, 1) + torch.arange(batch, device=padded.device)
+    order = keys.argsort()
+    sizes = lengths[order]
+    row = torch.repeat_interleave(order, sizes)
+    start = torch.repeat_interleave(sizes.cumsum(0) - sizes, sizes)
+    return padded[row, torch.arange(len(row), device=padded.device) - start], order
+
+
+def unsort(rows, order):
+    places = torch.arange(len(order), device=order.device)
+    return rows[torch.zeros_like(order).scatter_(0, order, places)]

@@ -1,0 +1,63 @@
+# %% wrong="topk, which takes anyone among equals" says=["expected [0.0, 1.0], got [0.5, 1.0] (ties count against the label)"]
+def topk_accuracy(logits, labels, ks):
+    top = logits.topk(min(max(ks), logits.shape[1]), dim=1).indices
+    hits = top == labels[:, None]
+    return [hits[:, :k].any(dim=1).float().mean().item() for k in ks]
+
+
+# %% wrong="counts only what is larger" says=["expected [0.0, 1.0], got [0.5, 1.0] (ties count against the label)"]
+def topk_accuracy(logits, labels, ks):
+    own = logits.gather(1, labels[:, None])
+    rank = (logits > own).sum(dim=1)
+    return [(rank < k).float().mean().item() for k in ks]
+
+
+# %% wrong="one topk for each k" says=["RuntimeError", "selected index k out of range"]
+def topk_accuracy(logits, labels, ks):
+    return [
+        (logits.topk(k, dim=1).indices == labels[:, None]).any(1).float().mean().item() for k in ks
+    ]
+
+
+# %% wrong="a tensor instead of numbers" says=["a list of Python floats, as item() gives them"]
+def topk_accuracy(logits, labels, ks):
+    own = logits.gather(1, labels[:, None])
+    rank = (logits >= own).sum(dim=1)
+    return [(rank <= k).float().mean() for k in ks]
+
+
+# %% wrong="the share for the largest k alone" says=["topk_accuracy(logits, labels, (5, 2, 1)) with a k above the number of classes, no ties: expected [1.0, 1.0, 0.0], got [1.0]"]
+def topk_accuracy(logits, labels, ks):
+    own = logits.gather(1, labels[:, None])
+    rank = (logits >= own).sum(dim=1)
+    return [(rank <= max(ks)).float().mean().item()]
+
+
+# %% wrong="an index for each row, in a loop" says=["go through the scores once, for all k"]
+def topk_accuracy(logits, labels, ks):
+    ranks = [(logits[i] >= logits[i].gather(0, labels[i])).sum() for i in range(len(labels))]
+    rank = torch.stack(ranks)
+    return [(rank <= k).float().mean().item() for k in ks]
+
+
+# %% wrong="compares the rows with all labels" says=["topk_accuracy(logits, labels, (1, 2)) with the example"]
+def topk_accuracy(logits, labels, ks):
+    own = logits[:, labels]
+    rank = (logits >= own[:, :1]).sum(dim=1)
+    return [(rank <= k).float().mean().item() for k in ks]
+
+
+# %% right="sorted once, and a search for the label's score"
+def topk_accuracy(logits, labels, ks):
+    own = logits.take_along_dim(labels[:, None], dim=1)
+    rising = logits.sort(dim=1).values
+    rank = logits.shape[1] - torch.searchsorted(rising.contiguous(), own.contiguous())
+    shares = (rank <= torch.tensor(ks, device=rank.device)).double().mean(dim=0)
+    return shares.tolist()
+
+
+# %% right="ranks as Python numbers"
+def topk_accuracy(logits, labels, ks):
+    picked = logits[torch.arange(len(labels), device=labels.device), labels]
+    ranks = torch.count_nonzero(~(logits < picked[:, None]), dim=1).tolist()
+    return tuple(sum(rank <= k for rank in ranks) / len(ranks) for k in ks)
