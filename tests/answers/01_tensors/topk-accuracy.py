@@ -12,11 +12,20 @@ def topk_accuracy(logits, labels, ks):
     return [(rank < k).float().mean().item() for k in ks]
 
 
-# %% wrong="one topk for each k" says=["RuntimeError", "selected index k out of range"]
+# %% wrong="one topk for each k" says=["3 sorts or topk", "go through the scores once, for all k"]
 def topk_accuracy(logits, labels, ks):
-    return [
-        (logits.topk(k, dim=1).indices == labels[:, None]).any(1).float().mean().item() for k in ks
-    ]
+    own, shares = logits.gather(1, labels[:, None])[:, 0], []
+    for k in ks:
+        top = logits.topk(min(k + 1, logits.shape[1]), dim=1).values
+        inside = own > top[:, k] if k < logits.shape[1] else torch.ones(len(own)) > 0
+        shares.append(inside.double().mean().item())
+    return shares
+
+
+# %% wrong="topk of a k that is too large" says=["RuntimeError", "selected index k out of range"]
+def topk_accuracy(logits, labels, ks):
+    top = logits.topk(max(ks), dim=1).indices
+    return [(top[:, :k] == labels[:, None]).any(1).float().mean().item() for k in ks]
 
 
 # %% wrong="a tensor instead of numbers" says=["a list of Python floats, as item() gives them"]
