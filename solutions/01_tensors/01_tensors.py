@@ -98,9 +98,7 @@ print("device", photo.device)
 # %% topics=["size-info"]
 print("image.size ", image.size)
 print("photo.shape", tuple(photo.shape))
-print(
-    "photo.dim()", photo.dim(), "  photo.numel()", photo.numel(), "  photo.size(0)", photo.size(0)
-)
+print("photo.dim()", photo.dim(), "  .numel()", photo.numel(), "  .size(0)", photo.size(0))
 
 # %% [markdown]
 # `photo.dim()` is the number of dimensions, also called the rank. `numel()` is the number of
@@ -147,9 +145,7 @@ except ValueError as error:
 # %% topics=["dtype-inventory"]
 for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64):
     facts = torch.finfo(dtype)
-    print(
-        f"{dtype!s:<15}{dtype.itemsize} bytes, up to {facts.max:.1e}, steps near 1: {facts.eps:.0e}"
-    )
+    print(f"{dtype!s:<15}{dtype.itemsize} bytes, up to {facts.max:.0e}, step at 1: {facts.eps:.0e}")
 for dtype in (torch.int64, torch.int32, torch.int8, torch.uint8):
     facts = torch.iinfo(dtype)
     print(f"{dtype!s:<15}{dtype.itemsize} bytes, from {facts.min} to {facts.max}")
@@ -396,13 +392,8 @@ names = ["bool", "uint8", "int8", "int64", "float16", "bfloat16", "float32", "fl
 kinds = [getattr(torch, name) for name in names]
 figure, axes = plt.subplots(figsize=(8.4, 2.9))
 cells = [[str(torch.promote_types(a, b)).removeprefix("torch.") for b in kinds] for a in kinds]
-surprising = {
-    ("uint8", "int8"),
-    ("int8", "uint8"),
-    ("float16", "bfloat16"),
-    ("bfloat16", "float16"),
-}
-tints = [["#fbdcb0" if (a, b) in surprising else "white" for b in names] for a in names]
+surprising = [{"uint8", "int8"}, {"float16", "bfloat16"}]
+tints = [["#fbdcb0" if {a, b} in surprising else "white" for b in names] for a in names]
 grid = axes.table(cells, tints, rowLabels=names, colLabels=names, loc="center", cellLoc="center")
 grid.scale(1, 1.35)
 axes.set_axis_off()
@@ -603,9 +594,9 @@ for number in range(torch.cuda.device_count()):
 # %% [markdown]
 # On a shared machine you want only some of them. `CUDA_VISIBLE_DEVICES=1,3 python train.py` starts a
 # program that sees two GPUs and calls them 0 and 1. An empty list hides all of them, which is a quick
-# test that your code runs without one. How many processor cores an operation uses is decided when
-# PyTorch starts as well, from `OMP_NUM_THREADS`. Both belong in the shell, in front of the command. A
-# child process shows them at work.
+# test that your code runs without one. How many processor cores one operation may use is read from
+# `OMP_NUM_THREADS`, when PyTorch is imported. Both variables belong in the shell, in front of the
+# command. A child process shows them at work.
 #
 # > **Then and now.** *"`CUDA_VISIBLE_DEVICES` must be set before every import."* It must be set before
 # > CUDA is *initialised*, at the first call that needs a GPU. Importing PyTorch does not do that. So the
@@ -666,9 +657,7 @@ parts = {
     "photo[::2, ::2]": photo[::2, ::2],
     "photo[..., 0]": photo[..., 0],
 }
-show_images(
-    parts, "The sun cut out; the photo with half the pixels; the red channel in false colours."
-)
+show_images(parts, "The sun cut out; the photo at half size; the red channel in false colours.")
 
 # %% [markdown]
 # > **Then and now.** *"`a[:, 0:1]` selects columns 0 and 1."* The stop is left out, so it selects column
@@ -726,6 +715,9 @@ print(rows.tolist(), columns.tolist())
 # index with. On a GPU, `nonzero` and masks have to wait until the number of hits is known, and
 # `torch.compile` cannot foresee their shape. `where` has neither problem. That is why training code
 # prefers it.
+#
+# **In practice** `scores[mask].mean()` is the loss over real words, and it has a hidden trap: with no `True`
+# in the mask it is `nan`. Section 9 has an exercise about that.
 #
 # **Lists of indices** pick in any order and more than once. With one list for each dimension they are
 # read in pairs:
@@ -947,10 +939,7 @@ for panel, (title, plane) in zip(panels, parts.items(), strict=True):
     panel.imshow(plane, cmap="gray", vmin=0, vmax=255)
     panel.set_title(title, fontsize=10)
     panel.set_axis_off()
-show(
-    figure,
-    "Red, green and blue planes in grey: the sun is white, light and dark; the sky dark to light.",
-)
+show(figure, "Three planes in grey: the sun white, light and dark; the sky dark, medium and light.")
 
 # %% [markdown]
 # `transpose` swaps two dimensions; to get (3, 60, 90) from (60, 90, 3) you would need two of them.
@@ -1078,10 +1067,8 @@ print("asarray may be written to:", np.asarray(gray_image).flags.writeable)
 
 # %% topics=["pil-conversion"] errata=["topil-equivalence"]
 bright = torch.full((3, 1, 1), 1.2)
-print(
-    np.array(v2.to_pil_image(bright)).tolist(),
-    np.array(v2.to_pil_image(bright.clamp(0, 1))).tolist(),
-)
+for x in (bright, bright.clamp(0, 1)):
+    print(np.array(v2.to_pil_image(x)).tolist())
 
 # %% [markdown]
 # What comes in depends on who read the file. All of them are (height, width, channel):
@@ -1303,7 +1290,8 @@ print("equal:", F.mse_loss(prediction.squeeze(1), target).item())
 print(str(caught[0].message).split(". ")[0])
 
 # %% [markdown]
-# A warning is all you get, and only from the loss. An assert costs nothing.
+# A warning is all you get, and only from this loss. **In practice**, put one line before every loss that
+# you write: `assert prediction.shape == target.shape`. It costs nothing.
 #
 # In place, the left side cannot be stretched: `x += y` needs the shape of `x` for the result.
 
@@ -1429,8 +1417,8 @@ print(torch.linalg.vector_norm(v[:2]).item(), torch.linalg.vector_norm(v[:2], or
 # - `mean` refuses whole numbers. Convert first.
 #
 # **`max` has three faces.** Of a whole tensor it is one number. Along a dimension it is *two* results,
-# the values and where they were. Of two tensors it is element-wise. The names on the right say which
-# one you mean:
+# the values and where they were. Of two tensors it is element-wise. The names `amax`, `argmax`
+# and `maximum` say which one you mean:
 
 # %% topics=["max-min-overloads"]
 print(scores.max().item(), scores.max(dim=1).values.tolist(), scores.max(dim=1).indices.tolist())
@@ -1455,11 +1443,7 @@ print([classes[a] for a in answers.tolist()], (answers == labels).float().mean()
 # %% topics=["scan-ops"] errata=["cumsum-is-reduction"]
 ends = lengths.cumsum(0)
 print(lengths.tolist(), ends.tolist(), (ends - lengths).tolist(), "| lengths, ends, starts")
-print(
-    tuple(scores.cumsum(1).shape),
-    tuple(scores.sum(1).shape),
-    torch.arange(1, 6).cumprod(0).tolist(),
-)
+print(tuple(scores.cumsum(1).shape), tuple(scores.sum(1).shape), torch.arange(1, 6).cumprod(0))
 
 # %% [markdown]
 # ### Are they equal?
@@ -1701,7 +1685,7 @@ print(torch.allclose(F.cross_entropy(scores, labels), F.cross_entropy(scores, ho
 # Given `labels` (int64, of any shape, also `()` or without any element) and the number of classes, return a
 # tensor of shape `(*labels.shape, classes)` and the given dtype, with a 1 at each label and 0 elsewhere.
 # Use `scatter_`, and make the result in its dtype right away: `F.one_hot` makes `int64` first, eight bytes
-# for each 0, and converting it makes another.
+# for each 0, and converting it makes a second table.
 #
 # A label below 0 or not below `classes` raises a `ValueError` that names it. Check this beforehand: on a
 # GPU an index out of range is noticed late and ends all work on that GPU in your process.
@@ -1918,7 +1902,7 @@ print(torch.tensor([1, 0, 1, 0]).argsort(stable=True).tolist())
 # Go through the scores once, for all `k` together: at most one sort or `topk`.
 #
 # Example: `[[5, 1, 3], [2, 2, 0]]` with labels `[2, 0]` and `ks = (1, 2)` gives `[0.0, 1.0]`. The first
-# label comes second. The other shares its place with class 0 and 1, so it is in the top 2 and not in the
+# label comes second. The other shares the first place with class 1, so it is in the top 2 and not in the
 # top 1.
 
 
@@ -2006,9 +1990,7 @@ print(torch.zeros(3).index_add_(0, labels, top).tolist())
 
 # %% topics=["scatter-gather"]
 print(torch.zeros(3).scatter_add_(0, labels, top).tolist())
-print(
-    torch.zeros(3).scatter_reduce_(0, labels, top, "amax").tolist(), torch.bincount(labels).tolist()
-)
+print(torch.zeros(3).scatter_reduce_(0, labels, top, "amax").tolist(), labels.bincount().tolist())
 
 # %% [markdown]
 # **In practice** this is how embeddings collect their gradients, how graph networks sum over
@@ -2240,8 +2222,8 @@ check_views((4, 9), 4, -1)
 #
 # Sentences have different lengths and tensors do not. There are two ways out, and training code goes back
 # and forth between them. **Padded**: a table, filled up with something. **Packed**: all real entries in
-# one row, and the lengths beside it. Sections 8 and 9 have the tools: a mask from the lengths turns one
-# into the other.
+# one row, and the lengths beside it. Section 8 has the tool: a mask from the lengths turns one
+# into the other, and `masked_scatter` goes back.
 
 # %% topics=["boolean-mask-indexing", "broadcasting"]
 padded = torch.tensor([[5, 0, 0], [7, 8, 9], [4, 6, 0]])  # (sentence, word), padded with 0
@@ -2374,8 +2356,8 @@ for shape in ((1,), (0,), (12,), (7, 3), (5, 2, 2), (6, 0)):
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# To undo: `result[order] = rows` puts each row where it came from. Or ask which permutation would sort
-# `order` itself.
+# Picking, `rows[...]`, reads from places; assigning, `result[...] = ...`, writes to places. For one of the
+# two `order` itself is right. For the other you need the permutation that would sort `order`.
 # </details>
 
 # %% [markdown]
@@ -2520,10 +2502,8 @@ loss = (scores.logsumexp(dim=1) - scores.gather(1, labels[:, None])[:, 0]).mean(
 print(torch.allclose(loss, F.cross_entropy(scores, labels)))
 right = (scores.argmax(dim=1) == labels).long()  # (4,)
 found = torch.zeros(3, dtype=torch.int64).index_add_(0, labels, right)
-for name, hits, of in zip(
-    classes, found.tolist(), labels.bincount(minlength=3).tolist(), strict=True
-):
-    print(f"{name:<6}{hits} of {of}")
+for c, name in enumerate(classes):
+    print(f"{name:<6}{found[c]} of {labels.bincount(minlength=3)[c]}")
 
 # %% [markdown]
 # The first line is `cross_entropy` itself: the logarithm of the sum of exponentials, less the score of
@@ -2543,7 +2523,7 @@ for name, hits, of in zip(
 # | another column in each row | `x.gather(1, index[:, None])` | `x[:, index]` is every column of every row |
 # | sums by label | `index_add_`, `scatter_add_` | `total[index] += x` loses what comes twice |
 # | exactly n pieces | `x.split(sizes)`, `x.tensor_split(n)` | `chunk(n)` may give fewer |
-# | to undo an order | `x[order.argsort()]` | `x[order]` again does not |
+# | to undo an order | the inverse permutation | the same order again does not |
 #
 # **Three mistakes to remember**
 #
