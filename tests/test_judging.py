@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 
+import nbformat
 import numpy as np
 import pytest
 import torch
@@ -16,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 from course_utils import count_operators, forbid_changes, forbid_copies
 from course_utils.grading.answering import Answering
-from course_utils.grading.execution import top_level_names
+from course_utils.grading.execution import names_of_the_answer, top_level_names
 from course_utils.grading.judging import (
     Answers,
     NoAnswer,
@@ -511,3 +512,30 @@ def test_a_snapshot_outlives_the_kernel_from_its_first_moment():
     command = [sys.executable, "-c", OUT_OF_THE_GROUP]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout == "True\n"
+
+
+LOCKED = """
+import torch
+from course_utils import runs_with_the_answer
+
+def make():
+    return torch.nn.Linear(2, 1)
+
+@runs_with_the_answer
+def try_it(x):
+    return answer(make())(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("marks", "names"),
+    [
+        ({"locked": True, "solution": False, "grade": False}, ["try_it"]),
+        ({"locked": False, "solution": True, "grade": False}, ["make", "try_it"]),
+        ({"locked": True, "solution": False, "grade": True}, []),
+        ({}, []),
+    ],
+)
+def test_a_marked_function_of_a_locked_cell_belongs_to_the_answer(marks, names):
+    cell = nbformat.v4.new_code_cell(LOCKED, metadata={"nbgrader": marks})
+    assert names_of_the_answer(cell) == names

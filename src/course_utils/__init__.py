@@ -17,6 +17,7 @@ _HOME = {
     "check_raises": "checks",
     "check_shares_storage": "checks",
     "forbid_changes": "checks",
+    "runs_with_the_answer": "checks",
     "count_operators": "operators",
     "forbid_copies": "operators",
     "forbid_operators": "operators",

@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 
 from course_utils.command.project import Chapter
 from course_utils.grading.answering import Answering
-from course_utils.grading.execution import top_level_names
+from course_utils.grading.execution import names_of_the_answer
 from course_utils.grading.judging import Answers
 from support.answers import Answer, checks_of, grader_of, notebook_of
 
@@ -24,10 +24,12 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
     As :func:`support.answers.run_answer`, but in two processes, as ``course grade`` does it.
     """
     verdicts: dict[str, BaseException | None] = {}
-    names = top_level_names(exercise_cell(chapter, answer.exercise).source)
     for check in checks_of(chapter, answer.exercise):
         namespace: dict = {"__name__": "__main__"}
         before = cells_before(chapter, check)
+        own = exercise_cell(chapter, answer.exercise)
+        shared = [cell for cell in before if not grader_of(cell)["solution"]]
+        names = [name for cell in (own, *shared) for name in names_of_the_answer(cell)]
         for cell in before:
             if grader_of(cell).get("grade_id") != answer.exercise:
                 exec(compile(cell.source, "<locked>", "exec"), namespace)

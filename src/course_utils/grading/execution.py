@@ -38,6 +38,7 @@ START_SECONDS = 120
 SETUP_SECONDS = 20
 # All cells together may say as much as this many may at most.
 LOUD_CELLS = 10
+MARK = "runs_with_the_answer"
 OUTPUTS = frozenset({"stream", "display_data", "execute_result", "update_display_data", "error"})
 
 
@@ -433,8 +434,8 @@ class JudgesNotebook(Runner):
             names = [
                 name
                 for cell in self.nb.cells
-                if cell.metadata.get("nbgrader", {}).get("solution") and cell.cell_type == "code"
-                for name in top_level_names(cell.source)
+                if cell.cell_type == "code"
+                for name in names_of_the_answer(cell)
             ]
             module = "course_utils.grading.judging"
             await self.run_code(
@@ -505,6 +506,25 @@ def take_over_verdicts(notebook: NotebookNode, judge: JudgesNotebook, died: str)
                     output.traceback = [*output.traceback, f"  it ended in {died}"]
                 messages[grade_id(cell)] = f"{output.ename}: {output.evalue}"[:4000]
     return messages
+
+
+def names_of_the_answer(cell: NotebookNode) -> list[str]:
+    """The names that the judge takes from the student's kernel.
+
+    What an exercise cell binds; of a locked cell, the functions that it marks by
+    ``@runs_with_the_answer``: they try the answer on what cannot travel, such as a module.
+    """
+    marks = cell.metadata.get("nbgrader", {})
+    if marks.get("solution"):
+        return top_level_names(cell.source)
+    if not marks.get("locked") or marks.get("grade") or MARK not in cell.source:
+        return []
+    return [
+        node.name
+        for node in ast.parse(cell.source).body
+        if isinstance(node, ast.FunctionDef)
+        and any(isinstance(mark, ast.Name) and mark.id == MARK for mark in node.decorator_list)
+    ]
 
 
 def top_level_names(source: str) -> list[str]:

@@ -267,7 +267,8 @@ class Judge:
 
     Args:
         namespace: that of the kernel, where the check cells run.
-        learner_names: every name that an exercise cell of the source binds.
+        learner_names: every name that an exercise cell of the source binds, and the locked
+            cells' functions that run with the answer.
         shell: the kernel's IPython shell; its tracebacks become words without hidden lines.
     """
 
