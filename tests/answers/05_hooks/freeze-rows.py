@@ -1,0 +1,177 @@
+# %% wrong="writes to the gradient" says=["weight.grad after weight.sum().backward(), whose gradient is an expanded number"]
+def freeze_rows(embedding, rows):
+    def hook(grad):
+        grad[rows] = 0
+        return grad
+
+    return embedding.weight.register_hook(hook)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="trains only these rows" says=["weight.grad after weight.sum().backward()", "with rows [0] of 3 frozen"]
+def freeze_rows(embedding, rows):
+    mask = torch.zeros_like(embedding.weight)
+    mask[rows] = 1
+    return embedding.weight.register_hook(lambda grad: grad * mask)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="no handle; and a row without gradient never moves" says=["not the handle of a hook", "SGD, weight_decay=0.1 is not False", "added by the optimizer, after every hook", "left a velocity behind"]
+def freeze_rows(embedding, rows):
+    def hook(grad):
+        grad = grad.clone()
+        grad[rows] = 0
+        return grad
+
+    embedding.weight.register_hook(hook)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": False,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": False,
+    "Adam": False,
+    "Adam, after a step": False,
+    "AdamW": False,
+}
+
+
+# %% wrong="freezes the whole table" says=["not the handle of a hook"]
+def freeze_rows(embedding, rows):
+    embedding.weight.requires_grad_(False)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": True,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": True,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="a hook that returns nothing" says=["weight.grad after weight.sum().backward()"]
+def freeze_rows(embedding, rows):
+    def hook(grad):
+        grad = grad.clone()
+        grad[rows] = 0
+
+    return embedding.weight.register_hook(hook)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="Adam decays like AdamW" says=["Adam is not True: a mean of zeros is zero"]
+def freeze_rows(embedding, rows):
+    def hook(grad):
+        grad = grad.clone()
+        grad[rows] = 0
+        return grad
+
+    return embedding.weight.register_hook(hook)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": True,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="zeroes the values instead" says=["the table itself"]
+def freeze_rows(embedding, rows):
+    with torch.no_grad():
+        embedding.weight[rows] = 0
+
+    def hook(grad):
+        grad = grad.clone()
+        grad[rows] = 0
+        return grad
+
+    return embedding.weight.register_hook(hook)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% right="index_fill"
+def freeze_rows(embedding, rows):
+    index = torch.tensor(rows, dtype=torch.long, device=embedding.weight.device) % len(
+        embedding.weight
+    )
+    return embedding.weight.register_hook(lambda grad: grad.index_fill(0, index, 0))
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% right="after accumulation, in place"
+def freeze_rows(embedding, rows):
+    def hook(parameter):
+        for row in rows:
+            parameter.grad[row].zero_()
+
+    return embedding.weight.register_post_accumulate_grad_hook(hook)
+
+
+the_frozen_row_moves = {
+    "AdamW": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+}

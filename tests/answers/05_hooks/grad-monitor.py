@@ -1,0 +1,172 @@
+# %% wrong="a lambda in a loop" says=["how many numbers each name has", "what does a lambda look up, and when"]
+def grad_monitor(model):
+    norms, handles = {}, []
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+            hook = lambda module, grad_input, grad_output: norms[name].append(
+                grad_output[0].norm().item()
+            )
+            handles.append(module.register_full_backward_hook(hook))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="the gradient of the input; and the layer behind" says=["norms['0.layer1'][0], of the gradient of the module's output", "it is not 'layer5'"]
+def grad_monitor(model):
+    norms, handles = {}, []
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            values = norms.setdefault(name, [])
+            hook = lambda m, grad_input, g, values=values: values.append(
+                grad_input[0].norm().item()
+            )
+            handles.append(module.register_full_backward_hook(hook))
+    return norms, handles
+
+
+ill_layer = "layer5"
+
+
+# %% wrong="tensors in the list; the layer that is told least" says=["is a Tensor, not a plain float", "it is not 'layer2'"]
+def grad_monitor(model):
+    norms, handles = {}, []
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            values = norms.setdefault(name, [])
+            hook = lambda m, i, grad_output, values=values: values.append(grad_output[0].norm())
+            handles.append(module.register_full_backward_hook(hook))
+    return norms, handles
+
+
+ill_layer = "layer2"
+
+
+# %% wrong="children only" says=["how many numbers each name has", "every module without children"]
+def grad_monitor(model):
+    norms, handles = {}, []
+    for name, module in model.named_children():
+        values = norms.setdefault(name, [])
+        hook = lambda m, i, grad_output, values=values: values.append(grad_output[0].norm().item())
+        handles.append(module.register_full_backward_hook(hook))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="containers too; no answer about the layer" says=["how many numbers each name has", "ill_layer is still None"]
+def grad_monitor(model):
+    norms, handles = {}, []
+    for name, module in model.named_modules():
+        values = norms.setdefault(name, [])
+        hook = lambda m, i, grad_output, values=values: values.append(grad_output[0].norm().item())
+        handles.append(module.register_full_backward_hook(hook))
+    return norms, handles
+
+
+ill_layer = None
+
+
+# %% wrong="returns the norms alone" says=["not (norms, handles)"]
+def grad_monitor(model):
+    norms = {}
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            values = norms.setdefault(name, [])
+            hook = lambda m, i, grad_output, values=values: values.append(
+                grad_output[0].norm().item()
+            )
+            module.register_full_backward_hook(hook)
+    return norms
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="handles of nothing" says=["norms grew after all handles were removed"]
+def grad_monitor(model):
+    norms, handles = {}, []
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            values = norms.setdefault(name, [])
+            hook = lambda m, i, grad_output, values=values: values.append(
+                grad_output[0].norm().item()
+            )
+            module.register_full_backward_hook(hook)
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="mean of the absolute values" says=["norms['0.layer1'][0], of the gradient of the module's output"]
+def grad_monitor(model):
+    norms, handles = {}, []
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            values = norms.setdefault(name, [])
+            hook = lambda m, i, grads, values=values: values.append(grads[0].abs().mean().item())
+            handles.append(module.register_full_backward_hook(hook))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="changes the gradient while it looks" says=["norms['0.layer1'][0], of the gradient of the module's output"]
+def grad_monitor(model):
+    norms, handles = {}, []
+    for name, module in model.named_modules():
+        if not list(module.children()):
+
+            def hook(module, grad_input, grad_output, values=norms.setdefault(name, [])):
+                values.append(grad_output[0].norm().item())
+                return (2 * grad_input[0],) if isinstance(module, nn.Identity) else None
+
+            handles.append(module.register_full_backward_hook(hook))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% right="a tensor hook from within a forward hook"
+def grad_monitor(model):
+    norms = {}
+
+    def watch(name):
+        def on_grad(grad):
+            norms[name].append(float(torch.linalg.vector_norm(grad)))
+
+        return lambda module, args, output: output.register_hook(on_grad) and None
+
+    handles = []
+    for name, module in model.named_modules():
+        if sum(1 for _ in module.children()) == 0:
+            norms[name] = []
+            handles.append(module.register_forward_hook(watch(name)))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% right="a backward pre-hook and partial"
+def grad_monitor(model):
+    from functools import partial
+
+    def note(values, module, grad_output):
+        values.append(grad_output[0].square().sum().sqrt().item())
+
+    leaves = {name: module for name, module in model.named_modules() if not [*module.children()]}
+    norms = {name: [] for name in leaves}
+    return norms, tuple(
+        module.register_full_backward_pre_hook(partial(note, norms[name]))
+        for name, module in leaves.items()
+    )
+
+
+ill_layer = "layer" + str(4)

@@ -1,0 +1,163 @@
+# %% wrong="a hook on x itself" says=["gradient_reversal, strength 0.5: the gradient at x (2 times x is used beside y)"]
+def gradient_reversal(x, strength):
+    if x.requires_grad:
+        x.register_hook(lambda grad: -strength * grad)
+    return x
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="writes to the gradient" says=["gradient_reversal, strength 0.5: the gradient at x (1 times x is used beside y)"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: grad.mul_(-strength))
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="forgets that x may need no gradient" says=["cannot register a hook on a tensor that doesn't require gradient", "RuntimeError"]
+def gradient_reversal(x, strength):
+    y = x * 1
+    y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="reverses the values too" says=["the values of y are not exactly those of x"]
+def gradient_reversal(x, strength):
+    return -strength * x
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        return -strength * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None
+
+
+# %% wrong="the Function forgets the sign" says=["Reversal.apply, strength 0.5: the gradient at x"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: grad * -strength)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.strength * grad_output, None
+
+
+# %% wrong="the hook only looks" says=["gradient_reversal, strength 0.5: the gradient at x differs"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: print(-strength * grad))
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="a blend of x and its detached self, which rounds" says=["the values of y are not exactly those of x"]
+def gradient_reversal(x, strength):
+    return -strength * x + (1 + strength) * x.detach()
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None
+
+
+# %% right="a clone with its hook, and setup_context"
+def gradient_reversal(x, strength):
+    y = torch.clone(x)
+    if y.grad_fn is not None:
+        y.register_hook(lambda grad: grad.clone().mul_(-strength))
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(x, strength):
+        return x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.strength = inputs[1]
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.neg() * ctx.strength, None
+
+
+# %% right="a hook on the node"
+def gradient_reversal(x, strength):
+    y = x + torch.zeros_like(x)
+    if y.requires_grad:
+        y.grad_fn.register_prehook(lambda grads: tuple(grad * -strength for grad in grads))
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.save_for_backward(torch.tensor(strength, dtype=x.dtype, device=x.device))
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return -grad * ctx.saved_tensors[0], None

@@ -1,0 +1,115 @@
+# %% wrong="everything in half" says=["bring_back(offload_saved([3, 1099511627776]))"]
+def offload_saved(tensor):
+    return tensor.half(), tensor.dtype
+
+
+def bring_back(kept):
+    return kept[0].to(kept[1])
+
+
+# %% wrong="comes back in half" says=["has dtype torch.float16, expected torch.float32"]
+def offload_saved(tensor):
+    return tensor.half() if tensor.dtype == torch.float32 else tensor.detach()
+
+
+def bring_back(kept):
+    return kept
+
+
+# %% wrong="everything comes back in float32" says=["has dtype torch.float32, expected torch.int64"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.half()
+    return tensor.detach()
+
+
+def bring_back(kept):
+    return kept.float()
+
+
+# %% wrong="copies of parameters" says=["bytes are kept of a batch in float32", "are enough"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32:
+        return tensor.half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept):
+    return kept[0].to(kept[1])
+
+
+# %% wrong="the tensor itself" says=["a batch in float64: the output is never set free"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.half(), tensor.dtype
+    return tensor, tensor.dtype
+
+
+def bring_back(kept):
+    return kept[0].to(kept[1])
+
+
+# %% wrong="float64 too" says=["a float64 tensor, kept and brought back"]
+def offload_saved(tensor):
+    if tensor.is_floating_point() and not isinstance(tensor, nn.Parameter):
+        return tensor.half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept):
+    return kept[0].to(kept[1])
+
+
+# %% wrong="bfloat16" says=["bring_back(offload_saved([[0.1"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.bfloat16(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept):
+    return kept[0].to(kept[1])
+
+
+# %% wrong="keeps it as it is" says=["bring_back(offload_saved([[0.1"]
+def offload_saved(tensor):
+    return tensor.detach()
+
+
+def bring_back(kept):
+    return kept
+
+
+# %% wrong="clones what is kept exactly" says=["bytes are kept of a batch in float32", "are enough"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.half(), tensor.dtype
+    return tensor.detach().clone(), tensor.dtype
+
+
+def bring_back(kept):
+    return kept[0].to(kept[1])
+
+
+# %% right="a dict, and what is half was float32"
+def offload_saved(tensor):
+    halved = tensor.dtype is torch.float32 and type(tensor) is not nn.Parameter
+    if halved:
+        return {"half": tensor.detach().to(torch.float16)}
+    return {"exact": tensor.data}
+
+
+def bring_back(kept):
+    return kept["half"].to(torch.float32) if "half" in kept else kept["exact"]
+
+
+# %% right="its bits as int16; leaves are left alone"
+def offload_saved(tensor):
+    if tensor.dtype != torch.float32 or isinstance(tensor, nn.Parameter):
+        return tensor.view_as(tensor).detach(), False
+    return tensor.detach().half().view(torch.int16), True
+
+
+def bring_back(kept):
+    tensor, small = kept
+    return tensor.view(torch.float16).float() if small else tensor

@@ -1,0 +1,175 @@
+# %% wrong="replaces the word wherever it is" says=["a checkpoint with fc for stem and fc2 for head: load_state_dict raised"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(prefix + old):
+                    new_key = key.replace(old, new)
+                    state_dict[new_key] = state_dict.pop(key)
+                    log.append(f"{key} -> {new_key}")
+                    break
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% wrong="forgets the prefix" says=["a model that is a part of another, which has an fc: load_state_dict raised"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(old + "."):
+                    new_key = new + key[len(old) :]
+                    state_dict[new_key] = state_dict.pop(key)
+                    log.append(f"{key} -> {new_key}")
+                    break
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% wrong="renames in other modules as well" says=["a model that is a part of another, which has an fc"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        for key in list(state_dict):
+            parts = key.split(".")
+            new_key = ".".join(renamed.get(part, part) for part in parts)
+            if new_key != key:
+                state_dict[new_key] = state_dict.pop(key)
+                log.append(f"{key} -> {new_key}")
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% wrong="adds the new and keeps the old" says=["Unexpected key(s)", "a checkpoint with fc for head: load_state_dict raised"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}."):
+                    new_key = prefix + new + key[len(prefix + old) :]
+                    state_dict[new_key] = state_dict[key]
+                    log.append(f"{key} -> {new_key}")
+                    break
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% wrong="throws away what it does not know" says=["a key that nobody knows has to stay an error"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, meta, strict, missing, unexpected, errors):
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}."):
+                    new_key = prefix + new + key[len(prefix + old) :]
+                    state_dict[new_key] = state_dict.pop(key)
+                    log.append(f"{key} -> {new_key}")
+                    break
+        own = module.state_dict()
+        for key in list(state_dict):
+            if key.startswith(prefix) and key[len(prefix) :] not in own:
+                if not prefix:
+                    del state_dict[key]
+        for key, value in own.items():
+            state_dict.setdefault(prefix + key, value)
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% wrong="walks over what it changes" says=["OrderedDict mutated during iteration"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        for key in state_dict:
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}."):
+                    new_key = prefix + new + key[len(prefix + old) :]
+                    state_dict[new_key] = state_dict.pop(key)
+                    log.append(f"{key} -> {new_key}")
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% wrong="says nothing" says=["a checkpoint with fc for head: the log"]
+def state_dict_hooks(model, renamed):
+    def rename(module, state_dict, prefix, *rest):
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}."):
+                    state_dict[prefix + new + key[len(prefix + old) :]] = state_dict.pop(key)
+                    break
+
+    model.register_load_state_dict_pre_hook(rename)
+    return []
+
+
+# %% wrong="logs names, not keys" says=["a checkpoint with fc for head: the log"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}."):
+                    state_dict[prefix + new + key[len(prefix + old) :]] = state_dict.pop(key)
+                    log.append(f"{old} -> {new}")
+                    break
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% right="builds the dict anew"
+def state_dict_hooks(model, renamed):
+    import re
+
+    log = []
+
+    def rename(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors):
+        fresh = {}
+        for key, value in state_dict.items():
+            new_key = key
+            for old, new in renamed.items():
+                found = re.fullmatch(re.escape(prefix + old) + r"(\..+)", key)
+                if found:
+                    new_key = f"{prefix}{new}{found[1]}"
+                    log.append(" -> ".join([key, new_key]))
+                    break
+            fresh[new_key] = value
+        state_dict.clear()
+        state_dict.update(fresh)
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% right="from the new names to the old ones"
+def state_dict_hooks(model, renamed):
+    log, old_of = [], {new: old for old, new in renamed.items()}
+
+    def rename(module, state_dict, prefix, *rest):
+        for name in module.state_dict():
+            parent, _, leaf = name.rpartition(".")
+            if parent in old_of:
+                old_key, new_key = f"{prefix}{old_of[parent]}.{leaf}", prefix + name
+                if old_key in state_dict:
+                    state_dict[new_key] = state_dict.pop(old_key)
+                    log.append(f"{old_key} -> {new_key}")
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log

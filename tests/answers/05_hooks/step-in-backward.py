@@ -1,0 +1,144 @@
+# %% wrong="a tensor hook: .grad comes after it" says=["gradients at once", "set it to None"]
+def step_in_backward(parameters, lr, momentum):
+    velocities, handles = {}, []
+
+    def hook_for(parameter):
+        def step(grad):
+            with torch.no_grad():
+                velocity = velocities.setdefault(parameter, torch.zeros_like(parameter))
+                velocity.mul_(momentum).add_(grad)
+                parameter.sub_(lr * velocity)
+                parameter.grad = None
+
+        return step
+
+    for parameter in parameters:
+        if parameter.requires_grad:
+            handles.append(parameter.register_hook(hook_for(parameter)))
+    return handles
+
+
+# %% wrong="keeps the gradients" says=["stem.weight (lr 0.1, momentum 0, backward number 2)"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    def step(parameter):
+        with torch.no_grad():
+            velocity = velocities.setdefault(parameter, torch.zeros_like(parameter))
+            velocity.mul_(momentum).add_(parameter.grad)
+            parameter.sub_(lr * velocity)
+
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]
+
+
+# %% wrong="zeros instead of None" says=["gradients at once: use each in its own hook, then set it to None"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    def step(parameter):
+        with torch.no_grad():
+            velocity = velocities.setdefault(parameter, torch.zeros_like(parameter))
+            velocity.mul_(momentum).add_(parameter.grad)
+            parameter.sub_(lr * velocity)
+            parameter.grad.zero_()
+
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]
+
+
+# %% wrong="one step at the end, for all" says=["gradients at once: use each in its own hook"]
+def step_in_backward(parameters, lr, momentum):
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    optimizer = torch.optim.SGD(trained, lr=lr, momentum=momentum)
+
+    def step(parameter):
+        if all(p.grad is not None for p in trained):
+            optimizer.step()
+            optimizer.zero_grad()
+
+    return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]
+
+
+# %% wrong="no velocity" says=["(lr 0.1, momentum 0.5, backward number 2)"]
+def step_in_backward(parameters, lr, momentum):
+    def step(parameter):
+        with torch.no_grad():
+            parameter.sub_(lr * parameter.grad)
+            parameter.grad = None
+
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]
+
+
+# %% wrong="damps the gradient as well" says=["(lr 0.1, momentum 0.5, backward number 1)"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    def step(parameter):
+        with torch.no_grad():
+            velocity = velocities.setdefault(parameter, torch.zeros_like(parameter))
+            velocity.mul_(momentum).add_((1 - momentum) * parameter.grad)
+            parameter.sub_(lr * velocity)
+            parameter.grad = None
+
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]
+
+
+# %% wrong="forgets that some are frozen" says=["cannot register a hook on a tensor that doesn't require gradient", "RuntimeError"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    def step(parameter):
+        with torch.no_grad():
+            velocity = velocities.setdefault(parameter, torch.zeros_like(parameter))
+            velocity.mul_(momentum).add_(parameter.grad)
+            parameter.sub_(lr * velocity)
+            parameter.grad = None
+
+    return [parameter.register_post_accumulate_grad_hook(step) for parameter in parameters]
+
+
+# %% wrong="loses the handles" says=["returned None, not the handles"]
+def step_in_backward(parameters, lr, momentum):
+    for parameter in parameters:
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(lambda p: None)
+
+
+# %% right="an optimizer for each parameter"
+def step_in_backward(parameters, lr, momentum):
+    optimizers = {
+        parameter: torch.optim.SGD([parameter], lr=lr, momentum=momentum)
+        for parameter in parameters
+        if parameter.requires_grad
+    }
+
+    def step(parameter):
+        optimizers[parameter].step()
+        optimizers[parameter].zero_grad()
+
+    return [p.register_post_accumulate_grad_hook(step) for p in optimizers]
+
+
+# %% right="a class that keeps its velocity"
+class Stepper:
+    def __init__(self, lr, momentum):
+        self.lr, self.momentum, self.velocity = lr, momentum, None
+
+    def __call__(self, parameter):
+        first = self.velocity is None
+        grad = parameter.grad
+        self.velocity = grad.clone() if first else self.momentum * self.velocity + grad
+        with torch.no_grad():
+            parameter.copy_(parameter - self.lr * self.velocity)
+        parameter.grad = None
+
+
+def step_in_backward(parameters, lr, momentum):
+    handles = []
+    for parameter in filter(lambda p: p.requires_grad, parameters):
+        stepper = Stepper(lr, momentum)
+        handles.append(parameter.register_post_accumulate_grad_hook(stepper))
+    return tuple(handles)

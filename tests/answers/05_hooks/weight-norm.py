@@ -1,0 +1,227 @@
+# %% wrong="computes the weight once" says=["weight_norm: the output after a step (is the weight computed for each call?)"]
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    dims = tuple(range(1, weight.dim()))
+    del layer.weight
+    layer.weight_g = nn.Parameter(torch.linalg.vector_norm(weight, dim=dims, keepdim=True))
+    layer.weight_v = nn.Parameter(weight)
+    v = layer.weight_v
+    layer.weight = layer.weight_g * v / torch.linalg.vector_norm(v, dim=dims, keepdim=True)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / torch.linalg.vector_norm(v, dim=tuple(range(1, v.dim())), keepdim=True)
+
+    def right_inverse(self, weight):
+        dims = tuple(range(1, weight.dim()))
+        return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight
+
+
+# %% wrong="the old weight stays a parameter" says=["TypeError", "cannot assign"]
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    layer.weight_g = nn.Parameter(weight.norm(dim=1, keepdim=True))
+    layer.weight_v = nn.Parameter(weight.clone())
+
+    def compute(module, args):
+        v = module.weight_v
+        module.weight = module.weight_g * v / v.norm(dim=1, keepdim=True)
+
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / v.norm(dim=1, keepdim=True)
+
+    def right_inverse(self, weight):
+        return weight.norm(dim=1, keepdim=True), weight
+
+
+# %% wrong="writes into the old weight" says=["weight_norm: the layer's parameters", "the old weight is no parameter any more"]
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    layer.weight_g = nn.Parameter(weight.norm(dim=1, keepdim=True))
+    layer.weight_v = nn.Parameter(weight.clone())
+
+    def compute(module, args):
+        v = module.weight_v
+        with torch.no_grad():
+            module.weight.copy_(module.weight_g * v / v.norm(dim=1, keepdim=True))
+
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / v.norm(dim=1, keepdim=True)
+
+    def right_inverse(self, weight):
+        return weight.norm(dim=1, keepdim=True), weight
+
+
+# %% wrong="one norm for the whole matrix" says=["weight_norm: weight_g at first", "shape"]
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(weight.norm())
+    layer.weight_v = nn.Parameter(weight)
+
+    def compute(module, args):
+        module.weight = module.weight_g * module.weight_v / module.weight_v.norm()
+
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / v.norm()
+
+    def right_inverse(self, weight):
+        return weight.norm(), weight
+
+
+# %% wrong="detaches what is trained" says=["no gradient reaches weight_g: was it detached?"]
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(weight.norm(dim=1, keepdim=True))
+    layer.weight_v = nn.Parameter(weight)
+
+    def compute(module, args):
+        v = module.weight_v
+        module.weight = (module.weight_g * v / v.norm(dim=1, keepdim=True)).detach()
+
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / v.norm(dim=1, keepdim=True)
+
+    def right_inverse(self, weight):
+        return weight.norm(dim=1, keepdim=True), weight
+
+
+# %% wrong="PyTorch's own" says=["the operator _weight_norm_interface is not allowed here: compute it yourself"]
+def weight_norm(layer):
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return nn.utils.weight_norm(layer)
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return torch._weight_norm(v, g, 0)
+
+    def right_inverse(self, weight):
+        return weight.norm(dim=1, keepdim=True), weight
+
+
+# %% wrong="(v, g) instead of (g, v)" says=["WeightNorm: parametrizations.weight.original0 at first"]
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(weight.norm(dim=1, keepdim=True))
+    layer.weight_v = nn.Parameter(weight)
+
+    def compute(module, args):
+        v = module.weight_v
+        module.weight = module.weight_g * v / v.norm(dim=1, keepdim=True)
+
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, v, g):
+        return g * v / v.norm(dim=1, keepdim=True)
+
+    def right_inverse(self, weight):
+        return weight, weight.norm(dim=1, keepdim=True)
+
+
+# %% wrong="matrices only" says=["weight_norm: weight_g at first"]
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(weight.norm(dim=1, keepdim=True))
+    layer.weight_v = nn.Parameter(weight)
+
+    def compute(module, args):
+        v = module.weight_v
+        module.weight = module.weight_g * v / v.norm(dim=1, keepdim=True)
+
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / v.norm(dim=1, keepdim=True)
+
+    def right_inverse(self, weight):
+        return weight.norm(dim=1, keepdim=True), weight
+
+
+# %% right="directions of length one, and F.normalize"
+def weight_norm(layer):
+    weight = layer.weight.data
+    layer.register_parameter("weight_v", nn.Parameter(weight.clone()))
+    length = weight.reshape(len(weight), -1).square().sum(dim=1).sqrt()
+    length = length.reshape(-1, *[1] * (weight.dim() - 1))
+    layer.register_parameter("weight_g", nn.Parameter(length))
+    del layer._parameters["weight"]
+
+    def compute(module, args):
+        v = module.weight_v
+        unit = F.normalize(v.flatten(1), dim=1).view_as(v)
+        setattr(module, "weight", module.weight_g * unit)
+
+    layer.register_forward_pre_hook(compute, prepend=True)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * F.normalize(v.flatten(1), dim=1).view_as(v)
+
+    def right_inverse(self, weight):
+        g = weight.flatten(1).norm(dim=1)
+        return g.view(len(weight), *(1 for _ in weight.shape[1:])), weight.clone()
+
+
+# %% right="einsum"
+def lengths(v):
+    flat = v.reshape(v.shape[0], -1)
+    return torch.einsum("oi,oi->o", flat, flat).pow(0.5).reshape([-1] + [1] * (v.dim() - 1))
+
+
+def weight_norm(layer):
+    v = nn.Parameter(layer.weight.detach().clone())
+    delattr(layer, "weight")
+    layer.weight_v, layer.weight_g = v, nn.Parameter(lengths(v.detach()))
+
+    class Hook:
+        def __call__(self, module, args):
+            module.weight = module.weight_v * (module.weight_g / lengths(module.weight_v))
+            return args
+
+    layer.register_forward_pre_hook(Hook())
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return v * (g / lengths(v))
+
+    def right_inverse(self, weight):
+        return [lengths(weight), weight]
