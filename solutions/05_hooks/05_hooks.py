@@ -1900,8 +1900,9 @@ pair[1].register_load_state_dict_pre_hook(look)
 _ = pair.load_state_dict({"0.weight": torch.ones(1, 1), "1.weight": torch.ones(1, 1)})
 
 # %% [markdown]
-# Look at what the hook sees: the *whole* dict, with the keys of other modules, and a `prefix` that says which
-# are its own. The dict is a copy that PyTorch made for this load; editing it does no harm to the caller's.
+# The hook sees the part of the dict that belongs to its module, under the full keys, and the `prefix` that stands
+# before the module's own names. For the model that is loaded itself the prefix is empty. The dict is a copy, made
+# for this load: editing it does no harm to the caller's.
 #
 # A post-hook gets what did not fit, and may edit that. Here one lets a missing bias pass, and says so:
 
@@ -1924,8 +1925,8 @@ layer.load_state_dict({"weight": torch.ones(1, 1)})
 # model, keys of the old names are taken for the new ones. Return a list; each renamed key adds a string
 # `"old key -> new key"` to it, both as they stand in the dict.
 #
-# A name ends at a dot: `fc` is not the beginning of `fc2`. Other keys, other modules' keys above all, stay as they
-# are; what is still missing or unexpected is an error as ever. A new checkpoint loads as it did.
+# A name ends at a dot: `fc` is not the beginning of `fc2`. Other keys stay as they are; what is still missing or
+# unexpected is an error as ever. A new checkpoint loads as it did.
 #
 # Example: with `renamed = {"fc": "head"}`, a model under the name `net` and the key `net.fc.bias`, the list gets
 # `"net.fc.bias -> net.head.bias"`.

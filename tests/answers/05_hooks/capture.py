@@ -26,7 +26,7 @@ def capture(model, names):
         yield seen
 
 
-# %% wrong="no finally: an exception leaves the hooks" says=["hooks left afterwards", "one on stem, which is not yours"]
+# %% wrong="no finally: an exception leaves the hooks" says=["one for each call inside the block, and none after it"]
 @contextlib.contextmanager
 def capture(model, names):
     modules, seen, handles = dict(model.named_modules()), {name: [] for name in names}, []
@@ -52,7 +52,7 @@ def capture(model, names):
         yield seen
 
 
-# %% wrong="the last output alone" says=["seen['head'] is no list, with one entry for each call"]
+# %% wrong="the last output alone" says=["seen['block'] is no list, with one entry for each call"]
 @contextlib.contextmanager
 def capture(model, names):
     seen = {}

@@ -32,7 +32,7 @@ def state_dict_hooks(model, renamed):
     return log
 
 
-# %% wrong="renames in other modules as well" says=["a model that is a part of another, which has an fc"]
+# %% wrong="renames part by part" says=["old names of deeper modules: load_state_dict raised"]
 def state_dict_hooks(model, renamed):
     log = []
 
