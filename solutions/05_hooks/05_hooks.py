@@ -38,9 +38,9 @@ from course_utils import forbid_operators, runs_with_the_answer, show
 # %% [markdown]
 # ## A patient
 #
-# Here is a network that does not learn. It has six layers, and one of them was spoilt; a lot was drawn,
-# so reading the cell won't tell you which. It is to tell points whose two coordinates have the same sign
-# from those where they differ.
+# Here is a network that does not learn. It has six layers and a head. One layer was spoilt, drawn by
+# lot, so reading the cell won't tell you which. Its task: do a point's two coordinates have the same
+# sign?
 
 
 # %% nbgrader={"grade_id": "patient", "locked": true}
@@ -61,7 +61,7 @@ def make_patient(ill: bool = True, seed: int = 0) -> nn.Sequential:
 
 # %% nbgrader={"grade_id": "training", "locked": true}
 def points() -> tuple[torch.Tensor, torch.Tensor]:
-    """200 points (200, 2), and whether the two coordinates have the same sign, as 0 or 1."""
+    """200 points (200, 2), which need a gradient, and 1 where both coordinates have one sign."""
     x = torch.randn(200, 2, generator=torch.Generator().manual_seed(0)).to(device)
     return x.requires_grad_(), (x[:, :1] * x[:, 1:] > 0).float()
 
@@ -184,8 +184,8 @@ with nn.modules.module.register_module_forward_hook(tell):
 # %% [markdown]
 # ### A first look into the patient
 #
-# `named_modules()` lists a model's modules with their names. Let's hang a hook on each that
-# notes the name. **Predict** what this prints:
+# `named_modules()` lists all modules of a model with their names, at any depth; `named_children()`
+# those directly inside. Let's hang a hook on each that notes the name. **Predict** what this prints:
 
 # %%
 patient, seen = make_patient(), []
@@ -196,8 +196,8 @@ print(seen)
 
 # %% [markdown]
 # The last name, thirteen times. The `lambda` does not remember what `name` was when it was made. It looks
-# `name` up when the hook *runs*, and by then the loop is over. Every second hook that is written in
-# a loop has this bug; linters know it by the name B023. Bind the value: by `functools.partial`, or by a
+# `name` up when the hook *runs*, and by then the loop is over. Hooks that are written in a loop
+# often have this bug; linters know it by the name B023. Bind the value: by `functools.partial`, or by a
 # function that makes the hook. Here is one, and with it the mean size of what each layer puts out.
 
 
@@ -642,10 +642,11 @@ check_close(y, x, "y under no_grad")
 # Example: with a 3 × 2 table and `rows = [0]`, `weight.sum().backward()` fills `weight.grad` with
 # `[[0, 0], [1, 1], [1, 1]]`.
 #
-# **Then predict.** A gradient of zero is no promise that the row stays. For each optimizer: a row is
-# frozen by `freeze_rows`, then three steps are taken. Does that row's value move? Write `True` if it
-# does. In those that say *after a step*, one step is taken before the hook is registered, and the question
-# is whether the row moves in the three steps after that.
+# **Then predict.** A gradient of zero is no promise that the row stays. Take a table of ones, and a loss
+# that has a gradient for every row in every step. A row is frozen by `freeze_rows`, then three steps are
+# taken. Does that row's value move? Write `True` if it does. In those that say *after a step*, one step
+# is taken before the hook is registered, and the question is whether the row moves in the three steps
+# after that. What is not named has its default.
 
 
 # %% nbgrader={"grade_id": "try-freezing", "locked": true}
@@ -820,7 +821,7 @@ layer.weight.grad
 # > `register_full_backward_hook` is what you want. Compare: the input is 4 × 3, the output 4 × 1. What the
 # > old hook gives belongs to the bias, the hidden layer and the weight of the *last* layer.
 
-# %% tags=["shows-warning", "shows-deprecated"]
+# %% tags=["shows-deprecated"]
 import warnings
 
 
@@ -863,7 +864,7 @@ print(tuple(network(torch.ones(1, 2)).shape))
 # for at its end. The hook then runs early, as soon as `grad_output` is known, with `None` for the input
 # (and PyTorch warns if you never let an input have a gradient):
 
-# %% topics=["module-hooks"] tags=["shows-warning"]
+# %% topics=["module-hooks"]
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     block(torch.ones(4, 3)).sum().backward()
@@ -899,15 +900,18 @@ show(figure, words + "parameters' tensor and post-accumulate hooks, then the bac
 # %% [markdown]
 # Two rules give the order. On the way forward a module's pre-hook comes before everything inside it, and
 # its hook after. On the way back each hook waits for what it is to be shown. A backward pre-hook needs
-# `grad_output` alone. A backward hook needs `grad_input`, so all inside the module is done by then. And of
-# what is ready at one moment, autograd first does what ends in a parameter, then goes on to the input.
+# `grad_output` alone. A backward hook needs `grad_input`, so all inside the module is done by then.
+#
+# Two details. Of what is ready at one moment, autograd first does what ends in a parameter, then goes on
+# to the input. And the two invisible nodes belong to the module: a tensor that goes in lies before them.
+# So on the way back a module's own hook is called first, then the hook on the tensor that went in.
 #
 # ### Exercise 5.4 — The order of the hooks ★★ · 12 min · 3 points
 #
-# The model below has two layers inside, and every opening has a hook that writes a line. The input needs
-# a gradient. One call forward, one `backward()`: fourteen lines. Give each its place, from 1 to 14. As an
-# example, the first two are filled in by the picture: 1 is the model's forward pre-hook, since it comes
-# before everything inside.
+# The model below has two layers inside, a and b, and h between them. Fourteen hooks are registered, and each
+# writes a line when it is called. The input needs a gradient. There is one call forward and one
+# `backward()`. Give each line its place, from 1 to 14. As an example, the model's forward pre-hook is 1:
+# it comes before everything inside.
 
 
 # %% nbgrader={"grade_id": "two-layers", "locked": true}
@@ -996,8 +1000,9 @@ check_predictions(hook_order, {line: place for place, line in enumerate(model.lo
 # gradient is a 4 × 3 tensor of ones, and its norm is √12 ≈ 3.46.
 #
 # **Then use it**, in a cell of your own, on another patient: monitor `make_patient(seed=1)`, `train` it for a
-# few steps, print `norms`. Go from the head back to `layer1`. Which is the first of the linear layers whose
-# output is told less than a thousandth of what the layer behind it is told? Write its name into `ill_layer`.
+# few steps, print `norms`. Walk from the head back to `layer1`, from one linear layer to the next. At which
+# do you first meet a norm that is less than a thousandth of the one before it on your walk? Write its name
+# into `ill_layer`.
 
 
 # %% nbgrader={"grade_id": "try-monitor", "locked": true}
@@ -1088,7 +1093,8 @@ assert ill_layer == ill, f"it is not {ill_layer!r}: look for {note}"
 # %% [markdown]
 # What was wrong with it? The bias of that layer is so large that its tanh sits at 1 for every point: it passes
 # nothing on, and its slope there is as good as zero. Everything before it is cut off from the loss. And since
-# the layer itself is told nothing, it will not heal. This is a *saturated* unit.
+# the layer itself is told nothing, it will not heal. Such a layer is called *saturated*. You saw the sign of
+# it in section 1, when one tanh put out ones; now you have the proof.
 
 # %% [markdown]
 # **In practice** a monitor like this runs for a few steps at the start of a long training. Norms that fall
@@ -1176,13 +1182,13 @@ print("more than 9 of 10 new images right:", right.float().mean().item() > 0.9)
 # With a GAP head there is a direct way to a map. The score of class $c$ is $\sum_k w_{ck} \cdot \text{mean}(A_k)$,
 # with $A_k$ the maps and $w$ the weights of the linear layer. So $\sum_k w_{ck} A_k$ is what each place adds to
 # it. This is **CAM**, the class activation map. It works with this head only. Let's look at an image with two
-# shapes, and ask for both:
+# shapes, wider than those of the training (a GAP head takes any size), and ask for both:
 
 
 # %% topics=["grad-cam"]
 def draw_heat(image: torch.Tensor, heats: dict[str, torch.Tensor]) -> None:
     """Show an image (3, h, w), then each map of any size over it."""
-    figure, panels = plt.subplots(1, 1 + len(heats), figsize=(2.6 * (1 + len(heats)), 2.6))
+    figure, panels = plt.subplots(1, 1 + len(heats), figsize=(3.2 * (1 + len(heats)), 2.2))
     for panel, (title, heat) in zip(panels, {"the image": None, **heats}.items(), strict=True):
         panel.imshow(image.permute(1, 2, 0))
         if heat is not None:
@@ -1194,11 +1200,11 @@ def draw_heat(image: torch.Tensor, heats: dict[str, torch.Tensor]) -> None:
 
 
 # %% topics=["grad-cam"]
-both = 0.5 * torch.rand(3, 24, 24, generator=torch.Generator().manual_seed(2))
-draw_shape(0, 7, 6, 5, both)
-draw_shape(2, 15, 17, 5, both)
+both = 0.5 * torch.rand(3, 24, 44, generator=torch.Generator().manual_seed(2))
+draw_shape(0, 12, 10, 5, both)
+draw_shape(2, 12, 33, 5, both)
 with torch.no_grad():
-    maps = shape_net.features(both[None].to(device))[0]  # (channel, 6, 6)
+    maps = shape_net.features(both[None].to(device))[0]  # (channel, 6, 11)
     cam = torch.einsum("kc,chw->khw", shape_net.fc.weight, maps).relu()
 draw_heat(both, {"circle": cam[0], "triangle": cam[2]})
 
@@ -1216,7 +1222,7 @@ maps = shape_net.features(both[None].to(device))
 score = shape_net.fc(maps.mean(dim=(2, 3)))[0, 0]
 (gradient,) = torch.autograd.grad(score, maps)
 alpha = gradient.mean(dim=(2, 3))[0]
-torch.allclose(alpha * 6 * 6, shape_net.fc.weight[0], atol=1e-5)
+torch.allclose(alpha * 6 * 11, shape_net.fc.weight[0], atol=1e-4)
 
 # %% [markdown]
 # Here we called the two halves of our network by hand. In general that is what goes wrong:
@@ -1327,8 +1333,8 @@ check_case(0 * image, 0, "a black image", cut=8)
 # </details>
 
 # %% [markdown]
-# **In practice.** Look at the map for the class that was predicted *and* for the right one: that is how
-# people found a "horse" detector that looked at the photographer's watermark. The packages `captum` and
+# **In practice.** Look at the map for the class that was predicted *and* for the right one. By heat maps of
+# this kind people found a detector of horses that looked at the photographer's copyright tag. The packages `captum` and
 # `pytorch-grad-cam` hold this and a dozen relatives. A map is evidence about the network, at the resolution
 # of its last layer, not a proof.
 
@@ -1469,13 +1475,13 @@ check_case([batches[0][:1]], 1.0, 0.0, "relu")
 # %% [markdown]
 # **In practice** this is how large models are tuned on one GPU. What you give up: you can't add up the
 # gradients of several batches, nor clip by the norm of *all* gradients, since there is never a moment when
-# all exist. `DistributedDataParallel` uses the same openings to send a gradient off while the next is still
-# being computed.
+# all exist. `DistributedDataParallel` has hooks at the same place, to send a gradient off while the next is
+# still being computed.
 #
 # ## 6. Hooks on what is saved
 #
-# Gradients are one half of the memory. The other half are the tensors that the forward pass saves for the
-# way back. There is an opening there too, around every save: `saved_tensors_hooks(pack, unpack)`. What
+# Gradients are one part of the memory that training takes. Another, often the larger one, is what the forward
+# pass saves for the way back. There is an opening there too, around every save: `saved_tensors_hooks(pack, unpack)`. What
 # `pack` returns is kept in the tensor's place, and `unpack` has to make the tensor of it again.
 
 
@@ -1572,9 +1578,12 @@ import weakref
 def run_cnn(x: torch.Tensor, keep, back) -> tuple[int, list[torch.Tensor], bool]:
     """Bytes kept for a small CNN's backward, its gradients, and whether its output is set free."""
     network, kept = make_cnn().to(x.dtype), []
+    plain = {torch.Tensor, nn.Parameter, torch.dtype, torch.device, torch.Size, int, bool, str}
 
     def pack(tensor):
         kept.append((keep(tensor), tensor.dtype))
+        kinds = {type(leaf) for leaf in torch.utils._pytree.tree_leaves(kept[-1])} - plain
+        assert not kinds, f"keep tensors and plain values, not {kinds}"
         return kept[-1]
 
     def unpack(pair):
@@ -1711,10 +1720,12 @@ print([*layer.state_dict()], round(layer.weight[0, 0].item(), 4))
 
 # %%
 with torch.no_grad():
-    layer.parametrizations.weight.original.sub_(100)
-print(bool((layer.weight >= 0).all()))
+    layer.parametrizations.weight.original.sub_(5)
+print(round(layer.weight[0, 0].item(), 3))
 
 # %% [markdown]
+# A step of -5 on what is trained, and the weight is still positive. It always will be.
+#
 # `forward` computes the weight from what is trained. `right_inverse` does the reverse, once, so that the weight
 # keeps its value. If it returns a tuple of tensors, each becomes a parameter, `original0`, `original1`, and
 # `forward` gets them all.
@@ -2010,9 +2021,18 @@ check_case({"head_old": "head", "stem_head": "stem"}, "old names that contain ne
 # </details>
 
 # %% [markdown]
-# **In practice** torchvision's DenseNet and many models on hubs carry such hooks for their own past. Two related
-# cases have tools of their own: `nn.modules.utils.consume_prefix_in_state_dict_if_present` strips a
-# prefix such as `module.`, and a `_version` in a module tells its loading code how old a dict is.
+# **In practice** PyTorch does this to itself. The new weight norm of section 7 carries such a hook, and takes
+# checkpoints of the old one:
+
+# %%
+layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+old = {"weight_g": torch.ones(2, 1), "weight_v": torch.eye(2), "bias": torch.zeros(2)}
+print(layer.load_state_dict(old))
+print([*layer.state_dict()])
+
+# %% [markdown]
+# One related case has a tool of its own: `nn.modules.utils.consume_prefix_in_state_dict_if_present` strips
+# a prefix such as `module.` from all keys.
 #
 # ## 9. What hooks leave behind
 #
@@ -2097,6 +2117,7 @@ print("and after detach():", alive() is not None)
 # - returns rows without a graph, whose storage holds the row and nothing else;
 # - keeps nothing of an earlier call.
 #
+# Run the whole model, once for each batch, as `first_rows_leaky` does: imagine that the stem lies deep inside.
 # Example: for two batches of shape (1000, 4) it returns two tensors of shape (6,), each with a storage of
 # 24 bytes.
 
@@ -2108,8 +2129,8 @@ class Token:
 
 @runs_with_the_answer
 def try_hook_leak(batches: list[torch.Tensor], calls: int) -> tuple:
-    """What each call returned, the hooks left, and how many of the stem's nodes outlive it all."""
-    network, tokens, results = make_network(), [], []
+    """What each call returned, the hooks left, how many graphs outlive it, how often it ran."""
+    network, tokens, runs, results = make_network(), [], [], []
 
     def watch(module, args, output):
         node = output.grad_fn
@@ -2117,12 +2138,13 @@ def try_hook_leak(batches: list[torch.Tensor], calls: int) -> tuple:
             tokens.append(weakref.ref(node.metadata.setdefault("token", Token())))
 
     network.stem.register_forward_hook(watch)
+    network.register_forward_hook(lambda *_: runs.append(1))
     for _ in range(calls):
         try:
             results.append(hook_leak(network, batches))
         except RuntimeError:
             results.append("RuntimeError")
-    return results, hooks_on(network), sum(token() is not None for token in tokens)
+    return results, hooks_on(network), sum(token() is not None for token in tokens), len(runs)
 
 
 # %% nbgrader={"grade_id": "hook-leak", "solution": true}
@@ -2143,7 +2165,7 @@ def hook_leak(model: nn.Module, batches: list[torch.Tensor]) -> list[torch.Tenso
 
 # %% nbgrader={"grade_id": "hook-leak-check", "grade": true, "points": 3}
 def check_case(batches, calls, name):
-    results, hooks, alive = try_hook_leak(batches, calls)
+    results, hooks, alive, runs = try_hook_leak(batches, calls)
     fails = any(x.shape[1] != 4 for x in batches)
     truth = [] if fails else [make_network().stem(x)[0].detach() for x in batches]
     for number, rows in enumerate(results, 1):
@@ -2155,8 +2177,10 @@ def check_case(batches, calls, name):
             assert not row.requires_grad, f"{call}: a row hangs on the graph: detach it"
             size = row.untyped_storage().nbytes()
             assert size == row.nbytes, f"{call}: a row of {row.nbytes} bytes holds {size}: clone it"
-    check_equal(hooks, {"stem": 1}, f"hooks after {calls} calls with {name}", "one is not yours")
-    check_equal(alive, 0, f"graphs still alive after {calls} calls with {name}")
+    note = f"after {calls} calls with {name}"
+    check_equal(hooks, {"": 1, "stem": 1}, f"hooks {note}", "these two are not yours")
+    check_equal(alive, 0, f"graphs still alive {note}")
+    check_equal(fails or runs, fails or calls * len(batches), f"runs of the whole model {note}")
 
 
 generator = torch.Generator().manual_seed(0)

@@ -35,7 +35,7 @@ def hook_leak(model, batches):
     return rows
 
 
-# %% wrong="never removes the hook" says=["hooks after 1 calls with two batches", "one is not yours"]
+# %% wrong="never removes the hook" says=["hooks after 1 calls with two batches", "these two are not yours"]
 def hook_leak(model, batches):
     rows = []
     model.stem.register_forward_hook(lambda m, args, y: rows.append(y[0].detach().clone()))
@@ -84,6 +84,11 @@ def hook_leak(model, batches):
         for x in batches:
             outputs.append(model(x))
     return rows
+
+
+# %% wrong="asks the stem alone" says=["runs of the whole model after 1 calls with two batches: expected 2, got 0"]
+def hook_leak(model, batches):
+    return [model.stem(x)[0].detach().clone() for x in batches]
 
 
 # %% right="under no_grad, with a finally"
