@@ -8,25 +8,26 @@
 # %% [markdown]
 # # Hooks: what happens inside a model while it runs?
 #
-# A model takes a batch and gives back an answer. `backward()` fills its parameters with gradients. What
-# lies between is closed: you see neither what the third layer put out nor what the loss told it. You could
-# write `print` into every `forward`. But the model may not be yours, and tomorrow you want something else.
+# A model takes a batch and gives back an answer. `backward()` fills its parameters with gradients.
+# What lies between is closed: you see neither what the third layer put out nor what the loss told
+# it. You could write `print` into every `forward`. But the model may not be yours, and tomorrow you
+# want something else.
 #
 # PyTorch left openings for this. A **hook** is a function of yours that PyTorch calls at such an
 # opening, while the model itself stays as it is.
 #
 # **After this chapter you can**
 #
-# - watch any activation and any gradient of a model that you did not write, and find the layer where a
-#   gradient gets lost;
+# - watch any activation and any gradient of a model that you did not write, and find the layer
+#   where a gradient gets lost;
 # - change what flows: reverse a gradient, freeze rows of a table, take the optimizer's step during
 #   `backward()`;
 # - draw on an image where a network looked (Grad-CAM);
 # - shrink what a model keeps for its backward pass, reparametrise a weight, load an old checkpoint;
 # - leave a model as you found it, and find the hook that somebody forgot.
 #
-# **It leans on** chapter 04: the graph, leaves, `.grad`, saved tensors. **Time:** about 80 minutes to
-# read and run, three hours more with all eleven exercises. You can skip any exercise.
+# **It leans on** chapter 04: the graph, leaves, `.grad`, saved tensors. **Time:** about 80 minutes
+# to read and run, three hours more with all eleven exercises. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -38,9 +39,9 @@ from course_utils import forbid_operators, runs_with_the_answer, show
 # %% [markdown]
 # ## A patient
 #
-# Here is a network that does not learn. It has six layers and a head. One layer was spoilt, drawn by
-# lot, so reading the cell won't tell you which. Its task: do a point's two coordinates have the same
-# sign?
+# Here is a network that does not learn. It has six layers and a head. One layer was spoilt, drawn
+# by lot, so reading the cell won't tell you which. Its task: do a point's two coordinates have the
+# same sign?
 
 
 # %% nbgrader={"grade_id": "patient", "locked": true}
@@ -92,14 +93,14 @@ axes.legend(loc="center right")
 show(figure, "Two loss curves: the healthy network's falls, the patient's stays near 0.69.")
 
 # %% [markdown]
-# The patient's loss stays at 0.69, which is log 2: it tosses a coin. No error, no NaN. Which layer is
-# it? By the end of section 3 you will have a tool that finds such a layer in any network, without touching a
-# line of it.
+# The patient's loss stays at 0.69, which is log 2: it tosses a coin. No error, no NaN. Which layer
+# is it? By the end of section 3 you will have a tool that finds such a layer in any network,
+# without touching a line of it.
 #
 # ## 1. Forward hooks: what a module puts out
 #
-# The simplest opening is right behind a module's `forward`. You register a function; from then on it is
-# called with the module, the tuple of its inputs and its output.
+# The simplest opening is right behind a module's `forward`. You register a function; from then on
+# it is called with the module, the tuple of its inputs and its output.
 
 
 # %% topics=["hook-concept", "module-hooks"]
@@ -124,11 +125,13 @@ handle.remove()
 y = layer(torch.ones(3, 2))
 
 # %% [markdown]
-# Only the first. `layer(x)` is not `layer.forward(x)`: it is `Module.__call__`, which calls the hooks and
-# `forward` in between. Who calls `forward` directly passes the hooks by. And `remove()` of the *handle*
-# that `register_forward_hook` returned pulls the hook out. Keep the handle: there is no other door.
+# Only the first. `layer(x)` is not `layer.forward(x)`: it is `Module.__call__`, which calls the
+# hooks and `forward` in between. Who calls `forward` directly passes the hooks by. And `remove()`
+# of the *handle* that `register_forward_hook` returned pulls the hook out. Keep the handle: there
+# is no other door.
 #
-# A handle can also be used in a `with` block. The hook is gone when the block ends, even by an error:
+# A handle can also be used in a `with` block. The hook is gone when the block ends, even by an
+# error:
 
 # %% topics=["module-hooks"]
 with layer.register_forward_hook(tell):
@@ -150,8 +153,8 @@ layer.register_forward_hook(lambda module, args, output: output + 0.5)
 print(layer(torch.tensor([1.0, 2.0])).item())
 
 # %% [markdown]
-# Several hooks at one opening run in the order of their registration, and each gets what the one before
-# it returned. `prepend=True` puts one at the front. **Predict** the number:
+# Several hooks at one opening run in the order of their registration, and each gets what the one
+# before it returned. `prepend=True` puts one at the front. **Predict** the number:
 
 # %% topics=["module-hooks"]
 layer = nn.Identity()
@@ -174,8 +177,9 @@ token = torch.ones(1, 1, 4)
 _ = attention(token, token, value=token, need_weights=False)
 
 # %% [markdown]
-# And a hook for *every* module, also for those that will be made later, is registered with the library
-# instead of a module. Use it for a moment of debugging, and remove it: it is on for all of the process.
+# And a hook for *every* module, also for those that will be made later, is registered with the
+# library instead of a module. Use it for a moment of debugging, and remove it: it is on for all of
+# the process.
 
 # %% topics=["module-hooks"]
 with nn.modules.module.register_module_forward_hook(tell):
@@ -185,7 +189,8 @@ with nn.modules.module.register_module_forward_hook(tell):
 # ### A first look into the patient
 #
 # `named_modules()` lists all modules of a model with their names, at any depth; `named_children()`
-# those directly inside. Let's hang a hook on each that notes the name. **Predict** what this prints:
+# those directly inside. Let's hang a hook on each that notes the name. **Predict** what this
+# prints:
 
 # %%
 patient, seen = make_patient(), []
@@ -195,10 +200,11 @@ _ = patient(torch.ones(1, 2, device=device))
 print(seen)
 
 # %% [markdown]
-# The last name, thirteen times. The `lambda` does not remember what `name` was when it was made. It looks
-# `name` up when the hook *runs*, and by then the loop is over. Hooks that are written in a loop
-# often have this bug; linters know it by the name B023. Bind the value: by `functools.partial`, or by a
-# function that makes the hook. Here is one, and with it the mean size of what each layer puts out.
+# The last name, thirteen times. The `lambda` does not remember what `name` was when it was made. It
+# looks `name` up when the hook *runs*, and by then the loop is over. Hooks that are written in a
+# loop often have this bug; linters know it by the name B023. Bind the value: by
+# `functools.partial`, or by a function that makes the hook. Here is one, and with it the mean size
+# of what each layer puts out.
 
 
 # %%
@@ -214,19 +220,19 @@ _ = train(patient, 1)
 print({name: round(size, 2) for name, size in sizes.items() if "tanh" in name})
 
 # %% [markdown]
-# Every layer puts something out, of ordinary size. One may catch your eye: its numbers are all near 1. Is that
-# the illness, or just what this layer has to say? Activations alone don't tell. We will look from the other
-# side; first, more about activations.
+# Every layer puts something out, of ordinary size. One may catch your eye: its numbers are all near
+# 1. Is that the illness, or just what this layer has to say? Activations alone don't tell. We will
+# look from the other side; first, more about activations.
 #
 # ### Features without cutting the model open
 #
-# People often want what a pretrained model computes on the way. An old habit is to cut the model up:
-# take its children, leave some out, and put them into an `nn.Sequential`.
+# People often want what a pretrained model computes on the way. An old habit is to cut the model
+# up: take its children, leave some out, and put them into an `nn.Sequential`.
 #
-# > **Then and now.** *"`vgg16().features` ends with relu5_3"* and *"ResNet without its last child gives
-# > the pooled feature vector."* The first ends with a pooling layer. The second gives a vector with two
-# > dimensions too many, because `flatten` is no child: it is a line in `forward`, and `forward` was
-# > thrown away. Put all children into a `Sequential`, and it fails.
+# > **Then and now.** *"`vgg16().features` ends with relu5_3"* and *"ResNet without its last child
+# > gives the pooled feature vector."* The first ends with a pooling layer. The second gives a
+# > vector with two dimensions too many, because `flatten` is no child: it is a line in `forward`,
+# > and `forward` was thrown away. Put all children into a `Sequential`, and it fails.
 #
 # (On the device `meta` tensors have shapes and no numbers. So these networks cost us nothing.)
 
@@ -261,9 +267,9 @@ _ = resnet(images)
 print({name: tuple(shape) for name, shape in shapes.items()})
 
 # %% [markdown]
-# torchvision has a tool for the same wish. `create_feature_extractor` traces `forward` into a graph, so it
-# can stop at lines that are no modules, such as `flatten`, and it leaves out what comes after. In
-# return it needs a model that can be traced: no `if` on the values of a tensor.
+# torchvision has a tool for the same wish. `create_feature_extractor` traces `forward` into a
+# graph, so it can stop at lines that are no modules, such as `flatten`, and it leaves out what
+# comes after. In return it needs a model that can be traced: no `if` on the values of a tensor.
 
 # %% topics=["feature-hooks", "feature-extraction-single"] errata=["gap-feature-shape"]
 from torchvision.models.feature_extraction import create_feature_extractor
@@ -274,11 +280,12 @@ extractor = create_feature_extractor(resnet, {"layer3": "map", "flatten": "vecto
 print({name: tuple(feature.shape) for name, feature in extractor(images).items()})
 
 # %% [markdown]
-# Which one? Hooks, when you want to look for a while, or at gradients too, or into a model that can't be
-# traced. The extractor, when the features are the product.
+# Which one? Hooks, when you want to look for a while, or at gradients too, or into a model that
+# can't be traced. The extractor, when the features are the product.
 #
-# **In practice** three things go wrong when activations are kept. They hang on the graph, and so keep the
-# whole of it in memory. The hooks stay. And the third is sly. **Predict** what was kept of the first layer:
+# **In practice** three things go wrong when activations are kept. They hang on the graph, and so
+# keep the whole of it in memory. The hooks stay. And the third is sly. **Predict** what was kept of
+# the first layer:
 
 # %% topics=["feature-hooks"]
 network = nn.Sequential(nn.Linear(1, 3), nn.ReLU(inplace=True))
@@ -289,22 +296,22 @@ _ = network(torch.tensor([[5.0]]))
 kept[0].tolist()
 
 # %% [markdown]
-# The layer put out numbers near -5. Then the ReLU behind it wrote its zeros into the same memory, which
-# `detach()` shares. The first exercise is a tool that gets all three right.
+# The layer put out numbers near -5. Then the ReLU behind it wrote its zeros into the same memory,
+# which `detach()` shares. The first exercise is a tool that gets all three right.
 
 # %% [markdown]
 # ### Exercise 5.1 — Capture ★★ · 20 min · 4 points
 #
-# Write a context manager `capture(model, names)`. `names` are names as `named_modules()` gives them; `""`
-# is the model itself. `with capture(model, names) as seen:` gives a dict with a list for each name. Every
-# call of that module inside the block appends its output, a tensor, to its list:
+# Write a context manager `capture(model, names)`. `names` are names as `named_modules()` gives
+# them; `""` is the model itself. `with capture(model, names) as seen:` gives a dict with a list for
+# each name. Every call of that module inside the block appends its output, a tensor, to its list:
 #
 # - as the module returned it: what happens to the tensor afterwards, in place, must not show;
 # - without a graph: `requires_grad` is `False`.
 #
-# When the block ends, by an exception too, your hooks are gone, other people's are still there, and the
-# exception goes on its way. A name that the model doesn't have is a `KeyError` on entering, and again no
-# hook is left.
+# When the block ends, by an exception too, your hooks are gone, other people's are still there, and
+# the exception goes on its way. A name that the model doesn't have is a `KeyError` on entering, and
+# again no hook is left.
 #
 # Example: in the network below the block is called twice. So for one call of the network,
 # `seen["block"]` holds two tensors of shape (batch, 6), and `seen["head"]` one of shape (batch, 3).
@@ -420,28 +427,28 @@ with torch.no_grad():
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# `contextlib.contextmanager` makes a context manager of a generator: what stands before `yield` is done on
-# entering, what stands in a `finally` behind it is done at the end.
+# `contextlib.contextmanager` makes a context manager of a generator: what stands before `yield` is
+# done on entering, what stands in a `finally` behind it is done at the end.
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# Look up all names before you register the first hook. Or let a `contextlib.ExitStack` hold the handles:
-# a handle is a context manager, and the stack closes all that were entered.
+# Look up all names before you register the first hook. Or let a `contextlib.ExitStack` hold the
+# handles: a handle is a context manager, and the stack closes all that were entered.
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# `detach()` leaves the graph and stays in the same memory. The ReLU in place writes to that memory. What
-# makes a copy?
+# `detach()` leaves the graph and stays in the same memory. The ReLU in place writes to that memory.
+# What makes a copy?
 # </details>
 
 # %% [markdown]
 # ## 2. Tensor hooks: a gradient passes by
 #
-# The other side of the patient is the way back. Chapter 04 showed that the gradient of an intermediate
-# result is used and thrown away. `.grad` is filled for leaves only.
+# The other side of the patient is the way back. Chapter 04 showed that the gradient of an
+# intermediate result is used and thrown away. `.grad` is filled for leaves only.
 #
-# > **Then and now.** *"During `backward()` the gradients of intermediate results are stored in their
-# > `.grad`."* They aren't, unless you ask by `retain_grad()`. They pass through the graph.
+# > **Then and now.** *"During `backward()` the gradients of intermediate results are stored in
+# > their `.grad`."* They aren't, unless you ask by `retain_grad()`. They pass through the graph.
 #
 # A hook on the tensor sees it pass. It is called with the gradient as soon as that is complete:
 
@@ -466,11 +473,11 @@ h.backward()
 x.grad
 
 # %% [markdown]
-# The hooks run in the order of their registration, the second on the first one's result: dy/dh is 1, then
-# 10, then 11, and 11 · 2 · 3 is 66. The values of the forward pass are what they were.
+# The hooks run in the order of their registration, the second on the first one's result: dy/dh is
+# 1, then 10, then 11, and 11 · 2 · 3 is 66. The values of the forward pass are what they were.
 #
-# A hook on a **leaf** runs before the gradient is added to `.grad`. So it sees what this `backward()`
-# brings, not what has been accumulated:
+# A hook on a **leaf** runs before the gradient is added to `.grad`. So it sees what this
+# `backward()` brings, not what has been accumulated:
 
 # %% topics=["tensor-register-hook"]
 w = torch.ones(1, requires_grad=True)
@@ -480,8 +487,8 @@ for factor in (2, 3):
 w.grad
 
 # %% [markdown]
-# Sometimes the gradients of *several* tensors are wanted, together. `register_multi_grad_hook` calls once, when all
-# of them are there:
+# Sometimes the gradients of *several* tensors are wanted, together. `register_multi_grad_hook`
+# calls once, when all of them are there:
 
 # %% topics=["tensor-register-hook"]
 a, b = (torch.ones(2, requires_grad=True) for _ in range(2))
@@ -509,9 +516,9 @@ w.sum().backward()
 w.grad
 
 # %% [markdown]
-# *All* rows are zero, and nobody complained. The gradient of a sum is one number, expanded: six elements
-# in one box of memory (chapter 02). Here is the other way in which it goes wrong. A sum of two tensors
-# hands the same gradient to both:
+# *All* rows are zero, and nobody complained. The gradient of a sum is one number, expanded: six
+# elements in one box of memory (chapter 02). Here is the other way in which it goes wrong. A sum of
+# two tensors hands the same gradient to both:
 
 # %%
 w, other = (torch.ones(2, 2, requires_grad=True) for _ in range(2))
@@ -520,25 +527,25 @@ w.register_hook(spoil)
 other.grad
 
 # %% [markdown]
-# There was no hook on `other`. So: a hook returns a new tensor and leaves the one that it was handed alone.
-# `grad * mask` is fine, `grad.clone()` first is fine, `grad.mul_(mask)` is not.
+# There was no hook on `other`. So: a hook returns a new tensor and leaves the one that it was
+# handed alone. `grad * mask` is fine, `grad.clone()` first is fine, `grad.mul_(mask)` is not.
 #
 # ### Exercise 5.2 — Reverse the gradient ★★ · 12 min · 3 points
 #
-# A classifier of photos should not care which camera took them. A trick for that: a second head tries to
-# tell the camera from the features, and its gradient is *reversed* on the way into the features. The head
-# gets better at its job, the features get worse for it.
+# A classifier of photos should not care which camera took them. A trick for that: a second head
+# tries to tell the camera from the features, and its gradient is *reversed* on the way into the
+# features. The head gets better at its job, the features get worse for it.
 #
-# Write the layer in between, `y = reverse(x, strength)`, twice. `y` has exactly the values of `x`; the
-# gradient that reaches `x` **through `y`** is the gradient of `y` times `-strength`. Nothing else about
-# `x` changes: the classifier uses the same `x`, and its gradient is not reversed.
+# Write the layer in between, `y = reverse(x, strength)`, twice. `y` has exactly the values of `x`;
+# the gradient that reaches `x` **through `y`** is the gradient of `y` times `-strength`. Nothing
+# else about `x` changes: the classifier uses the same `x`, and its gradient is not reversed.
 #
-# - `gradient_reversal(x, strength)`, by a tensor hook. Where `x` needs no gradient, or under `no_grad`,
-#   it gives the values and nothing more.
+# - `gradient_reversal(x, strength)`, by a tensor hook. Where `x` needs no gradient, or under
+#   `no_grad`, it gives the values and nothing more.
 # - `Reversal`, an `autograd.Function` with `Reversal.apply(x, strength)`.
 #
-# Example: with x = 3 and strength 0.5, `y` is 3. The derivative of `y * y` with respect to `x` becomes
-# -3 instead of 6. That of `y * y + x` becomes -2.
+# Example: with x = 3 and strength 0.5, `y` is 3. The derivative of `y * y` with respect to `x`
+# becomes -3 instead of 6. That of `y * y + x` becomes -2.
 
 
 # %% nbgrader={"grade_id": "try-reversal", "locked": true}
@@ -615,8 +622,8 @@ check_close(y, x, "y under no_grad")
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# A hook on `x` itself changes every gradient that arrives there, the classifier's too. On which tensor
-# should it sit?
+# A hook on `x` itself changes every gradient that arrives there, the classifier's too. On which
+# tensor should it sit?
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -625,28 +632,28 @@ check_close(y, x, "y under no_grad")
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# `backward` of a Function returns one entry for each argument of `forward`. A number has no gradient:
-# `None`. And a hook or a `backward` gives back a new tensor.
+# `backward` of a Function returns one entry for each argument of `forward`. A number has no
+# gradient: `None`. And a hook or a `backward` gives back a new tensor.
 # </details>
 
 # %% [markdown]
 # ### Exercise 5.3 — Freeze some rows ★★ · 20 min · 5 points
 #
-# You add four new words to a pretrained vocabulary. The rows of the old words should stay as they are.
-# `requires_grad` is all or nothing for a tensor; a hook can be finer.
+# You add four new words to a pretrained vocabulary. The rows of the old words should stay as they
+# are. `requires_grad` is all or nothing for a tensor; a hook can be finer.
 #
-# **First**, `freeze_rows(embedding, rows)`: register a hook so that the gradient of `embedding.weight` is
-# zero in these rows and as before in all others. Return its handle. `rows` is a list of indices and may be
-# empty.
+# **First**, `freeze_rows(embedding, rows)`: register a hook so that the gradient of
+# `embedding.weight` is zero in these rows and as before in all others. Return its handle. `rows` is
+# a list of indices and may be empty.
 #
 # Example: with a 3 × 2 table and `rows = [0]`, `weight.sum().backward()` fills `weight.grad` with
 # `[[0, 0], [1, 1], [1, 1]]`.
 #
-# **Then predict.** A gradient of zero is no promise that the row stays. Take a table of ones, and a loss
-# that has a gradient for every row in every step. A row is frozen by `freeze_rows`, then three steps are
-# taken. Does that row's value move? Write `True` if it does. In those that say *after a step*, one step
-# is taken before the hook is registered, and the question is whether the row moves in the three steps
-# after that. What is not named has its default.
+# **Then predict.** A gradient of zero is no promise that the row stays. Take a table of ones, and a
+# loss that has a gradient for every row in every step. A row is frozen by `freeze_rows`, then three
+# steps are taken. Does that row's value move? Write `True` if it does. In those that say *after a
+# step*, one step is taken before the hook is registered, and the question is whether the row moves
+# in the three steps after that. What is not named has its default.
 
 
 # %% nbgrader={"grade_id": "try-freezing", "locked": true}
@@ -757,13 +764,13 @@ check_predictions(the_frozen_row_moves, {n: check_by_running(n) for n in because
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# For the predictions: what does each optimizer add to the row besides the gradient? What has it kept from
-# the steps before?
+# For the predictions: what does each optimizer add to the row besides the gradient? What has it
+# kept from the steps before?
 # </details>
 
 # %% [markdown]
-# If the row has to stay, whatever the optimizer does, put it back after each step. Optimizers have openings
-# too, before and after `step()`:
+# If the row has to stay, whatever the optimizer does, put it back after each step. Optimizers have
+# openings too, before and after `step()`:
 
 # %% topics=["hook-concept"]
 weight = torch.ones(3, 2, requires_grad=True)
@@ -777,13 +784,14 @@ print([round(value, 3) for value in weight[:, 0].tolist()])
 # %% [markdown]
 # ## 3. Backward hooks: what a module is told
 #
-# To look at the way back through a whole model you would need a hook on every tensor, and you don't have
-# the tensors: they are made inside `forward`. So modules have openings on the way back as well.
+# To look at the way back through a whole model you would need a hook on every tensor, and you don't
+# have the tensors: they are made inside `forward`. So modules have openings on the way back as
+# well.
 #
-# - A **full backward hook** is called with `(module, grad_input, grad_output)`, two tuples: the gradients of
-#   the module's inputs and of its outputs. What it returns replaces `grad_input`.
-# - A **full backward pre-hook** is called with `(module, grad_output)`, before anything of the module's way
-#   back is computed. What it returns replaces `grad_output`.
+# - A **full backward hook** is called with `(module, grad_input, grad_output)`, two tuples: the
+#   gradients of the module's inputs and of its outputs. What it returns replaces `grad_input`.
+# - A **full backward pre-hook** is called with `(module, grad_output)`, before anything of the
+#   module's way back is computed. What it returns replaces `grad_output`.
 
 
 # %% topics=["module-hooks"]
@@ -799,8 +807,8 @@ layer(torch.ones(4, 3, requires_grad=True)).sum().backward()
 
 # %% [markdown]
 # `grad_output` has the shape of what the module put out, `grad_input` that of what it took in. The
-# parameters' gradients are neither; they have hooks of their own. So which of the two must a hook replace, if the
-# *parameters* are to feel it?
+# parameters' gradients are neither; they have hooks of their own. So which of the two must a hook
+# replace, if the *parameters* are to feel it?
 
 # %% topics=["module-hooks"]
 layer = nn.Linear(1, 1)
@@ -813,13 +821,14 @@ with layer.register_full_backward_pre_hook(lambda module, grad_output: (10 * gra
 layer.weight.grad
 
 # %% [markdown]
-# The first backward left 1 in `weight.grad`, although its hook returned zeros: by the time `grad_input` is known,
-# the weight has been served. The second added 10.
+# The first backward left 1 in `weight.grad`, although its hook returned zeros: by the time
+# `grad_input` is known, the weight has been served. The second added 10.
 #
-# > **Then and now.** *"`register_backward_hook` gives a module's input gradients."* For a module of more
-# > than one operation it gave those of the last operation. It is still there, it warns, and
-# > `register_full_backward_hook` is what you want. Compare: the input is 4 × 3, the output 4 × 1. What the
-# > old hook gives belongs to the bias, the hidden layer and the weight of the *last* layer.
+# > **Then and now.** *"`register_backward_hook` gives a module's input gradients."* For a module of
+# > more than one operation it gave those of the last operation. It is still there, it warns, and
+# > `register_full_backward_hook` is what you want. Compare: the input is 4 × 3, the output 4 × 1.
+# > What the old hook gives belongs to the bias, the hidden layer and the weight of the *last*
+# > layer.
 
 # %% tags=["shows-deprecated"]
 import warnings
@@ -839,8 +848,8 @@ block(torch.ones(4, 3, requires_grad=True)).sum().backward()
 
 # %% [markdown]
 # How does PyTorch know where a module's way back begins and ends? It puts two invisible nodes into
-# the graph, one around the inputs and one around the output. That has a price: the output is now a view
-# made by such a node, and nobody may write to it.
+# the graph, one around the inputs and one around the output. That has a price: the output is now a
+# view made by such a node, and nobody may write to it.
 
 # %% topics=["module-hooks"]
 network = nn.Sequential(nn.Linear(2, 2), nn.ReLU(inplace=True))
@@ -860,9 +869,9 @@ for module in network.modules():
 print(tuple(network(torch.ones(1, 2)).shape))
 
 # %% [markdown]
-# And if no input of a module needs a gradient, as in the first layer of most models, there is nothing to wait
-# for at its end. The hook then runs early, as soon as `grad_output` is known, with `None` for the input
-# (and PyTorch warns if you never let an input have a gradient):
+# And if no input of a module needs a gradient, as in the first layer of most models, there is
+# nothing to wait for at its end. The hook then runs early, as soon as `grad_output` is known, with
+# `None` for the input (and PyTorch warns if you never let an input have a gradient):
 
 # %% topics=["module-hooks"]
 with warnings.catch_warnings():
@@ -898,20 +907,22 @@ words = "The way forward: pre-hook, forward, hook. The way back: backward pre-ho
 show(figure, words + "parameters' tensor and post-accumulate hooks, then the backward hook.")
 
 # %% [markdown]
-# Two rules give the order. On the way forward a module's pre-hook comes before everything inside it, and
-# its hook after. On the way back each hook waits for what it is to be shown. A backward pre-hook needs
-# `grad_output` alone. A backward hook needs `grad_input`, so all inside the module is done by then.
+# Two rules give the order. On the way forward a module's pre-hook comes before everything inside
+# it, and its hook after. On the way back each hook waits for what it is to be shown. A backward
+# pre-hook needs `grad_output` alone. A backward hook needs `grad_input`, so all inside the module
+# is done by then.
 #
-# Two details. Of what is ready at one moment, autograd first does what ends in a parameter, then goes on
-# to the input. And the two invisible nodes belong to the module: a tensor that goes in lies before them.
-# So on the way back a module's own hook is called first, then the hook on the tensor that went in.
+# Two details. Of what is ready at one moment, autograd first does what ends in a parameter, then
+# goes on to the input. And the two invisible nodes belong to the module: a tensor that goes in lies
+# before them. So on the way back a module's own hook is called first, then the hook on the tensor
+# that went in.
 #
 # ### Exercise 5.4 — The order of the hooks ★★ · 12 min · 3 points
 #
-# The model below has two layers inside, a and b, and h between them. Fourteen hooks are registered, and each
-# writes a line when it is called. The input needs a gradient. There is one call forward and one
-# `backward()`. Give each line its place, from 1 to 14. As an example, the model's forward pre-hook is 1:
-# it comes before everything inside.
+# The model below has two layers inside, a and b, and h between them. Fourteen hooks are registered,
+# and each writes a line when it is called. The input needs a gradient. There is one call forward
+# and one `backward()`. Give each line its place, from 1 to 14. As an example, the model's forward
+# pre-hook is 1: it comes before everything inside.
 
 
 # %% nbgrader={"grade_id": "two-layers", "locked": true}
@@ -980,8 +991,8 @@ check_predictions(hook_order, {line: place for place, line in enumerate(model.lo
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# Back: from the loss to the input. Draw the tensors in a row: x, h, y. On the way back you pass y, then
-# all of b, then h, then all of a, then x.
+# Back: from the loss to the input. Draw the tensors in a row: x, h, y. On the way back you pass y,
+# then all of b, then h, then all of a, then x.
 # </details>
 # <details><summary>Hint 3</summary>
 #
@@ -991,18 +1002,19 @@ check_predictions(hook_order, {line: place for place, line in enumerate(model.lo
 # %% [markdown]
 # ### Exercise 5.5 — Find the ill layer ★★ · 18 min · 4 points
 #
-# Now back to the patient. Write `grad_monitor(model)`. It hooks every module **that has no children** and
-# returns `(norms, handles)`: a dict from the module's name (as `named_modules()` gives it) to a list, and a
-# list of the handles. With each `backward()` the list gets one number, a Python `float`: the norm of the
-# gradient of the module's **output**, over all its elements. Training goes on as if nobody looked.
+# Now back to the patient. Write `grad_monitor(model)`. It hooks every module **that has no
+# children** and returns `(norms, handles)`: a dict from the module's name (as `named_modules()`
+# gives it) to a list, and a list of the handles. With each `backward()` the list gets one number, a
+# Python `float`: the norm of the gradient of the module's **output**, over all its elements.
+# Training goes on as if nobody looked.
 #
-# Example: for a batch of shape (4, 2), a `Linear(2, 3)` as the last layer and `loss = output.sum()`, the
-# gradient is a 4 × 3 tensor of ones, and its norm is √12 ≈ 3.46.
+# Example: for a batch of shape (4, 2), a `Linear(2, 3)` as the last layer and `loss =
+# output.sum()`, the gradient is a 4 × 3 tensor of ones, and its norm is √12 ≈ 3.46.
 #
-# **Then use it**, in a cell of your own, on another patient: monitor `make_patient(seed=1)`, `train` it for a
-# few steps, print `norms`. Walk from the head back to `layer1`, from one linear layer to the next. At which
-# do you first meet a norm that is less than a thousandth of the one before it on your walk? Write its name
-# into `ill_layer`.
+# **Then use it**, in a cell of your own, on another patient: monitor `make_patient(seed=1)`,
+# `train` it for a few steps, print `norms`. Walk from the head back to `layer1`, from one linear
+# layer to the next. At which do you first meet a norm that is less than a thousandth of the one
+# before it on your walk? Write its name into `ill_layer`.
 
 
 # %% nbgrader={"grade_id": "try-monitor", "locked": true}
@@ -1087,31 +1099,33 @@ assert ill_layer == ill, f"it is not {ill_layer!r}: look for {note}"
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# For the patient: `for name, values in norms.items(): print(name, values[-1])`, and read it from below.
+# For the patient: `for name, values in norms.items(): print(name, values[-1])`, and read it from
+# below.
 # </details>
 
 # %% [markdown]
-# What was wrong with it? The bias of that layer is so large that its tanh sits at 1 for every point: it passes
-# nothing on, and its slope there is as good as zero. Everything before it is cut off from the loss. And since
-# the layer itself is told nothing, it will not heal. Such a layer is called *saturated*. You saw the sign of
-# it in section 1, when one tanh put out ones; now you have the proof.
+# What was wrong with it? The bias of that layer is so large that its tanh sits at 1 for every
+# point: it passes nothing on, and its slope there is as good as zero. Everything before it is cut
+# off from the loss. And since the layer itself is told nothing, it will not heal. Such a layer is
+# called *saturated*. You saw the sign of it in section 1, when one tanh put out ones; now you have
+# the proof.
 
 # %% [markdown]
-# **In practice** a monitor like this runs for a few steps at the start of a long training. Norms that fall
-# steadily from layer to layer mean vanishing gradients, norms that rise mean exploding ones; one sudden
-# fall is a bug. Keep floats, as you did: tensors in a list would keep every step's gradients alive.
-# `.item()` waits for a GPU to finish, so a monitor that runs always collects tensors of one element and
-# moves them once in a while.
+# **In practice** a monitor like this runs for a few steps at the start of a long training. Norms
+# that fall steadily from layer to layer mean vanishing gradients, norms that rise mean exploding
+# ones; one sudden fall is a bug. Keep floats, as you did: tensors in a list would keep every step's
+# gradients alive. `.item()` waits for a GPU to finish, so a monitor that runs always collects
+# tensors of one element and moves them once in a while.
 #
 # ## 4. Grad-CAM: where did it look?
 #
-# We can see activations and gradients now. What do they tell together? Take a classifier of images. Its
-# last convolution puts out maps: each channel says where in the image it found something. The gradient of
-# one class's score says how much the score would grow with each map. Multiply, add up, and you have a map of
-# what speaks for that class.
+# We can see activations and gradients now. What do they tell together? Take a classifier of images.
+# Its last convolution puts out maps: each channel says where in the image it found something. The
+# gradient of one class's score says how much the score would grow with each map. Multiply, add up,
+# and you have a map of what speaks for that class.
 #
-# We need a network and images. Here are shapes, drawn by a few lines, and a small CNN that ends in *global
-# average pooling* (GAP: the mean of each map) and one linear layer.
+# We need a network and images. Here are shapes, drawn by a few lines, and a small CNN that ends in
+# *global average pooling* (GAP: the mean of each map) and one linear layer.
 
 
 # %% nbgrader={"grade_id": "shape-net", "locked": true}
@@ -1179,10 +1193,11 @@ right = shape_net(test_images.to(device)).argmax(dim=1).cpu() == test_kinds
 print("more than 9 of 10 new images right:", right.float().mean().item() > 0.9)
 
 # %% [markdown]
-# With a GAP head there is a direct way to a map. The score of class $c$ is $\sum_k w_{ck} \cdot \text{mean}(A_k)$,
-# with $A_k$ the maps and $w$ the weights of the linear layer. So $\sum_k w_{ck} A_k$ is what each place adds to
-# it. This is **CAM**, the class activation map. It works with this head only. Let's look at an image with two
-# shapes, wider than those of the training (a GAP head takes any size), and ask for both:
+# With a GAP head there is a direct way to a map. The score of class $c$ is $\sum_k w_{ck} \cdot
+# \text{mean}(A_k)$, with $A_k$ the maps and $w$ the weights of the linear layer. So $\sum_k w_{ck}
+# A_k$ is what each place adds to it. This is **CAM**, the class activation map. It works with this
+# head only. Let's look at an image with two shapes, wider than those of the training (a GAP head
+# takes any size), and ask for both:
 
 
 # %% topics=["grad-cam"]
@@ -1209,13 +1224,14 @@ with torch.no_grad():
 draw_heat(both, {"circle": cam[0], "triangle": cam[2]})
 
 # %% [markdown]
-# One image, one forward pass, two answers to "why". Now for networks with any head. Where CAM reads $w_{ck}$
-# off the last layer, **Grad-CAM** asks autograd. The weight of a map is the mean of its gradient:
-# $\alpha_k = \text{mean}(\partial\,\text{score}_c / \partial A_k)$. The map is $\text{relu}(\sum_k \alpha_k A_k)$.
+# One image, one forward pass, two answers to "why". Now for networks with any head. Where CAM reads
+# $w_{ck}$ off the last layer, **Grad-CAM** asks autograd. The weight of a map is the mean of its
+# gradient: $\alpha_k = \text{mean}(\partial\,\text{score}_c / \partial A_k)$. The map is
+# $\text{relu}(\sum_k \alpha_k A_k)$.
 #
-# > **Then and now.** *"This recipe, with pooled gradients, is CAM."* It is Grad-CAM. For a GAP head both
-# > agree up to a factor: the mean hands each of the H · W places the same share of the gradient, so
-# > $\alpha_k = w_{ck} / (H W)$.
+# > **Then and now.** *"This recipe, with pooled gradients, is CAM."* It is Grad-CAM. For a GAP head
+# > both agree up to a factor: the mean hands each of the H · W places the same share of the
+# > gradient, so $\alpha_k = w_{ck} / (H W)$.
 
 # %% topics=["grad-cam"] errata=["cam-is-gradcam"]
 maps = shape_net.features(both[None].to(device))
@@ -1228,8 +1244,8 @@ torch.allclose(alpha * 6 * 11, shape_net.fc.weight[0], atol=1e-4)
 # Here we called the two halves of our network by hand. In general that is what goes wrong:
 #
 # > **Then and now.** *"Split the model: `model.classifier(model.features(image))`."* That repeats
-# > `forward`, and leaves out what is not in the two parts. A VGG pools and flattens in between. A hook
-# > leaves `forward` alone, and takes the channels from the maps instead of a fixed 512.
+# > `forward`, and leaves out what is not in the two parts. A VGG pools and flattens in between. A
+# > hook leaves `forward` alone, and takes the channels from the maps instead of a fixed 512.
 
 # %% topics=["grad-cam"] errata=["gradcam-classifier-call"]
 image = torch.empty(1, 3, 224, 224, device="meta")
@@ -1242,22 +1258,24 @@ print(tuple(vgg(image).shape))
 # %% [markdown]
 # ### Exercise 5.6 — Grad-CAM ★★ · 20 min · 4 points
 #
-# Write `grad_cam(model, layer, image, target)`: `layer` is the name of a module that puts out maps of shape
-# (1, channels, h, w), `image` has shape (3, height, width), `target` is the class. Return the map, of
-# shape (h, w), without a graph, divided by its largest value. If nothing in the image speaks for the class,
-# the map is all zeros. It must not become NaN.
+# Write `grad_cam(model, layer, image, target)`: `layer` is the name of a module that puts out maps
+# of shape (1, channels, h, w), `image` has shape (3, height, width), `target` is the class. Return
+# the map, of shape (h, w), without a graph, divided by its largest value. If nothing in the image
+# speaks for the class, the map is all zeros. It must not become NaN.
 #
-# Use the score itself, not its softmax. Leave the model as it was: no hook of yours, and the `.grad` of its
-# parameters untouched, so that the next `optimizer.step()` does not learn from your picture.
+# Use the score itself, not its softmax. Leave the model as it was: no hook of yours, and the
+# `.grad` of its parameters untouched, so that the next `optimizer.step()` does not learn from your
+# picture.
 #
-# Example: for our network with `layer="features"`, the map equals `cam[target] / cam[target].max()`. Look
-# at yours by `draw_heat(both, {"circle": grad_cam(shape_net, "features", both.to(device), 0)})`.
+# Example: for our network with `layer="features"`, the map equals `cam[target] /
+# cam[target].max()`. Look at yours by `draw_heat(both, {"circle": grad_cam(shape_net, "features",
+# both.to(device), 0)})`.
 
 
 # %% nbgrader={"grade_id": "try-grad-cam", "locked": true}
 @runs_with_the_answer
 def try_grad_cam(state: dict, layer: str, image: torch.Tensor, target: int) -> tuple:
-    """The answer's map for a network with these weights; whether gradients, and which hooks, are left."""
+    """The map for a network with these weights; are old gradients untouched, which hooks are left?"""
     model = ShapeNet().to(image)
     model.load_state_dict(state)
     for parameter in model.parameters():
@@ -1320,12 +1338,13 @@ check_case(0 * image, 0, "a black image", cut=8)
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# One forward hook that keeps the layer's output, with its graph. `model.get_submodule(layer)` finds the
-# module.
+# One forward hook that keeps the layer's output, with its graph. `model.get_submodule(layer)` finds
+# the module.
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# `torch.autograd.grad(score, maps)` gives the one gradient that you need and writes none into `.grad`.
+# `torch.autograd.grad(score, maps)` gives the one gradient that you need and writes none into
+# `.grad`.
 # </details>
 # <details><summary>Hint 3</summary>
 #
@@ -1333,20 +1352,21 @@ check_case(0 * image, 0, "a black image", cut=8)
 # </details>
 
 # %% [markdown]
-# **In practice.** Look at the map for the class that was predicted *and* for the right one. By heat maps of
-# this kind people found a detector of horses that looked at the photographer's copyright tag. The packages `captum` and
-# `pytorch-grad-cam` hold this and a dozen relatives. A map is evidence about the network, at the resolution
-# of its last layer, not a proof.
+# **In practice.** Look at the map for the class that was predicted *and* for the right one. By heat
+# maps of this kind people found a detector of horses that looked at the photographer's copyright
+# tag. The packages `captum` and `pytorch-grad-cam` hold this and a dozen relatives. A map is
+# evidence about the network, at the resolution of its last layer, not a proof.
 
 # %% [markdown]
 # ## 5. After accumulation: the optimizer inside `backward()`
 #
 # A training step holds a gradient for every parameter, all at once, from the end of `backward()` to
-# `zero_grad()`. That is as much memory as the weights. Is it needed? The optimizer treats one parameter at
-# a time, and a parameter's gradient is complete long before `backward()` ends.
+# `zero_grad()`. That is as much memory as the weights. Is it needed? The optimizer treats one
+# parameter at a time, and a parameter's gradient is complete long before `backward()` ends.
 #
-# The opening for this is on the parameter: a **post-accumulate hook** runs right after `.grad` was filled. It is
-# called with the parameter, not with the gradient. Compare it with the tensor hook, which runs before.
+# The opening for this is on the parameter: a **post-accumulate hook** runs right after `.grad` was
+# filled. It is called with the parameter, not with the gradient. Compare it with the tensor hook,
+# which runs before.
 
 # %% topics=["post-accumulate-hooks"]
 w = torch.ones(2, requires_grad=True)
@@ -1356,8 +1376,8 @@ for _ in range(2):
     (3 * w).sum().backward()
 
 # %% [markdown]
-# In the second round the tensor hook gets this round's 3, and the post-accumulate hook sees the sum 6.
-# It exists for leaves only: an intermediate result has nothing to accumulate into.
+# In the second round the tensor hook gets this round's 3, and the post-accumulate hook sees the sum
+# 6. It exists for leaves only: an intermediate result has nothing to accumulate into.
 
 # %% topics=["post-accumulate-hooks"]
 try:
@@ -1368,9 +1388,9 @@ except RuntimeError as error:
 # %% [markdown]
 # ### Exercise 5.7 — Step inside backward ★★ · 18 min · 4 points
 #
-# Write `step_in_backward(parameters, lr, momentum)`. It registers hooks on the parameters and returns
-# their handles. From then on `loss.backward()` alone is a whole step of SGD with momentum, as
-# `torch.optim.SGD` takes it:
+# Write `step_in_backward(parameters, lr, momentum)`. It registers hooks on the parameters and
+# returns their handles. From then on `loss.backward()` alone is a whole step of SGD with momentum,
+# as `torch.optim.SGD` takes it:
 #
 # ```
 # velocity = gradient                          the first time
@@ -1378,12 +1398,13 @@ except RuntimeError as error:
 # weight   = weight - lr * velocity
 # ```
 #
-# Each gradient is used and set free **before the next one is made**: no `.grad` is left after `backward()`, and
-# in the middle of it never more than one. Parameters with `requires_grad=False` are in the list too; leave
-# them be. Some are used more than once in a forward pass. With the handles removed, `backward()` takes no step.
+# Each gradient is used and set free **before the next one is made**: no `.grad` is left after
+# `backward()`, and in the middle of it never more than one. Parameters with `requires_grad=False`
+# are in the list too; leave them be. Some are used more than once in a forward pass. With the
+# handles removed, `backward()` takes no step.
 #
-# Example: a parameter of value 1, `lr=0.1`, `momentum=0.5`, and twice a gradient of 1: after the first
-# `backward()` it is 0.9, after the second 0.75.
+# Example: a parameter of value 1, `lr=0.1`, `momentum=0.5`, and twice a gradient of 1: after the
+# first `backward()` it is 0.9, after the second 0.75.
 
 
 # %% nbgrader={"grade_id": "try-step-in-backward", "locked": true}
@@ -1473,16 +1494,17 @@ check_case([batches[0][:1]], 1.0, 0.0, "relu")
 # </details>
 
 # %% [markdown]
-# **In practice** this is how large models are tuned on one GPU. What you give up: you can't add up the
-# gradients of several batches, nor clip by the norm of *all* gradients, since there is never a moment when
-# all exist. `DistributedDataParallel` has hooks at the same place, to send a gradient off while the next is
-# still being computed.
+# **In practice** this is how large models are tuned on one GPU. What you give up: you can't add up
+# the gradients of several batches, nor clip by the norm of *all* gradients, since there is never a
+# moment when all exist. `DistributedDataParallel` has hooks at the same place, to send a gradient
+# off while the next is still being computed.
 #
 # ## 6. Hooks on what is saved
 #
-# Gradients are one part of the memory that training takes. Another, often the larger one, is what the forward
-# pass saves for the way back. There is an opening there too, around every save: `saved_tensors_hooks(pack, unpack)`. What
-# `pack` returns is kept in the tensor's place, and `unpack` has to make the tensor of it again.
+# Gradients are one part of the memory that training takes. Another, often the larger one, is what
+# the forward pass saves for the way back. There is an opening there too, around every save:
+# `saved_tensors_hooks(pack, unpack)`. What `pack` returns is kept in the tensor's place, and
+# `unpack` has to make the tensor of it again.
 
 
 # %% topics=["hook-concept"]
@@ -1496,12 +1518,12 @@ with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
     y = (x * x.exp()).sum()
 
 # %% [markdown]
-# `exp` saves its result, and a product saves both factors: three tensors. (Why `detach()`? `exp` saves what it
-# returns. If `pack` handed that very tensor back, the tensor would own its node and the node the tensor.
-# Such a circle is never set free.)
+# `exp` saves its result, and a product saves both factors: three tensors. (Why `detach()`? `exp`
+# saves what it returns. If `pack` handed that very tensor back, the tensor would own its node and
+# the node the tensor. Such a circle is never set free.)
 #
-# PyTorch brings a pair of its own, `save_on_cpu()`. It moves what a GPU saves to the main memory and fetches it
-# back when it is needed, which buys memory with time:
+# PyTorch brings a pair of its own, `save_on_cpu()`. It moves what a GPU saves to the main memory
+# and fetches it back when it is needed, which buys memory with time:
 
 # %%
 weight = torch.ones(3, 3, device=device, requires_grad=True)
@@ -1538,19 +1560,19 @@ print(torch.allclose(x.grad, (1 - x.exp().tanh() ** 2) * x.exp()))
 # %% [markdown]
 # ### Exercise 5.8 — Keep half of it ★★ · 18 min · 3 points
 #
-# Write the pair: `offload_saved(tensor)` gives what is kept, `bring_back(kept)` gives the tensor again, with
-# the dtype, shape and device that it had.
+# Write the pair: `offload_saved(tensor)` gives what is kept, `bring_back(kept)` gives the tensor
+# again, with the dtype, shape and device that it had.
 #
 # - A float32 tensor that is no parameter is kept in half precision (`torch.float16`).
-# - Everything else is kept exactly. Parameters live anyway, so a second, smaller copy costs memory. Indices
-#   and masks can't be rounded. Whoever uses float64 wants it.
+# - Everything else is kept exactly. Parameters live anyway, so a second, smaller copy costs memory.
+#   Indices and masks can't be rounded. Whoever uses float64 wants it.
 # - What is kept exactly must not be the tensor itself, for the reason above, and needs no copy.
 #
-# Keep a tensor, or a tuple of tensors and plain values such as a dtype. No value is larger than float16
-# can hold (65504).
+# Keep a tensor, or a tuple of tensors and plain values such as a dtype. No value is larger than
+# float16 can hold (65504).
 #
-# Example: a float32 tensor of shape (3, 5) is kept in 30 bytes; `[0.1]` comes back as `[0.0999756]`. An int64
-# tensor of shape (3, 5) is kept in its own 120 bytes.
+# Example: a float32 tensor of shape (3, 5) is kept in 30 bytes; `[0.1]` comes back as
+# `[0.0999756]`. An int64 tensor of shape (3, 5) is kept in its own 120 bytes.
 
 
 # %% nbgrader={"grade_id": "small-cnn", "locked": true}
@@ -1561,6 +1583,9 @@ def make_cnn() -> nn.Sequential:
 
 
 # %% nbgrader={"grade_id": "bytes", "locked": true}
+import weakref
+
+
 def bytes_of(kept: list, network: nn.Module) -> int:
     """Bytes of the storages of all tensors in ``kept``, except those of the parameters."""
     leaves = torch.utils._pytree.tree_leaves(kept)
@@ -1572,9 +1597,6 @@ def bytes_of(kept: list, network: nn.Module) -> int:
 
 
 # %% nbgrader={"grade_id": "try-offload", "locked": true}
-import weakref
-
-
 def run_cnn(x: torch.Tensor, keep, back) -> tuple[int, list[torch.Tensor], bool]:
     """Bytes kept for a small CNN's backward, its gradients, and whether its output is set free."""
     network, kept = make_cnn().to(x.dtype), []
@@ -1657,7 +1679,8 @@ check_close(bring_back(offload_saved(third)), third, "a float64 tensor, kept and
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# `tensor.half()` and, on the way back, `.float()`. But only for those that were float32: keep a note of it.
+# `tensor.half()` and, on the way back, `.float()`. But only for those that were float32: keep a
+# note of it.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -1665,8 +1688,8 @@ check_close(bring_back(offload_saved(third)), third, "a float64 tensor, kept and
 # </details>
 
 # %% [markdown]
-# **In practice: measure.** Half the bytes for every tensor is not always half the memory. Here are the bytes
-# that two networks keep, as they are and in half precision. **Predict** the last number:
+# **In practice: measure.** Half the bytes for every tensor is not always half the memory. Here are
+# the bytes that two networks keep, as they are and in half precision. **Predict** the last number:
 
 
 # %%
@@ -1684,21 +1707,22 @@ for activation in (nn.GELU(), nn.ReLU()):
     print(kept_bytes(activation, torch.Tensor.half))
 
 # %% [markdown]
-# For GELU half is half. For ReLU nearly nothing is won. ReLU saves its output, and the convolution after it
-# saves its input: the same tensor. As they are, both saves share one memory; `half()` makes a copy for each.
-# A hook on saved tensors has to recognise what it has seen before, or the measurement must say that it
-# doesn't matter.
+# For GELU half is half. For ReLU nearly nothing is won. ReLU saves its output, and the convolution
+# after it saves its input: the same tensor. As they are, both saves share one memory; `half()`
+# makes a copy for each. A hook on saved tensors has to recognise what it has seen before, or the
+# measurement must say that it doesn't matter.
 #
 # ## 7. A weight that is computed
 #
-# Back to modules. A forward pre-hook may do more than look at inputs: it can set the module's own weight anew
-# before each call. *Weight norm* is the classic case. It trains the length and the direction of each output's
-# weights apart:
+# Back to modules. A forward pre-hook may do more than look at inputs: it can set the module's own
+# weight anew before each call. *Weight norm* is the classic case. It trains the length and the
+# direction of each output's weights apart:
 #
 # $$w_i = g_i \cdot v_i / \lVert v_i \rVert \quad\text{for each output } i$$
 #
-# For long this was done by such a hook, in PyTorch's own `nn.utils.weight_norm` too. Today there is a
-# tool for any computed weight. `parametrize` replaces `weight` by a property: who reads it has it computed.
+# For long this was done by such a hook, in PyTorch's own `nn.utils.weight_norm` too. Today there is
+# a tool for any computed weight. `parametrize` replaces `weight` by a property: who reads it has it
+# computed.
 
 # %%
 from torch.nn.utils import parametrize
@@ -1726,13 +1750,13 @@ print(round(layer.weight[0, 0].item(), 3))
 # %% [markdown]
 # A step of -5 on what is trained, and the weight is still positive. It always will be.
 #
-# `forward` computes the weight from what is trained. `right_inverse` does the reverse, once, so that the weight
-# keeps its value. If it returns a tuple of tensors, each becomes a parameter, `original0`, `original1`, and
-# `forward` gets them all.
+# `forward` computes the weight from what is trained. `right_inverse` does the reverse, once, so
+# that the weight keeps its value. If it returns a tuple of tensors, each becomes a parameter,
+# `original0`, `original1`, and `forward` gets them all.
 #
-# > **Then and now.** *"`nn.utils.weight_norm(layer)`."* It works by a hook, and it is deprecated. Its weight
-# > is an ordinary tensor that the hook puts there, and such a module can't even be copied. The new one
-# > can: `nn.utils.parametrizations.weight_norm`.
+# > **Then and now.** *"`nn.utils.weight_norm(layer)`."* It works by a hook, and it is deprecated.
+# > Its weight is an ordinary tensor that the hook puts there, and such a module can't even be
+# > copied. The new one can: `nn.utils.parametrizations.weight_norm`.
 
 # %% tags=["shows-deprecated"]
 import copy
@@ -1752,19 +1776,19 @@ _ = copy.deepcopy(nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)))
 # %% [markdown]
 # ### Exercise 5.9 — Weight norm, twice ★★★ · 25 min · 4 points
 #
-# Write it both ways. The norm is taken over all of an output's weights: for a `Linear` over a row, for a
-# `Conv2d` of weight (out, in, kh, kw) over in, kh and kw. The length has the shape (out, 1), or
-# (out, 1, 1, 1): as many dimensions as the weight. The weight's value, and so what the layer puts out, is
-# the same right after.
+# Write it both ways. The norm is taken over all of an output's weights: for a `Linear` over a row,
+# for a `Conv2d` of weight (out, in, kh, kw) over in, kh and kw. The length has the shape (out, 1),
+# or (out, 1, 1, 1): as many dimensions as the weight. The weight's value, and so what the layer
+# puts out, is the same right after.
 #
-# - `weight_norm(layer)`, by a forward pre-hook. Afterwards the layer has the parameters `weight_g` (length)
-#   and `weight_v` (direction, at first the old weight) in place of `weight`. Before each call the hook sets
-#   `layer.weight` to the weight that follows from them. Returns the layer.
-# - `WeightNorm`, a module for `parametrize.register_parametrization(layer, "weight", WeightNorm())`, with
-#   `forward(g, v)` and `right_inverse(weight)`, which returns `(g, v)`.
+# - `weight_norm(layer)`, by a forward pre-hook. Afterwards the layer has the parameters `weight_g`
+#   (length) and `weight_v` (direction, at first the old weight) in place of `weight`. Before each
+#   call the hook sets `layer.weight` to the weight that follows from them. Returns the layer.
+# - `WeightNorm`, a module for `parametrize.register_parametrization(layer, "weight",
+#   WeightNorm())`, with `forward(g, v)` and `right_inverse(weight)`, which returns `(g, v)`.
 #
-# Don't call PyTorch's own weight norm. Example: a weight of `[[3, 4]]` has g = `[[5]]` and v = `[[3, 4]]`. With
-# g = 10 it becomes `[[6, 8]]`.
+# Don't call PyTorch's own weight norm. Example: a weight of `[[3, 4]]` has g = `[[5]]` and v =
+# `[[3, 4]]`. With g = 10 it becomes `[[6, 8]]`.
 
 
 # %% nbgrader={"grade_id": "layers", "locked": true}
@@ -1799,7 +1823,7 @@ def try_weight_norm(weight: torch.Tensor, x: torch.Tensor, by_hook: bool) -> tup
 
 # %% nbgrader={"grade_id": "weight-norm", "solution": true}
 def weight_norm(layer: nn.Module) -> nn.Module:
-    """Train length and direction of ``layer.weight``, of shape (out, ...), by a forward pre-hook."""
+    """Train length and direction of ``layer.weight``, (out, …), apart; by a forward pre-hook."""
     ### BEGIN SOLUTION
     weight = layer.weight.detach()
     dims = tuple(range(1, weight.dim()))
@@ -1867,18 +1891,18 @@ for by_hook in (True, False):
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# `torch.linalg.vector_norm(weight, dim=(1, 2, 3), keepdim=True)` has the shape you need for a `Conv2d`. For
-# any number of dimensions: `tuple(range(1, weight.dim()))`.
+# `torch.linalg.vector_norm(weight, dim=(1, 2, 3), keepdim=True)` has the shape you need for a
+# `Conv2d`. For any number of dimensions: `tuple(range(1, weight.dim()))`.
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# As long as `weight` is a registered parameter, a plain tensor can't be assigned to that name. Take it out
-# first: `del layer.weight`.
+# As long as `weight` is a registered parameter, a plain tensor can't be assigned to that name. Take
+# it out first: `del layer.weight`.
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# What the hook computes must hang on the graph: no `detach`, no `no_grad`. What becomes a parameter must
-# not: there, detach.
+# What the hook computes must hang on the graph: no `detach`, no `no_grad`. What becomes a parameter
+# must not: there, detach.
 # </details>
 
 # %% [markdown]
@@ -1894,10 +1918,10 @@ except RuntimeError as error:
     print(str(error)[:92])
 
 # %% [markdown]
-# `strict=False` makes the error go away, and leaves the head at its random start. The right place for a repair is
-# the model: a **load-state-dict pre-hook** is called before a module takes what is its own from the
-# dict, and may edit the dict. There are post-hooks, which get the lists of missing and unexpected keys, and the
-# same pair for `state_dict()`.
+# `strict=False` makes the error go away, and leaves the head at its random start. The right place
+# for a repair is the model: a **load-state-dict pre-hook** is called before a module takes what is
+# its own from the dict, and may edit the dict. There are post-hooks, which get the lists of missing
+# and unexpected keys, and the same pair for `state_dict()`.
 
 
 # %% topics=["module-hooks"]
@@ -1911,11 +1935,12 @@ pair[1].register_load_state_dict_pre_hook(look)
 _ = pair.load_state_dict({"0.weight": torch.ones(1, 1), "1.weight": torch.ones(1, 1)})
 
 # %% [markdown]
-# The hook sees the part of the dict that belongs to its module, under the full keys, and the `prefix` that stands
-# before the module's own names. For the model that is loaded itself the prefix is empty. The dict is a copy, made
-# for this load: editing it does no harm to the caller's.
+# The hook sees the part of the dict that belongs to its module, under the full keys, and the
+# `prefix` that stands before the module's own names. For the model that is loaded itself the prefix
+# is empty. The dict is a copy, made for this load: editing it does no harm to the caller's.
 #
-# A post-hook gets what did not fit, and may edit that. Here one lets a missing bias pass, and says so:
+# A post-hook gets what did not fit, and may edit that. Here one lets a missing bias pass, and says
+# so:
 
 
 # %% topics=["module-hooks"]
@@ -1931,16 +1956,16 @@ layer.load_state_dict({"weight": torch.ones(1, 1)})
 # %% [markdown]
 # ### Exercise 5.10 — Old checkpoints ★★ · 15 min · 3 points
 #
-# Write `state_dict_hooks(model, renamed)`. `renamed` maps old names of the model's children (or deeper
-# modules) to new ones. From then on, whenever `model` is loaded, by itself or as a part of a larger
-# model, keys of the old names are taken for the new ones. Return a list; each renamed key adds a string
-# `"old key -> new key"` to it, both as they stand in the dict.
+# Write `state_dict_hooks(model, renamed)`. `renamed` maps old names of the model's children (or
+# deeper modules) to new ones. From then on, whenever `model` is loaded, by itself or as a part of a
+# larger model, keys of the old names are taken for the new ones. Return a list; each renamed key
+# adds a string `"old key -> new key"` to it, both as they stand in the dict.
 #
-# A name ends at a dot: `fc` is not the beginning of `fc2`. Other keys stay as they are; what is still missing or
-# unexpected is an error as ever. A new checkpoint loads as it did.
+# A name ends at a dot: `fc` is not the beginning of `fc2`. Other keys stay as they are; what is
+# still missing or unexpected is an error as ever. A new checkpoint loads as it did.
 #
-# Example: with `renamed = {"fc": "head"}`, a model under the name `net` and the key `net.fc.bias`, the list gets
-# `"net.fc.bias -> net.head.bias"`.
+# Example: with `renamed = {"fc": "head"}`, a model under the name `net` and the key `net.fc.bias`,
+# the list gets `"net.fc.bias -> net.head.bias"`.
 
 
 # %% nbgrader={"grade_id": "try-loading", "locked": true}
@@ -2016,13 +2041,13 @@ check_case({"head_old": "head", "stem_head": "stem"}, "old names that contain ne
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# A key of yours begins with the prefix, then the old name, then a dot. `pop` the value and put it in under
-# the new key.
+# A key of yours begins with the prefix, then the old name, then a dot. `pop` the value and put it
+# in under the new key.
 # </details>
 
 # %% [markdown]
-# **In practice** PyTorch does this to itself. The new weight norm of section 7 carries such a hook, and takes
-# checkpoints of the old one:
+# **In practice** PyTorch does this to itself. The new weight norm of section 7 carries such a hook,
+# and takes checkpoints of the old one:
 
 # %%
 layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
@@ -2031,16 +2056,16 @@ print(layer.load_state_dict(old))
 print([*layer.state_dict()])
 
 # %% [markdown]
-# One related case has a tool of its own: `nn.modules.utils.consume_prefix_in_state_dict_if_present` strips
-# a prefix such as `module.` from all keys.
+# One related case has a tool of its own: `nn.modules.utils.consume_prefix_in_state_dict_if_present`
+# strips a prefix such as `module.` from all keys.
 #
 # ## 9. What hooks leave behind
 #
-# A hook is a function that a module, a tensor or the library holds on to. It holds on to everything that
-# it closes over. So hooks are a fine way to lose memory.
+# A hook is a function that a module, a tensor or the library holds on to. It holds on to everything
+# that it closes over. So hooks are a fine way to lose memory.
 #
-# > **Then and now.** *"To keep a layer's outputs, append them to `self.trace` in `forward`."* The list grows
-# > with every call, and each tensor in it holds the graph of its call.
+# > **Then and now.** *"To keep a layer's outputs, append them to `self.trace` in `forward`."* The
+# > list grows with every call, and each tensor in it holds the graph of its call.
 
 
 # %% errata=["activation-trace-leak"]
@@ -2058,7 +2083,8 @@ for _ in range(3):
 print(len(traced.trace), "outputs, with a graph:", all(y.grad_fn is not None for y in traced.trace))
 
 # %% [markdown]
-# A hook that appends does the same from outside. And each time it is registered anew, it comes on top:
+# A hook that appends does the same from outside. And each time it is registered anew, it comes on
+# top:
 
 
 # %% topics=["module-hooks"]
@@ -2082,11 +2108,12 @@ print("a row:", rows[0].nbytes, "bytes; kept for it:", rows[0].untyped_storage()
 print("its graph:", rows[0].grad_fn is not None)
 
 # %% [markdown]
-# Three calls, three hooks; all the old lists grow with every further call. That is not all: each row is a small
-# view of a large storage (chapter 02), it was written over by the ReLU in place, and it holds the graph
-# and with it every activation of its batch.
+# Three calls, three hooks; all the old lists grow with every further call. That is not all: each
+# row is a small view of a large storage (chapter 02), it was written over by the ReLU in place, and
+# it holds the graph and with it every activation of its batch.
 #
-# Copies multiply the trouble: a deep copy of a model has its hooks as well. A saved `state_dict` has none.
+# Copies multiply the trouble: a deep copy of a model has its hooks as well. A saved `state_dict`
+# has none.
 
 # %% topics=["module-hooks"]
 print("in a copy:", hooks_on(copy.deepcopy(network)))
@@ -2095,9 +2122,9 @@ _ = fresh.load_state_dict(network.state_dict())
 print("in a network that loaded its state:", hooks_on(fresh))
 
 # %% [markdown]
-# **How to find such a thing.** `hooks_on(model)`, from exercise 5.1, counts the hooks of a model. It reads
-# private attributes, because PyTorch has no public list. A weak reference tells whether something is still
-# alive, without keeping it alive itself:
+# **How to find such a thing.** `hooks_on(model)`, from exercise 5.1, counts the hooks of a model.
+# It reads private attributes, because PyTorch has no public list. A weak reference tells whether
+# something is still alive, without keeping it alive itself:
 
 # %%
 h = torch.ones(1000, requires_grad=True) * 2
@@ -2110,16 +2137,18 @@ print("and after detach():", alive() is not None)
 # %% [markdown]
 # ### Exercise 5.11 — The model that keeps growing ★★ · 12 min · 3 points
 #
-# Write `hook_leak(model, batches)`, `first_rows_leaky` without the leaks. It returns a list with the first
-# row of the stem's output for each batch, as the stem put it out, before the ReLU writes over it. But it
+# Write `hook_leak(model, batches)`, `first_rows_leaky` without the leaks. It returns a list with
+# the first row of the stem's output for each batch, as the stem put it out, before the ReLU writes
+# over it. But it
 #
-# - leaves no hook, even if a batch has the wrong shape and the model raises; other people's hooks stay;
+# - leaves no hook, even if a batch has the wrong shape and the model raises; other people's hooks
+#   stay;
 # - returns rows without a graph, whose storage holds the row and nothing else;
 # - keeps nothing of an earlier call.
 #
-# Run the whole model, once for each batch, as `first_rows_leaky` does: imagine that the stem lies deep inside.
-# Example: for two batches of shape (1000, 4) it returns two tensors of shape (6,), each with a storage of
-# 24 bytes.
+# Run the whole model, once for each batch, as `first_rows_leaky` does: imagine that the stem lies
+# deep inside. Example: for two batches of shape (1000, 4) it returns two tensors of shape (6,),
+# each with a storage of 24 bytes.
 
 
 # %% nbgrader={"grade_id": "try-hook-leak", "locked": true}
@@ -2168,15 +2197,14 @@ def check_case(batches, calls, name):
     results, hooks, alive, runs = try_hook_leak(batches, calls)
     fails = any(x.shape[1] != 4 for x in batches)
     truth = [] if fails else [make_network().stem(x)[0].detach() for x in batches]
-    for number, rows in enumerate(results, 1):
-        call = f"call {number} with {name}"
+    for rows in results:
         length = rows if isinstance(rows, str) else len(rows or [])
-        check_equal(length, "RuntimeError" if fails else len(batches), f"{call}: how many rows")
+        check_equal(length, "RuntimeError" if fails else len(batches), f"{name}: how many rows")
         for row, right in zip(rows, truth, strict=False):
-            check_close(row, right, f"{call}: a row (as the stem put it out, before the ReLU)")
-            assert not row.requires_grad, f"{call}: a row hangs on the graph: detach it"
+            check_close(row, right, f"{name}: a row (as the stem put it out, before the ReLU)")
+            assert not row.requires_grad, f"{name}: a row hangs on the graph: detach it"
             size = row.untyped_storage().nbytes()
-            assert size == row.nbytes, f"{call}: a row of {row.nbytes} bytes holds {size}: clone it"
+            assert size == row.nbytes, f"{name}: a row of {row.nbytes} bytes holds {size}: clone it"
     note = f"after {calls} calls with {name}"
     check_equal(hooks, {"": 1, "stem": 1}, f"hooks {note}", "these two are not yours")
     check_equal(alive, 0, f"graphs still alive {note}")
@@ -2201,8 +2229,8 @@ check_case([batches[0][:, :2]], 1, "one batch, of the wrong shape")
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# `output[0]` is a view of the whole output. What chapter 02 said about small views of large storages is one
-# more word here.
+# `output[0]` is a view of the whole output. What chapter 02 said about small views of large
+# storages is one more word here.
 # </details>
 
 # %% [markdown]
@@ -2222,13 +2250,15 @@ check_case([batches[0][:, :2]], 1, "one batch, of the wrong shape")
 #
 # **Three mistakes to remember**
 #
-# 1. Writing to the gradient or the output that a hook is handed. Others hold it too. Return a new tensor.
-# 2. Keeping outputs as they are. They hold the graph, and in-place operations change them later. Detach and
-#    clone.
+# 1. Writing to the gradient or the output that a hook is handed. Others hold it too. Return a new
+#    tensor.
+# 2. Keeping outputs as they are. They hold the graph, and in-place operations change them later.
+#    Detach and clone.
 # 3. Losing the handle. Use `with`, or keep the list and remove it in a `finally`.
 #
-# **Read more.** The PyTorch documentation has the notes *Modules* (section on hooks) and *Autograd mechanics*
-# (*Backward Hooks execution*, *Hooks for saved tensors*), and the tutorials *Hooks for autograd saved tensors*,
-# *How to save memory by fusing an optimizer step into the backward pass* and *Parametrizations*. The papers:
-# *Learning Deep Features for Discriminative Localization* (CAM), *Grad-CAM*, *Domain-Adversarial Training of
-# Neural Networks* (gradient reversal), *Weight Normalization*.
+# **Read more.** The PyTorch documentation has the notes *Modules* (section on hooks) and *Autograd
+# mechanics* (*Backward Hooks execution*, *Hooks for saved tensors*), and the tutorials *Hooks for
+# autograd saved tensors*, *How to save memory by fusing an optimizer step into the backward pass*
+# and *Parametrizations*. The papers: *Learning Deep Features for Discriminative Localization*
+# (CAM), *Grad-CAM*, *Domain-Adversarial Training of Neural Networks* (gradient reversal), *Weight
+# Normalization*.
