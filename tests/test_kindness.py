@@ -311,6 +311,24 @@ def test_a_check_may_warn_and_print():
     assert points(run(solved(), nbformat.writes(source))) == ALL
 
 
+def test_a_check_may_have_a_locked_function_run_with_the_answer():
+    """It works on the learner's own function, not on the judge's stand-in for it."""
+    function = RIGHT_ERROR.partition("(")[0].removeprefix("def ")
+    trial = f"""
+from course_utils import runs_with_the_answer
+@runs_with_the_answer
+def try_it(of_a_module):
+    keep = {{"module": torch.nn.Linear(1, 1), "answer": {function}}}
+    return type(keep["answer"]).__name__, getattr(keep["module"], of_a_module)
+"""
+    (chapter,) = pick_chapters(ROOT, [LIGHT_CHAPTER])
+    source, notebook = read_notebook(chapter.solution), solved()
+    for locked in (source, notebook):
+        cell_of(locked, "setup").source += trial
+    cell_of(source, ERROR_CHECK).source += '\nassert try_it("in_features") == ("function", 1)'
+    assert points(run(notebook, nbformat.writes(source))) == ALL
+
+
 def test_a_long_honest_notebook_stays_within_its_limits():
     notebook = solved()
     for _ in range(40):

@@ -1662,10 +1662,10 @@ def check_case(x, name):
         check_close(gradient, right, f"a gradient of layer {layer}, {name}", rtol=1e-3, atol=1e-3)
 
 
-for tensor in (torch.tensor([[0.1, -7.0]]), torch.tensor([3, 2**40]), torch.tensor([True, False])):
-    back = bring_back(offload_saved(tensor.to(device)))
+for numbers in ([[0.1, -7.0]], [3, 2**40], [True, False]):
+    tensor = torch.tensor(numbers, device=device)
     exact = tensor.half().float() if tensor.is_floating_point() else tensor
-    check_close(back, exact.to(device), f"bring_back(offload_saved({tensor.tolist()}))")
+    check_close(bring_back(offload_saved(tensor)), exact, f"{numbers}, kept and brought back")
 generator = torch.Generator().manual_seed(0)
 images = torch.randn(2, 2, 12, 12, generator=generator).to(device)
 check_case(images, "a batch in float32")
@@ -2198,15 +2198,16 @@ def check_case(batches, calls, name):
     fails = any(x.shape[1] != 4 for x in batches)
     truth = [] if fails else [make_network().stem(x)[0].detach() for x in batches]
     for rows in results:
-        length = rows if isinstance(rows, str) else len(rows or [])
+        assert rows is not None, "hook_leak returned None: is there an answer yet?"
+        length = rows if isinstance(rows, str) else len(rows)
         check_equal(length, "RuntimeError" if fails else len(batches), f"{name}: how many rows")
         for row, right in zip(rows, truth, strict=False):
             check_close(row, right, f"{name}: a row (as the stem put it out, before the ReLU)")
             assert not row.requires_grad, f"{name}: a row hangs on the graph: detach it"
             size = row.untyped_storage().nbytes()
             assert size == row.nbytes, f"{name}: a row of {row.nbytes} bytes holds {size}: clone it"
-    note = f"after {calls} calls with {name}"
-    check_equal(hooks, {"": 1, "stem": 1}, f"hooks {note}", "these two are not yours")
+    note, others = f"after {calls} calls with {name}", {"": 1, "stem": 1}
+    check_equal(hooks, others, f"hooks {note}", "these two are not yours")
     check_equal(alive, 0, f"graphs still alive {note}")
     check_equal(fails or runs, fails or calls * len(batches), f"runs of the whole model {note}")
 

@@ -1,4 +1,4 @@
-# %% wrong="everything in half" says=["bring_back(offload_saved([3, 1099511627776]))"]
+# %% wrong="everything in half" says=["[3, 1099511627776], kept and brought back"]
 def offload_saved(tensor):
     return tensor.half(), tensor.dtype
 
@@ -60,7 +60,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="bfloat16" says=["bring_back(offload_saved([[0.1"]
+# %% wrong="bfloat16" says=["[[0.1, -7.0]], kept and brought back"]
 def offload_saved(tensor):
     if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
         return tensor.bfloat16(), tensor.dtype
@@ -71,7 +71,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="keeps it as it is" says=["bring_back(offload_saved([[0.1"]
+# %% wrong="keeps it as it is" says=["[[0.1, -7.0]], kept and brought back"]
 def offload_saved(tensor):
     return tensor.detach()
 
