@@ -24,7 +24,7 @@ from course_utils.kernels.provisioner import (
 )
 from course_utils.kernels.sandbox import Limits, Sandbox, Scratch, why_not
 from course_utils.kernels.template import ADDRESS_VARIABLE, NAME, Request, Template, WarmProcess
-from support.warm import eventually, gone, run_code, run_warm, variables_of
+from support.warm import eventually, gone, run_code, run_in, run_warm, variables_of
 
 pytestmark = pytest.mark.skipif(not template.supported(), reason="warm kernels need Linux")
 
@@ -192,6 +192,22 @@ def test_a_kernel_keeps_the_descriptors_it_was_given_and_no_other():
         # A connection is inherited by no program that the kernel starts.
         assert not os.get_inheritable(there.fileno())
     assert text == "[] b''\n"
+
+
+OPEN_FILES = """
+import gc, io
+gc.unfreeze()
+files = [found for found in gc.get_objects() if isinstance(found, io.FileIO)]
+names = [getattr(file, "name", "a file") for file in files if not file.closed]
+print([name for name in names if isinstance(name, str) and not name.startswith("<")])
+"""
+
+
+def test_no_object_of_the_template_holds_a_file_open():
+    """Its number is another file's in the kernel, which whoever frees the object would close."""
+    with Scratch() as scratch:
+        # What has a number for a name is the kernel's own.
+        assert run_in(scratch, OPEN_FILES) == ["[]\n"]
 
 
 def test_interrupt_and_restart():

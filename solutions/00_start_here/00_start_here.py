@@ -529,16 +529,16 @@ for name in ("set_deterministic", "use_deterministic_algorithms"):
 # ## 6. The map
 #
 # The four answers go with you through the other chapters. Each chapter leans on the ones above it.
-# Two are here; the rest are to come.
+# The first six are here; the rest are to come.
 #
 # | chapter | what it teaches | state |
 # | --- | --- | --- |
 # | **00 Start here** | how the course works, device, seeds | you are here |
-# | 01 Tensors | creating, indexing, broadcasting, joining, NumPy and images | to come |
+# | [**01 Tensors**](../01_tensors/01_tensors.ipynb) | creating, indexing, broadcasting, joining, NumPy and images | **ready** |
 # | [**02 Storage and strides**](../02_storage_and_strides/02_storage_and_strides.ipynb) | what a tensor is in memory; views and copies | **ready** |
-# | 03 Tensor algebra | products, einsum, vectorising, linear algebra, rounding | to come |
-# | 04 Autograd | the graph, backward, in-place errors, functions of your own | to come |
-# | 05 Hooks | looking into a running model, and stepping in | to come |
+# | [**03 Tensor algebra**](../03_tensor_algebra/03_tensor_algebra.ipynb) | products, einsum, vectorising, linear algebra, rounding | **ready** |
+# | [**04 Autograd**](../04_autograd/04_autograd.ipynb) | the graph, backward, in-place errors, functions of your own | **ready** |
+# | [**05 Hooks**](../05_hooks/05_hooks.ipynb) | looking into a running model, and stepping in | **ready** |
 # | 06 Modules | parameters, buffers, state, CNN, RNN, attention | to come |
 # | 07 Losses and optimizers | from scratch to AdamW, schedules, clipping | to come |
 # | 08 Data pipelines | datasets, samplers, workers, transforms, throughput | to come |
@@ -576,6 +576,4 @@ for name in ("set_deterministic", "use_deterministic_algorithms"):
 # - David Goldberg, *What Every Computer Scientist Should Know About Floating-Point Arithmetic*
 #   (1991): why the order of a sum matters.
 #
-# Next: [Storage and strides](../02_storage_and_strides/02_storage_and_strides.ipynb), where you
-# will see how one row of numbers in memory becomes a column, a matrix or a transposed one without
-# moving a single number.
+# Next: [Tensors](../01_tensors/01_tensors.ipynb), where a photo gets brighter and its sky turns green.

@@ -22,9 +22,9 @@
 # - find memory that a tiny slice keeps alive, and set it free;
 # - tell `contiguous` and `channels_last` images apart by their strides.
 #
-# **It leans on** chapter 00, and on making and indexing tensors. **Time:** about 60 minutes to read
-# and run, two hours more with all twelve exercises. You can skip any exercise: nothing later
-# depends on your answer.
+# **It leans on** chapters 00 and 01: making, indexing and broadcasting tensors. **Time:** about 60
+# minutes to read and run, two hours more with all twelve exercises. You can skip any exercise:
+# nothing later depends on your answer.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import numpy as np
@@ -1550,3 +1550,6 @@ except NotImplementedError as error:
 # operations, and *Tensor Attributes* with layouts and memory formats. The tutorial *Channels Last
 # Memory Format in PyTorch* measures convolutions. Edward Z. Yang's essay *PyTorch Internals* shows
 # how the note and the storage look in the code. Chapter 15 comes back to them.
+#
+# Next: [Tensor algebra](../03_tensor_algebra/03_tensor_algebra.ipynb), where one line takes the place
+# of a loop, and the question is what it costs and whether its digits are right.

@@ -380,7 +380,10 @@ def collapse_memory() -> None:
 
 
 def draw_text() -> None:
-    """Draw one small figure, so that fonts are found and read."""
+    """Draw one small figure, so that fonts are found.
+
+    No formula: matplotlib would keep the fonts of one, and with them open files.
+    """
     import io
 
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -388,7 +391,7 @@ def draw_text() -> None:
 
     figure = Figure(figsize=(1, 1))
     FigureCanvasAgg(figure)
-    figure.subplots().set_title("text $x^2$")
+    figure.subplots().set_title("text")
     figure.savefig(io.BytesIO(), format="png")
 
 
