@@ -21,6 +21,7 @@ _HOME = {
     "count_operators": "operators",
     "forbid_copies": "operators",
     "forbid_operators": "operators",
+    "draw_graph": "graphs",
     "draw_storage": "drawings",
     "show": "drawings",
 }
