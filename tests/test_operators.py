@@ -184,3 +184,15 @@ def test_an_exception_leaves_no_mode_behind(mode):
     with pytest.raises(ZeroDivisionError), mode():
         1 / 0  # noqa: B018
     torch.ones(3).clone()
+
+
+@pytest.mark.parametrize("mode", [count_operators, forbid_copies])
+def test_zeros_without_memory_are_let_through(mode):
+    def half_square(x):
+        return (x * x).sum() / 2
+
+    x, v = torch.ones(3), torch.ones(3)
+    with mode() if mode is count_operators else mode(up_to=100):
+        _, product = torch.func.jvp(torch.func.grad(half_square), (x,), (v,))
+        torch._efficientzerotensor((3,)) + x
+    assert torch.equal(product, v)

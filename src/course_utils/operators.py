@@ -22,7 +22,8 @@ def _memory(values) -> list[tuple[int, int]]:
     """The address ranges ``(first byte, end)`` of the storages of all tensors in ``values``."""
     ranges = []
     for tensor in tree_leaves(values):
-        if isinstance(tensor, torch.Tensor):
+        # Forward-mode differentiation has zeros without memory; they have no address to ask for.
+        if isinstance(tensor, torch.Tensor) and not tensor._is_zerotensor():
             storage = tensor.untyped_storage()
             ranges.append((storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
     return ranges

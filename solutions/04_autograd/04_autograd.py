@@ -1,0 +1,2811 @@
+# ---
+# jupyter:
+#   course:
+#     title: Autograd
+#     minutes: 330
+# ---
+
+# %% [markdown]
+# # Autograd: who wrote down what you did?
+#
+# You compute a loss with ordinary Python. Then you call `backward()`, and every weight knows in
+# which direction it should go. Somebody must have written down what you did. This chapter is about
+# that record: what is in it, who reads it and when, what it costs, and how to write your own rules
+# into it. When a gradient is wrong, missing, or too large for the memory, the reason is in the record.
+#
+# **After this chapter you can**
+#
+# - read the graph behind a tensor, and say which tensors get a gradient;
+# - write reverse-mode differentiation yourself, and the backward rules of the usual layers;
+# - say how many bytes a network keeps for its backward pass, and halve them;
+# - tell which in-place edits break a gradient, which spoil it without a word, and which are fine;
+# - choose between `no_grad`, `inference_mode`, `detach` and `requires_grad_(False)`;
+# - write an `autograd.Function` and a test that catches a wrong one;
+# - compute Hessian-vector products, Newton steps and a gradient for each sample.
+#
+# **It leans on** tensors, views and storages (chapters 01 and 02) and on matrix products
+# (chapter 03). **Time:** about 80 minutes to read and run, four hours more with all thirteen
+# exercises. You can skip any exercise: nothing later depends on your answer.
+
+# %% nbgrader={"grade_id": "setup", "locked": true}
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from course_utils import check_close, check_equal, check_predictions, count_operators, device
+from course_utils import draw_graph, forbid_changes, forbid_copies, forbid_operators, show
+
+# %% [markdown]
+# The small tensors of this chapter stay on the CPU; the checks also try your functions on `device`.
+#
+# ## A puzzle to start with
+#
+# `out` is 4 · 6 + 4 · 10 = 64, so its slope in `a` is 6 + 10 = 16. The function below computes `out`,
+# then lets somebody edit `h`, and only then asks for the slope. **Predict:** does an edit that comes
+# *after* `out` change the slope of `out`?
+
+
+# %% tags=["shows-deprecated"] errata=["dot-data-silent-wrong-grad"]
+def slope(edit) -> float:
+    a, h = torch.tensor(4.0, requires_grad=True), torch.tensor([6.0, 10.0])
+    out = (a * h).sum()
+    edit(h)
+    out.backward()
+    return a.grad.item()
+
+
+slope(lambda h: None), slope(lambda h: h.data.zero_())
+
+# %% [markdown]
+# The second slope is 0, which is wrong, and nothing warns you. `out` itself is still 64. So the slope
+# was not computed together with `out`. It was computed later, from something that was kept. To see
+# what was kept, and why nobody noticed the edit, we have to read the record.
+
+# %% [markdown]
+# ## 1. The record
+#
+# Ordinary tensors leave no trace. Recording begins with a tensor that *requires grad*. It is off by
+# default, on for the parameters of a module, and impossible for whole numbers: they have no slope.
+
+# %% topics=["requires-grad-default"]
+print(torch.ones(2).requires_grad, nn.Linear(2, 1).weight.requires_grad)
+x = torch.ones(2).requires_grad_()  # or torch.ones(2, requires_grad=True)
+print(x.requires_grad, (x * 2).requires_grad)
+try:
+    torch.arange(3).requires_grad_()
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# The result of `x * 2` requires grad because `x` does. It carries a reference to the operation that
+# made it, or rather to the function that will undo it in backward: its `grad_fn`. Here is a small
+# expression, $(x + 1 - 2x)^2$ at $x = 3$, in steps that have names:
+
+# %% topics=["backprop-steps"]
+x = torch.tensor(3.0, requires_grad=True)
+y = x + 1  # 4
+z = 2 * x  # 6
+out = (y - z) ** 2  # 4
+[t.grad_fn.name() for t in (y, z, out)]
+
+# %% [markdown]
+# Each `grad_fn` knows the next ones: those of the tensors that went into its operation. Follow them
+# and you have the whole **graph**. `draw_graph` does the walking. Read it from the top.
+
+# %% topics=["backprop-steps"]
+draw_graph(out, x=x, y=y, z=z)
+
+# %% [markdown]
+# The blue boxes are functions, named after what they undo. The green box at the end is `x`: it was not
+# computed, so there is nothing behind it. Such a tensor is called a **leaf**. The arrows point the way
+# that backward will go, from the result to the leaf. Two ways lead to `x`, because `x` was used twice.
+#
+# **Predict** the gradient of `x` before you run the next cell. Walk down with a pencil:
+#
+# | at | the slope of `out` there |
+# | --- | --- |
+# | `y - z` | 2 · (4 − 6) = −4 |
+# | `y` | −4 · 1 = −4 |
+# | `z` | −4 · (−1) = 4 |
+# | `x`, by way of `y` | −4 · 1 = −4 |
+# | `x`, by way of `z` | 4 · 2 = 8 |
+#
+# Both ways count, so they are added.
+
+# %% topics=["backward-scalar", "backprop-steps"]
+out.backward()
+x.grad
+
+# %% [markdown]
+# `backward()` returns nothing. It leaves the gradient in `x.grad`, a tensor of the shape of `x`. You
+# call it on a tensor with one element, usually a loss: only a single number has *one* slope for each
+# input. Section 3 is about the other case.
+#
+# **What about y and z?** Their slopes were −4 and 4. Are they kept?
+
+# %% errata=["intermediate-grad-assigned"] topics=["retain-grad"]
+import warnings
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    print("y.grad:", y.grad)
+print(str(caught[0].message).split(".  ")[0].split(". ")[0])
+
+# %% [markdown]
+# > **Then and now.** *"Backward stores the gradients of the intermediate results in their `.grad`."* It
+# > does not. Their gradients are handed on and let go; keeping them all would double the memory. Ask
+# > beforehand with `retain_grad()` and you get one.
+
+# %% topics=["retain-grad"]
+x = torch.tensor(3.0, requires_grad=True)
+y, z = x + 1, 2 * x
+z.retain_grad()
+out = (y - z) ** 2
+out.backward()
+draw_graph(out, x=x, y=y, z=z)
+
+# %% [markdown]
+# Now the picture shows two gradients, and one box that says *freed*. We come back to that in
+# section 4.
+#
+# torchviz, a well-known package, draws the same graph. It writes the language of Graphviz and needs
+# Graphviz's program `dot` to turn it into a picture. Without that program you can still read what it
+# wrote. It has one box more: `AccumulateGrad`, the function that adds what arrives to `x.grad`.
+
+# %%
+import re
+
+try:
+    from torchviz import make_dot
+
+    print(sorted(re.findall(r"label=(\w+)", make_dot((2 * x - 1) ** 2).source)))
+except ImportError:
+    print("torchviz is not installed here: uv pip install torchviz")
+
+# %% [markdown]
+# ### Python builds it while it runs
+#
+# There is no step in which you declare the graph. It is what happened. So `if` and `while` need no
+# special treatment: each run records what that run did. **Predict** both slopes.
+
+
+# %% topics=["dynamic-graph-eager"]
+def triple_until_large(x: torch.Tensor) -> torch.Tensor:
+    while x < 20:
+        x = x * 3
+    return x
+
+
+for start in (1.0, 5.0):
+    x = torch.tensor(start, requires_grad=True)
+    triple_until_large(x).backward()
+    print(start, "-> slope", x.grad.item())
+
+# %% [markdown]
+# Three rounds give 27, two give 9. That is why a stack trace, a print or a breakpoint works in the middle
+# of a PyTorch model. The price is that nobody sees the whole before it runs. `torch.compile`
+# captures whole graphs again for the sake of speed; chapter 12 is about that.
+#
+# > **Then and now.** *"Wrap the tensor in a `Variable`, and mark it `volatile` for inference."* Since
+# > version 0.4 a `Variable` is a tensor, and wrapping does nothing. `volatile` is ignored, with a warning.
+
+# %% tags=["shows-deprecated"] topics=["variable-merge"] errata=["variable-and-volatile"]
+from torch.autograd import Variable
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    wrapped = Variable(torch.ones(1), volatile=True)
+print(type(wrapped).__name__, "|", str(caught[0].message).split(".")[0])
+
+# %% [markdown]
+# ### Leaves
+#
+# Which tensors get a `.grad`? Those that require grad and are leaves. So what exactly is a leaf?
+#
+# > **Then and now.** *"A leaf is a tensor that the user made and that requires grad."* Close, but the
+# > rule is simpler. A tensor that does not require grad is always a leaf, computed or not. One that
+# > requires grad is a leaf if it has no `grad_fn`.
+
+# %% topics=["leaf-tensors"] errata=["leaf-definition"]
+c = torch.ones(2)
+w = torch.ones(2, requires_grad=True)
+print("no grad required:", c.is_leaf, (c * 2).is_leaf)
+print("grad required:   ", w.is_leaf, (w * 2).is_leaf, (w * 2).detach().is_leaf)
+
+# %% [markdown]
+# A trap follows from it. **Predict**: does `w` below get a gradient?
+
+# %% topics=["leaf-tensors"]
+w = torch.ones(2, requires_grad=True).to(torch.float64)
+w.sum().backward()
+w.is_leaf, w.grad_fn.name()
+
+# %% [markdown]
+# No. The leaf was the float32 tensor, and nobody has its name any more. `w` is the result of a
+# conversion. The same happens with `.to(device)` and `* 0.01`. Make the tensor first, in its final
+# dtype and place, and call `requires_grad_()` last.
+#
+# **Freezing** means: this leaf shall require no grad. Mind the spelling.
+#
+# > **Then and now.** *"Freeze a layer by `parameter.require_grad = False`."* It should be
+# > `requires_grad`, with an s. Python lets you invent an attribute, so the misspelling does nothing and
+# > says nothing. A misspelt *method* raises, so `requires_grad_(False)` is the safe way.
+
+# %% errata=["require-grad-typo"]
+layer = nn.Linear(2, 2)
+for parameter in layer.parameters():
+    parameter.require_grad = False
+print("after the misspelling:", layer.weight.requires_grad)
+layer.requires_grad_(False)
+print("after the method:     ", layer.weight.requires_grad)
+
+# %% [markdown]
+# > **Then and now.** *"A frozen layer still has its gradients computed; only `detach()` saves the
+# > work."* Count the matrix products of a backward pass through two layers, with and without
+# > the second one frozen:
+
+
+# %% errata=["freezing-still-computes"]
+def products_in_backward(freeze: bool) -> tuple[int, bool]:
+    first, second = nn.Linear(2, 2), nn.Linear(2, 2)
+    second.requires_grad_(not freeze)
+    loss = second(first(torch.ones(1, 2))).sum()
+    with count_operators() as counts:
+        loss.backward()
+    return counts["mm"], first.weight.grad is not None
+
+
+products_in_backward(False), products_in_backward(True)
+
+# %% [markdown]
+# One product less: the one for the frozen weight. The first layer still gets its gradient, through the
+# frozen one. A `detach()` between the two would have cut that off.
+
+# %% [markdown]
+# ### Exercise 4.1 — Who gets a gradient? ★ · 8 min · 3 points
+#
+# The locked cell makes ten tensors, adds them all up and goes backward. For each, write three truth
+# values: `(is_leaf, requires_grad, has a gradient afterwards)`. As an example, for a tensor
+# `torch.zeros(3)` that took part it is `(True, False, False)`.
+#
+# Answer from the rules, not from the machine. The check is folded, because it explains every answer.
+# Select it and press Shift + Enter; unfold it afterwards.
+
+# %% nbgrader={"grade_id": "ten-tensors", "locked": true}
+w, c = torch.ones(3, requires_grad=True), torch.full((3,), 2.0)
+kept = w + 1
+kept.retain_grad()
+with torch.no_grad():
+    quiet = w * 3
+ten_tensors = {
+    "w": w,
+    "c": c,
+    "w * c": w * c,
+    "c * c": c * c,
+    "kept": kept,
+    "quiet": quiet,
+    "frozen": torch.ones(3, requires_grad=True).requires_grad_(False),
+    "double": torch.ones(3, requires_grad=True).double(),
+    "parameter": nn.Parameter(torch.ones(3)),
+}
+sum(t.sum() for t in ten_tensors.values()).backward()
+ten_tensors["unused"] = torch.ones(3, requires_grad=True)
+
+# %% nbgrader={"grade_id": "predict-leaf-and-grad", "solution": true}
+predict_leaf_and_grad = {
+    "w": None,
+    "c": None,
+    "w * c": None,
+    "c * c": None,
+    "kept": None,
+    "quiet": None,
+    "frozen": None,
+    "double": None,
+    "parameter": None,
+    "unused": None,
+}
+### BEGIN SOLUTION
+predict_leaf_and_grad = {
+    "w": (True, True, True),
+    "c": (True, False, False),
+    "w * c": (False, True, False),
+    "c * c": (True, False, False),
+    "kept": (False, True, True),
+    "quiet": (True, False, False),
+    "frozen": (True, False, False),
+    "double": (False, True, False),
+    "parameter": (True, True, True),
+    "unused": (True, True, False),
+}
+### END SOLUTION
+
+# %% nbgrader={"grade_id": "predict-leaf-and-grad-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
+for name, guess in predict_leaf_and_grad.items():
+    three = isinstance(guess, (tuple, list)) and [type(part) for part in guess] == [bool] * 3
+    form = "write (is_leaf, requires_grad, has a gradient) as three times True or False"
+    assert guess is None or three, f"{name}: {guess!r}? {form}"
+machine = {}
+for name, t in ten_tensors.items():
+    has_gradient = (t.is_leaf or t.retains_grad) and t.grad is not None
+    machine[name] = (t.is_leaf, t.requires_grad, has_gradient)
+because = {
+    "w": "made by you, requires grad, took part",
+    "c": "what does not require grad is a leaf and gets nothing",
+    "w * c": "computed from w: not a leaf, and its gradient is only handed on",
+    "c * c": "computed, but from nothing that requires grad: a leaf all the same",
+    "kept": "computed, but retain_grad() asked for its gradient beforehand",
+    "quiet": "under no_grad nothing is recorded: the result requires no grad",
+    "frozen": "requires_grad_(False) on a leaf: no grad is required any more",
+    "double": "the conversion is an operation: its result has a grad_fn",
+    "parameter": "a Parameter is a leaf that requires grad",
+    "unused": "it requires grad, but the loss does not depend on it",
+}
+check_predictions(predict_leaf_and_grad, machine, because)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# First `requires_grad`: does anything that it was computed from require grad, and was recording on?
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Then `is_leaf`: true if no grad is required, else true only if no operation made it.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# A gradient arrives at leaves that require grad and take part, and where somebody called
+# `retain_grad()`.
+# </details>
+
+# %% [markdown]
+# ## 2. Backward walks the record
+#
+# By pencil we started at the result and handed slopes down to the leaf. Could one go the other way,
+# from the leaf up? One can. **Forward mode** asks: if I nudge *this input*, how do all
+# results move? **Reverse mode** asks: how does *this result* react to all inputs? PyTorch has both.
+# Here is the slope of one number in three inputs:
+
+
+# %% topics=["reverse-mode-ad"]
+def sum_of_squares(x: torch.Tensor) -> torch.Tensor:
+    return (x**2).sum()
+
+
+x = torch.tensor([1.0, 2.0, 3.0])
+nudges = torch.eye(3)
+forward = [torch.func.jvp(sum_of_squares, (x,), (nudge,))[1].item() for nudge in nudges]
+reverse = torch.func.grad(sum_of_squares)(x)
+print("forward mode, three passes:", forward)
+print("reverse mode, one pass:    ", reverse.tolist())
+
+# %% [markdown]
+# Forward mode needs one pass for each input, reverse mode one pass for each result. A network has
+# millions of inputs, its weights, and one result, its loss. So training uses reverse mode. The price is
+# the record: what came first is needed last, so it has to be kept until then.
+#
+# The record can be made in two ways. Systems that do *source transformation* read your function and write
+# a second one, its derivative, before anything runs. PyTorch keeps a *tape*: it notes what runs, and
+# plays it backwards. (`torch.compile` does the former with what it captured.)
+#
+# ### Gradients add up
+#
+# Two ways led to `x`, and their slopes were added. PyTorch does that addition in `.grad` itself,
+# and it goes on adding in the next `backward()`. **Predict** the second line.
+
+# %% topics=["gradient-accumulates"] errata=["zero-grad-optional"]
+w = nn.Parameter(torch.tensor(1.0))
+for _ in range(2):
+    (3 * w).backward()
+    print(w.grad.item())
+
+# %% [markdown]
+# > **Then and now.** *"`optimizer.zero_grad()` may be left out."* Then every step follows the sum of all
+# > gradients so far. And *"it sets the gradients to zero"* is no longer so: it removes them. Code that
+# > reads `.grad` right afterwards has to live with `None`.
+
+# %% topics=["gradient-accumulates"] errata=["zero-grad-gives-zeros"]
+optimizer = torch.optim.SGD([w], lr=0.1)
+optimizer.zero_grad()
+print(w.grad)
+(3 * w).backward()
+optimizer.zero_grad(set_to_none=False)
+print(w.grad)
+
+# %% [markdown]
+# That gradients add up is a gift when a batch does not fit into memory. Cut it into micro-batches, go
+# backward after *each*, and step once.
+#
+# > **Then and now.** *"Gradient accumulation: two forward passes, then one backward."* That keeps both
+# > graphs alive until the end, which is the memory you wanted to save. Each backward frees
+# > its own graph. Divide each loss by the number of micro-batches, so that the sum is a mean again.
+
+# %% topics=["gradient-accumulates"] errata=["accumulate-then-one-backward"]
+torch.manual_seed(0)
+model, x, y = nn.Linear(3, 1), torch.randn(8, 3), torch.randn(8, 1)
+F.mse_loss(model(x), y).backward()
+whole = model.weight.grad.clone()
+model.zero_grad()
+for part_x, part_y in zip(x.split(4), y.split(4), strict=True):
+    (F.mse_loss(model(part_x), part_y) / 2).backward()
+torch.allclose(model.weight.grad, whole, atol=1e-6)
+
+# %% [markdown]
+# ### Downhill
+#
+# A gradient points uphill; the optimizer steps the other way. Nothing in that asks for a network.
+#
+# > **Then and now.** *"A tensor cannot be trained, it has to be a `Parameter`."* Any leaf that requires
+# > grad will do. A `Parameter` has one thing more: a module finds it by itself.
+
+# %% topics=["minimise-with-optimizer"] errata=["only-parameters-train"]
+x = torch.tensor(-1.5, requires_grad=True)
+optimizer = torch.optim.SGD([x], lr=0.1)
+places = []
+for _ in range(12):
+    places.append(x.item())
+    optimizer.zero_grad()
+    ((x - 1) ** 2 + 1).backward()
+    optimizer.step()
+print(f"after 12 steps: {x.item():.2f}, the minimum is at 1")
+
+# %% topics=["minimise-with-optimizer"]
+import matplotlib.pyplot as plt
+
+line = torch.linspace(-1.8, 2.6, 100)
+figure, axes = plt.subplots(figsize=(6, 3))
+axes.plot(line, (line - 1) ** 2 + 1, color="#8a8a8a")
+axes.plot(places, [(p - 1) ** 2 + 1 for p in places], "o-", color="#0072b2", linewidth=1)
+axes.set(xlabel="x", ylabel="(x - 1)² + 1", title="Twelve steps of gradient descent")
+show(figure, "A parabola; twelve points walk down its left side, in shrinking steps, to x = 1.")
+
+# %% [markdown]
+# The slope shrinks near the minimum, so the steps shrink with it.
+#
+# ### Exercise 4.2 — An engine of your own ★★★ · 30 min · 5 points
+#
+# Write reverse mode for single numbers. A `Value` holds a number, the values it was made from (its
+# `parents`), and for each parent the slope of this step (`slopes`). Addition is given. Write
+#
+# - `__mul__` (two values), `__pow__` (a plain number as exponent) and `exp`, in the style of
+#   `__add__`;
+# - `topological_order`: a list of this value and every value behind it, **each once**, in which no value
+#   comes before a value that was made from it. So `self` is first;
+# - `backward`: set the `grad` of every value behind this one. Start with 1 at `self`.
+#
+# `micro_engine` is given. It runs a little program on your values, and returns the value of `y`, the
+# gradient of each input, and how long your order is. `torch_engine` does the same by PyTorch; try your own
+# programs on both. In `"s = a * b\ny = s + s"` the value `s` is used twice, and the order
+# has 4 entries. Exponents and inputs are such that all results are finite. You may rewrite the class,
+# as long as `micro_engine` stays.
+
+
+# %% nbgrader={"grade_id": "torch-engine", "locked": true}
+def torch_engine(program: str, **inputs: float) -> tuple[float, dict[str, float], int]:
+    """What ``micro_engine`` has to return, by PyTorch."""
+    values = {name: torch.tensor(n).double().requires_grad_() for name, n in inputs.items()}
+    names = dict(values)
+    exec(program, {}, names)
+    y = names["y"]
+    gradients = torch.autograd.grad(y, list(values.values()), allow_unused=True)
+    slopes = {name: 0.0 if g is None else g.item() for name, g in zip(values, gradients)}
+    return y.item(), slopes, len(draw_graph(y).nodes) - 1
+
+
+torch_engine("y = a * b", a=2.0, b=3.0)
+
+# %% nbgrader={"grade_id": "micro-engine", "solution": true}
+import math
+
+
+class Value:
+    """A number that knows what it was made from, and how steeply it depends on each of them."""
+
+    def __init__(self, data: float, parents: tuple = (), slopes: tuple = ()) -> None:
+        self.data, self.grad = data, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other: "Value") -> "Value":
+        return Value(self.data + other.data, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other: "Value") -> "Value":
+        """The product; its slope in each factor is the other factor."""
+        ### BEGIN SOLUTION
+        return Value(self.data * other.data, (self, other), (other.data, self.data))
+        ### END SOLUTION
+
+    def __pow__(self, exponent: float) -> "Value":
+        """This value to the power of a plain number."""
+        ### BEGIN SOLUTION
+        slope = exponent * self.data ** (exponent - 1)
+        return Value(self.data**exponent, (self,), (slope,))
+        ### END SOLUTION
+
+    def exp(self) -> "Value":
+        """e to the power of this value."""
+        ### BEGIN SOLUTION
+        result = math.exp(self.data)
+        return Value(result, (self,), (result,))
+        ### END SOLUTION
+
+    def topological_order(self) -> list["Value"]:
+        """This value and all behind it, each once, none before what was made from it."""
+        ### BEGIN SOLUTION
+        order, seen = [], set()
+
+        def visit(value: Value) -> None:
+            if value not in seen:
+                seen.add(value)
+                for parent in value.parents:
+                    visit(parent)
+                order.append(value)
+
+        visit(self)
+        return order[::-1]
+        ### END SOLUTION
+
+    def backward(self) -> None:
+        """Set ``grad`` of every value behind this one to the slope of this one in it."""
+        ### BEGIN SOLUTION
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes, strict=True):
+                parent.grad += slope * value.grad
+        ### END SOLUTION
+
+
+def micro_engine(program: str, **inputs: float) -> tuple[float, dict[str, float], int] | None:
+    """Given: run ``program`` on values, go backward from ``y``; y, gradients, length of the order."""
+    values = {name: Value(number) for name, number in inputs.items()}
+    names = dict(values)
+    exec(program, {}, names)
+    y = names["y"]
+    if y is None or y.topological_order() is None:
+        return None
+    y.backward()
+    return y.data, {name: value.grad for name, value in values.items()}, len(y.topological_order())
+
+
+# %% nbgrader={"grade_id": "micro-engine-check", "grade": true, "points": 5}
+def check_case(program, because="", **inputs):
+    call, hint = f"micro_engine({program!r}, {inputs})", f" ({because})" if because else ""
+    answer = micro_engine(program, **inputs)
+    assert answer is not None, f"{call}: a method returns None: is there an answer yet?"
+    y, gradients, nodes = torch_engine(program, **inputs)
+    assert answer[2] == nodes, f"{call}: the order has {answer[2]} values, not {nodes}{hint}"
+    pairs = {f"the gradient of {name}": (gradients[name], answer[1][name]) for name in inputs}
+    for what, (right, yours) in {"y": (y, answer[0]), **pairs}.items():
+        close = abs(yours - right) <= 1e-6 * max(1, abs(right))
+        assert close, f"{call}: {what} is {right:.6g}, not {yours:.6g}{hint}"
+
+
+check_case("y = a * b", "the slope in each factor is the other factor", a=2.0, b=3.0)
+check_case("y = a ** 3 + b.exp()", "a to the n has the slope n times a to the n - 1", a=2.0, b=0.5)
+check_case("y = a * a", "a is used twice: its slopes add up", a=3.0)
+check_case("s = a * b\ny = s + s", "s is one value, with two ways to it", a=2.0, b=3.0)
+check_case("y = a + a\n" + "y = y + y\n" * 3, "each value once, however many ways", a=1.0)
+for last in ("y = s * t", "y = t * s"):
+    because = "s may hand on only when all its parts have arrived, that of t among them"
+    check_case(f"s = a * b\nt = s.exp()\n{last}", because, a=1.0, b=2.0)
+### BEGIN HIDDEN TESTS
+import random
+
+numbers = random.Random(0)
+for _ in range(60):
+    inputs = {name: round(numbers.uniform(0.3, 1.2), 3) for name in "abc"}
+    known, lines = list(inputs), []
+    for step in range(numbers.randint(2, 9)):
+        one, other = numbers.choice(known), numbers.choice(known[-4:])
+        both, power = f"({one} + {other})", numbers.choice((2, 3, -1, 0.5))
+        line = numbers.choice((both, f"{one} * {other}", f"{one} ** {power}", f"{both} ** -1"))
+        lines.append(f"t{step} = {line}")
+        known.append(f"t{step}")
+    lines.append(f"y = {known[-1]} * {known[-2]} + (m * a).exp()")
+    check_case("\n".join(lines), m=-1.0, **inputs)
+check_case("y = a + a\n" + "y = y + y\n" * 14, "each value once, however many ways", a=1.0)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# For the order: visit the parents of a value first, then note the value. Turn the list around at the
+# end. Remember whom you have visited.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# In backward, take the values in that order. When it is a value's turn, everything that was made from it has
+# already added its part, so its `grad` is complete and may be handed on.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# Handing on means: for each parent, *add* slope · own grad to the parent's grad.
+# </details>
+# %% [markdown]
+# ## 3. A slope needs a direction
+#
+# `backward()` wants a single number. What if the result is a whole vector? **Predict** what happens
+# in the `try`.
+
+# %% topics=["backward-vector-gradient"]
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = torch.stack([x[0] * x[1], x[0] + x[1], x[0] ** 2])  # (3,)
+try:
+    y.backward()
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# Three results and two inputs have 3 · 2 = 6 slopes. Together they are the **Jacobian matrix** $J$, a row
+# for each result. For a layer with 1000 inputs and 1000 outputs it has a million entries, and for a batch
+# far more. Backward never writes it down. It asks a smaller question: if the loss has the slopes $g$ in
+# the results, what are its slopes in the inputs? The answer is the **vector-Jacobian product** $g^T J$.
+
+# %% topics=["backward-vector-gradient"]
+g = torch.tensor([1.0, 10.0, 100.0])
+y.backward(gradient=g)
+jacobian = torch.tensor([[2.0, 1.0], [1.0, 1.0], [2.0, 0.0]])  # by pencil, at x = (1, 2)
+print(x.grad.tolist(), (g @ jacobian).tolist())
+
+# %% [markdown]
+# The same number comes from `(y * g).sum().backward()`: that sum *is* a loss with the slopes `g`. So every
+# backward function takes the gradient of its result and returns those of its inputs. It is a VJP, and
+# that is all it ever has to know. A tensor that is called `grad_output` is such a `g`.
+#
+# **Without `.grad`.** `torch.autograd.grad` returns the gradients of just those inputs that you
+# name, and leaves every `.grad` alone. Several outputs are added up. **Predict** the first line:
+
+# %% topics=["autograd-grad"]
+a, b, c = (torch.tensor(v, requires_grad=True) for v in (2.0, 3.0, 5.0))
+print(torch.autograd.grad([a * b, a**2], [a, b]))
+print(a.grad, torch.autograd.grad(a * b, [a, c], allow_unused=True))
+print(torch.autograd.grad(a * b, [a, c], allow_unused=True, materialize_grads=True))
+
+# %% [markdown]
+# An input that the output does not depend on raises an error, unless you `allow_unused`: then it gets
+# `None`, or zeros with `materialize_grads`.
+#
+# **The target is an input too.** A loss is a function of two tensors. If the target requires grad,
+# because somebody forgot a `detach()`, it gets a gradient like any other.
+#
+# > **Then and now.** *"The error 'derivative for target is not implemented' tells you that the target
+# > carries a gradient."* Most losses can differentiate their target today, and say nothing. If the
+# > target comes from a network, as in distillation, check `target.requires_grad` yourself.
+
+# %% topics=["target-requires-grad"] errata=["target-derivative-error"]
+output, target = torch.rand(3, requires_grad=True), torch.rand(3, requires_grad=True)
+F.mse_loss(output, target).backward()
+print("mse_loss: the target has a gradient:", target.grad is not None)
+try:
+    F.soft_margin_loss(output, target)
+except RuntimeError as error:
+    print("soft_margin_loss:", error)
+
+# %% [markdown]
+# **A mostly empty gradient.** The VJP of a table look-up puts each row of `g` where it came from. All
+# other rows are zero. For a table of a million words, `nn.Embedding(sparse=True)` writes down only the
+# rows that were used. Not every optimizer takes such gradients; SGD, Adagrad and `SparseAdam` do.
+
+# %% topics=["sparse-gradients"]
+table = nn.Embedding(1000, 2, sparse=True)
+table(torch.tensor([7, 42, 7])).sum().backward()
+sparse = table.weight.grad.coalesce()
+print(sparse.layout, sparse.indices().tolist(), sparse.values().tolist())
+
+# %% [markdown]
+# Row 7 was used twice, so its slopes added up to 2.
+#
+# ### What broadcasting does to a gradient
+#
+# Here is a regression with two samples. The prediction is a column, the target a row. The numbers are the
+# same as in a column. **Predict** whether the two gradients are.
+
+
+# %% errata=["myrelu-broadcast"]
+def gradient_for(target: list) -> list:
+    w = torch.tensor([[3.0, 1.0]], requires_grad=True)
+    x = torch.tensor([[-1.0, -1.0], [1.0, 1.0]])
+    error = F.relu(x @ w.t() + 3) - torch.tensor(target)
+    (error**2).mean().backward()
+    return [tuple(error.shape), w.grad.tolist()]
+
+
+gradient_for([[2.0], [3.0]]), gradient_for([[2.0, 3.0]])
+
+# %% [markdown]
+# > **Then and now.** *"The gradient of this example is [[4.5, 4.5]]."* That is what a much-copied listing
+# > prints. Its target is a row, so the error is broadcast to 2 × 2, and every prediction is compared
+# > with every target. With a column it is [[4, 4]]. Compare shapes before you subtract.
+#
+# Backward did not mind. Broadcasting has a VJP like everything else. An element that was read
+# twice got two slopes, and they are added. So the VJP of *expand* is a *sum*:
+
+# %%
+b = torch.tensor([[1.0, 2.0, 3.0]], requires_grad=True)  # (1, 3)
+wide = b.expand(2, 3)
+(gradient,) = torch.autograd.grad(wide, b, torch.tensor([[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]]))
+wide.grad_fn.name(), gradient
+
+# %% [markdown]
+# ### Exercise 4.3 — Undo the broadcast ★★ · 8 min · 3 points
+#
+# An operand of shape `shape` was broadcast. The gradient of the result has arrived. Return the gradient of
+# the operand, of shape `shape` and of the same dtype: sum over every dimension that broadcasting
+# added in front, and over every dimension that it widened from 1.
+#
+# Example: the gradient `[[1, 2, 3], [10, 20, 30]]` of shape (2, 3) gives `[11, 22, 33]` for `(3,)`,
+# `[[6], [60]]` for `(2, 1)`, and `66` for `()`. If nothing was broadcast, the values stay as they are.
+# A widened dimension may have size 0: the sum over nothing is 0. Leave the argument alone.
+
+
+# %% nbgrader={"grade_id": "unbroadcast", "solution": true}
+def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    """The gradient of an operand of ``shape`` from that of the tensor it was broadcast to."""
+    ### BEGIN SOLUTION
+    added = gradient.dim() - len(shape)
+    widened = [dim + added for dim, size in enumerate(shape) if size == 1]
+    dims = [*range(added), *widened]
+    return (gradient.sum(dims, keepdim=True) if dims else gradient).reshape(shape)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "unbroadcast-check", "grade": true, "points": 3}
+def check_case(gradient, shape, because=""):
+    operand = torch.zeros(shape, dtype=gradient.dtype, device=gradient.device, requires_grad=True)
+    (truth,) = torch.autograd.grad(operand.expand(gradient.shape), operand, gradient)
+    with forbid_changes(gradient):
+        answer = unbroadcast(gradient, shape)
+    call = f"unbroadcast of a gradient {tuple(gradient.shape)} to {tuple(shape)}"
+    check_close(answer, truth, call + (f" ({because})" if because else ""))
+
+
+g = torch.tensor([[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]], device=device)
+check_case(g, (3,), "a dimension was added in front")
+check_case(g, (2, 1), "a widened dimension stays, with size 1")
+check_case(g, (1, 3), "a widened dimension stays, with size 1")
+check_case(g, (), "a number was read everywhere")
+check_case(g, (2, 3), "nothing was broadcast")
+check_case(g[:0], (1, 3), "the sum over nothing is 0")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(0)
+for size in ((4, 2, 3), (1, 2, 1), (2, 0, 3), (5,), ()):
+    g = torch.randn(size, generator=generator, dtype=torch.float64).to(device)
+    for first in range(len(size) + 1):
+        for mask in range(2 ** (len(size) - first)):
+            shape = [1 if mask >> i & 1 else n for i, n in enumerate(size[first:])]
+            check_case(g, tuple(shape), "sum what was added or widened")
+check_case(g.expand(3, 4), (4,), "the gradient is itself an expanded tensor")
+check_case(torch.ones(3, 4, dtype=torch.float16, device=device).t(), (3,), "in half precision")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Broadcasting aligns shapes at their ends. How many dimensions does the gradient have more?
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `sum(dims, keepdim=True)` takes a list of dimensions. Mind what it does with an empty list.
+# </details>
+
+# %% [markdown]
+# ### Exercise 4.4 — Four rules by hand ★★★ · 30 min · 6 points
+#
+# Write the VJPs of four operations. `gradient` is that of the result; return those of the inputs.
+#
+# - `matmul_vjp(gradient, a, b)` for `a @ b` with `a` (n, k), `b` (k, m): a pair, for `a` and for `b`.
+# - `softmax_vjp(gradient, y)` for `y = x.softmax(-1)`: the gradient of `x`, computed from the *result* `y`.
+# - `logsumexp_vjp(gradient, x)` for `x.logsumexp(-1)`, where `gradient` has one dimension less than `x`. It
+#   has to be finite for entries of 1000 as well.
+# - `layer_norm_vjp(gradient, x, weight)` for `F.layer_norm(x, (d,), weight, bias, eps=1e-5)` with `x` of
+#   shape (batch, d): a triple, for `x`, `weight` and `bias`. The normalised value is
+#   $\hat{x} = (x - \text{mean}) / \sqrt{\text{var} + 10^{-5}}$ along each row, with the variance divided
+#   by d; the result is $\hat{x} \cdot \text{weight} + \text{bias}$.
+#
+# Example: for y = (0.5, 0.5) and the gradient (1, 0), `softmax_vjp` gives (0.25, −0.25). Use formulas,
+# not autograd: recording is switched off while you are checked. All tensors are float32 or
+# float64. `vjp_by_hand` is given and calls one of the four by name.
+
+
+# %% nbgrader={"grade_id": "vjp-truth", "locked": true}
+OPERATIONS = {
+    "matmul": torch.matmul,
+    "softmax": lambda x: x.softmax(-1),
+    "logsumexp": lambda x: x.logsumexp(-1),
+    "layer_norm": lambda x, weight, bias: F.layer_norm(x, x.shape[-1:], weight, bias, eps=1e-5),
+}
+
+
+def check_vjp(vjp, rule, name, g, *inputs, because=""):
+    """Compare ``vjp(rule, g, ...)`` with what autograd says of the operation."""
+    inputs = [x.detach().to(device).requires_grad_() for x in inputs]
+    result, g, call = OPERATIONS[rule](*inputs), g.to(device), f"the {rule} rule with {name}"
+    truth = torch.autograd.grad(result, inputs, g)
+    given = [result] if rule == "softmax" else inputs[: 2 if rule != "logsumexp" else 1]
+    given = [x.detach() for x in given]
+    with forbid_operators("_softmax_backward_data", "native_layer_norm_backward"):
+        with torch.no_grad(), forbid_changes(g, *given):
+            answer = vjp(rule, g, *given)
+    answer = answer if isinstance(answer, (tuple, list)) else (answer,)
+    assert len(answer) == len(truth), f"{call}: {len(answer)} gradients, not {len(truth)}"
+    for number, (yours, right) in enumerate(zip(answer, truth, strict=True), start=1):
+        what = f"gradient {number} of {call}" + (f" ({because})" if because else "")
+        check_close(yours, right, what, rtol=1e-4, atol=1e-5)
+
+
+# %% nbgrader={"grade_id": "vjp-gradcheck", "locked": true}
+class LayerNormByRule(torch.autograd.Function):
+    """A layer norm whose backward asks ``vjp``; section 6 explains such classes."""
+
+    @staticmethod
+    def forward(ctx, vjp, x, weight, bias):
+        ctx.vjp = vjp
+        ctx.save_for_backward(x, weight)
+        return F.layer_norm(x, x.shape[-1:], weight, bias, eps=1e-5)
+
+    @staticmethod
+    def backward(ctx, g):
+        return None, *ctx.vjp("layer_norm", g, *(x.detach() for x in ctx.saved_tensors))
+
+
+# %% nbgrader={"grade_id": "vjp-by-hand", "solution": true}
+def matmul_vjp(gradient: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> tuple:
+    """Gradients of ``a`` (n, k) and ``b`` (k, m) from that of ``a @ b``."""
+    ### BEGIN SOLUTION
+    return gradient @ b.t(), a.t() @ gradient
+    ### END SOLUTION
+
+
+def softmax_vjp(gradient: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Gradient of ``x`` from that of ``y = x.softmax(-1)``."""
+    ### BEGIN SOLUTION
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+    ### END SOLUTION
+
+
+def logsumexp_vjp(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """Gradient of ``x`` from that of ``x.logsumexp(-1)``."""
+    ### BEGIN SOLUTION
+    return gradient.unsqueeze(-1) * x.softmax(-1)
+    ### END SOLUTION
+
+
+def layer_norm_vjp(gradient: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> tuple:
+    """Gradients of ``x`` (batch, d), ``weight`` (d,) and the bias from that of the layer norm."""
+    ### BEGIN SOLUTION
+    scale = (x.var(-1, correction=0, keepdim=True) + 1e-5).rsqrt()
+    normal = (x - x.mean(-1, keepdim=True)) * scale
+    g = gradient * weight
+    along = (g * normal).mean(-1, keepdim=True)
+    g_x = scale * (g - g.mean(-1, keepdim=True) - normal * along)
+    return g_x, (gradient * normal).sum(0), gradient.sum(0)
+    ### END SOLUTION
+
+
+def vjp_by_hand(rule: str, *tensors: torch.Tensor) -> torch.Tensor | tuple | None:
+    """Given: one of the four rules, by name."""
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+# %% nbgrader={"grade_id": "vjp-by-hand-check", "grade": true, "points": 3}
+a, b = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), torch.tensor([[1.0, -1.0], [2.0, 0.5]])
+g = torch.tensor([[1.0, 0.0], [0.0, 2.0], [-1.0, 1.0]])
+because = "each gradient has its operand's shape, and the products have to fit"
+check_vjp(vjp_by_hand, "matmul", "a (3, 2), b (2, 2)", g, a, b, because=because)
+x = torch.tensor([[0.0, 0.0], [1.0, 3.0], [2.0, -2.0]])
+because = "every entry of y depends on every entry of x in its row"
+check_vjp(vjp_by_hand, "softmax", "x (3, 2)", g, x, because=because)
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(0)
+
+
+def draw(*size):
+    return torch.randn(size, generator=generator, dtype=torch.float64)
+
+
+for n, k, m in ((2, 5, 3), (1, 1, 4), (0, 2, 3), (3, 0, 2)):
+    check_vjp(vjp_by_hand, "matmul", f"n, k, m = {n, k, m}", draw(n, m), draw(n, k), draw(k, m))
+check_vjp(vjp_by_hand, "matmul", "transposed a and b", draw(3, 2), draw(4, 3).t(), draw(2, 4).t())
+for size in ((7,), (2, 3, 4), (5, 1), (0, 3)):
+    check_vjp(vjp_by_hand, "softmax", f"x {size}", draw(*size), 3 * draw(*size))
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade_id": "vjp-by-hand-check-2", "grade": true, "points": 3}
+x, g = torch.tensor([[0.0, 0.0], [1.0, 3.0], [2.0, -2.0]]), torch.tensor([1.0, 0.5, -2.0])
+check_vjp(vjp_by_hand, "logsumexp", "x (3, 2)", g, x, because="how much each entry takes part")
+because = "exp(1000) is infinite, its share in the sum is not"
+check_vjp(vjp_by_hand, "logsumexp", "x (3, 2) + 1000", g, x + 1000, because=because)
+x = torch.tensor([[1.0, 2.0, 4.0], [0.0, -1.0, 3.0]])
+weight, bias = torch.tensor([1.0, 2.0, -1.0]), torch.tensor([0.5, 0.0, 1.0])
+g = torch.tensor([[1.0, 0.0, 0.0], [1.0, -2.0, 0.5]])
+because = "mean and variance depend on x as well"
+check_vjp(vjp_by_hand, "layer_norm", "x (2, 3)", g, x, weight, bias, because=because)
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(1)
+
+
+def draw(*size):
+    return torch.randn(size, generator=generator, dtype=torch.float64)
+
+
+for size in ((4,), (2, 3, 4), (5, 1)):
+    check_vjp(vjp_by_hand, "logsumexp", f"x {size}", draw(*size[:-1]), draw(*size))
+for n, d in ((3, 7), (1, 2), (6, 4)):
+    inputs = draw(n, d), draw(d), draw(d)
+    check_vjp(vjp_by_hand, "layer_norm", f"x {n, d}", draw(n, d), *inputs)
+    numeric = [vjp_by_hand, *(t.requires_grad_() for t in inputs)]
+    passed = torch.autograd.gradcheck(LayerNormByRule.apply, numeric, raise_exception=False)
+    assert passed, "layer_norm_vjp does not pass gradcheck"
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# matmul: write one entry of the result as a sum, and ask in which entries `a[i, j]` takes part. Or
+# let the shapes decide: (n, k) can only come from (n, m) times (m, k).
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# softmax: the Jacobian of a row is diag(y) − y yᵀ. Multiply it by the gradient without writing it down:
+# one sum along the row, one product. logsumexp: its gradient *is* a softmax.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# Layer norm: first the gradient of the normalised value, g · weight. The centring takes its mean
+# away, the division takes away its part along the normalised row, and what is left is
+# divided by the standard deviation. weight and bias were broadcast over the batch, so their gradients are sums.
+# </details>
+
+# %% [markdown]
+# ## 4. What the record keeps
+#
+# Some of your rules needed the inputs, one needed the result, and the one for `+` would have needed nothing.
+# PyTorch's rules are like yours. What a rule will need is **saved** when the forward pass runs.
+# **Predict** which of the three operations below saves something.
+
+# %%
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+h = (x + 1).exp()
+draw_graph(h.sum(), x=x, h=h)
+
+# %% [markdown]
+# Only `exp`: it is its own derivative, so it keeps its *result*, 12 bytes. The sum only has to know its
+# shape. To see what is saved while it happens, ask to be called each time. This is done with a pair of **saved-tensor
+# hooks**: one packs what is saved, the other unpacks it in backward.
+
+# %%
+saved = []
+
+
+def pack(tensor: torch.Tensor) -> torch.Tensor:
+    saved.append(tensor)
+    return tensor
+
+
+with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+    (x.exp() * x).sum()
+[t.tolist() for t in saved]
+
+# %% [markdown]
+# `exp` saved its result. The product saved both factors: that result once more, and `x`. Three tensors, but
+# only one new storage. `x` was there before, and the result is kept once, however many rules point to it.
+#
+# **In practice.** Training takes so much more memory than inference because of these saved tensors, the
+# *activations*. They grow with the batch. The weights do not.
+#
+# ### How long does it live?
+#
+# > **Then and now.** *"The graph is destroyed right after backward, so a second backward always raises."*
+# > What is freed are the saved tensors. The functions stay as long as somebody refers to the result. Where
+# > nothing was saved, nothing is missing:
+
+# %% topics=["graph-lifetime"] errata=["graph-always-destroyed"]
+x = torch.ones(2, requires_grad=True)
+plain, squared = (x + 1).sum(), (x * x).sum()
+plain.backward()
+plain.backward()
+squared.backward()
+try:
+    squared.backward()
+except RuntimeError as error:
+    print(str(error).split(" (")[0])
+x.grad
+
+# %% [markdown]
+# The two backward passes through `plain` both counted: 1 + 1, and 2 from `squared`. If you do need a second pass,
+# say so in the first: `backward(retain_graph=True)` keeps the saved tensors. It is seldom what you want. If
+# it "fixes" an error in a training loop, then some tensor of the last step is still in use in this one, and
+# the graph grows with every step. Detach that tensor.
+
+# %% topics=["graph-lifetime"]
+squared = (x * x).sum()
+squared.backward(retain_graph=True)
+squared.backward()
+x.grad
+
+# %% [markdown]
+# ### Exercise 4.5 — To the byte ★★ · 15 min · 4 points
+#
+# **First predict.** `h` has shape (32, 50), float32, and is computed from parameters. `w` is a parameter of
+# shape (50, 10), `t` holds 32 targets. For each line write how many bytes of storage it keeps for
+# backward. `h` counts if a line keeps it; the storages of `w` and `t` do not, they are there anyway. A
+# storage that several rules keep counts once. A few facts that you need: relu and softmax keep their results,
+# like `exp`; `where` keeps its condition; the cross entropy is a log-softmax, which keeps its result, and a
+# second rule, which keeps that same result and one float of its own.
+#
+# **Then measure.** `saved_bytes(function, *inputs)` calls `function(*inputs)` once and returns how many bytes
+# of storage autograd keeps for its backward, each storage once, and those of the inputs not at
+# all. Count whole storages, not elements: a view keeps all of its storage alive.
+#
+# Example: for `torch.exp` and four float32 numbers it is 16. For `torch.mul(x, x)` it is 0: both factors are inputs.
+
+# %% nbgrader={"grade_id": "saved-bytes", "solution": true}
+from collections.abc import Callable
+
+kept_bytes = {
+    "h + 1": None,
+    "h * h": None,
+    "h.exp()": None,
+    "F.relu(h)": None,
+    "h.sum(0)": None,
+    "h / h.sum()": None,
+    "torch.where(h > 0, h, 0.0)": None,
+    "h @ w": None,
+    "F.cross_entropy(h @ w, t)": None,
+    "F.relu(h) @ w": None,
+}
+
+
+def saved_bytes(function: Callable, *inputs: torch.Tensor) -> int:
+    """Bytes of the storages, other than those of the inputs, that autograd keeps."""
+    ### BEGIN SOLUTION
+    storages = {}
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        storages[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        result = function(*inputs)  # keep it: with it, the saved tensors stay alive
+    for tensor in inputs:
+        storages.pop(tensor.untyped_storage().data_ptr(), None)
+    return sum(storages.values())
+    ### END SOLUTION
+
+
+### BEGIN SOLUTION
+kept_bytes = {
+    "h + 1": 0,
+    "h * h": 6400,
+    "h.exp()": 6400,
+    "F.relu(h)": 6400,
+    "h.sum(0)": 0,
+    "h / h.sum()": 6404,
+    "torch.where(h > 0, h, 0.0)": 1600,
+    "h @ w": 6400,
+    "F.cross_entropy(h @ w, t)": 7684,
+    "F.relu(h) @ w": 6400,
+}
+### END SOLUTION
+
+# %% nbgrader={"grade_id": "saved-bytes-check", "grade": true, "points": 2} jupyter={"source_hidden": true}
+w, t = torch.randn(50, 10, requires_grad=True), torch.zeros(32, dtype=torch.int64)
+machine = {}
+for line in kept_bytes:
+    h, kept = torch.randn(32, 50, requires_grad=True) + 0, {}
+    note = lambda x: (
+        kept.update({x.untyped_storage().data_ptr(): x.untyped_storage().nbytes()}) or x
+    )
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda x: x):
+        result = eval(line, {"h": h, "w": w, "t": t, "F": F, "torch": torch})
+    for there in (w, t):
+        kept.pop(there.untyped_storage().data_ptr(), None)
+    machine[line] = sum(kept.values())
+because = {
+    "h + 1": "the slope is 1, whatever h is",
+    "h * h": "both factors are h: one storage of 32 · 50 · 4 bytes",
+    "h.exp()": "it keeps its result, 32 · 50 floats",
+    "F.relu(h)": "it keeps its result, 32 · 50 floats",
+    "h.sum(0)": "it keeps only the shape",
+    "h / h.sum()": "the quotient needs h and the sum, which is one float",
+    "torch.where(h > 0, h, 0.0)": "it keeps the condition: a truth value is one byte",
+    "h @ w": "the rule for w needs h, the one for h needs w, which is there anyway",
+    "F.cross_entropy(h @ w, t)": "h for the product, 32 · 10 floats of the log-softmax, one float",
+    "F.relu(h) @ w": "relu and the product keep the same tensor",
+}
+check_predictions(kept_bytes, machine, because)
+
+
+# %% nbgrader={"grade_id": "saved-bytes-check-2", "grade": true, "points": 2}
+def check_case(function, inputs, name, because=""):
+    inputs, kept = [x.to(device) for x in inputs], {}
+    note = lambda x: (
+        kept.update({x.untyped_storage().data_ptr(): x.untyped_storage().nbytes()}) or x
+    )
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda x: x):
+        result = function(*inputs)
+    there = {x.untyped_storage().data_ptr() for x in inputs}
+    truth = sum(size for place, size in kept.items() if place not in there)
+    with forbid_changes(*inputs):
+        check_equal(saved_bytes(function, *inputs), truth, f"saved_bytes of {name}", because)
+
+
+x = torch.tensor([[3.0, 4.0, 0.0], [1.0, 2.0, 2.0]], requires_grad=True)
+check_case(torch.exp, [x], "exp of six floats", "the result is kept: 24 bytes")
+check_case(torch.mul, [x, x], "mul(x, x)", "the inputs do not count")
+because = "an expanded tensor has few boxes: count storages, not elements"
+check_case(F.normalize, [x], "F.normalize of six floats", because)
+target = torch.tensor([0, 2])
+because = "two rules keep the log-softmax: one storage"
+check_case(F.cross_entropy, [x, target], "F.cross_entropy of two rows of three", because)
+check_case(torch.exp, [x.detach()], "exp of a tensor that requires no grad", "nothing is recorded")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(0)
+big = torch.rand(7, 9, generator=generator).requires_grad_()
+wide = torch.rand(4, 6, generator=generator, dtype=torch.float64).requires_grad_()
+for x in (big, wide, big.detach(), wide[:0]):
+    for function in (
+        torch.sigmoid,
+        torch.add,
+        torch.logsumexp,
+        F.softplus,
+        torch.prod,
+        F.normalize,
+    ):
+        more = {torch.add: [x], torch.logsumexp: [torch.tensor(0)]}.get(function, [])
+        if function is not torch.logsumexp:
+            check_case(function, [x, *more], f"{function.__name__} of shape {tuple(x.shape)}")
+check_case(torch.mul, [big[:3], big[4:]], "the product of two slices of one tensor")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# For each line ask: what would *my* rule for this operation need?
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# For the function: `saved_tensors_hooks(pack, unpack)`, and a dict from `untyped_storage().data_ptr()` to
+# `untyped_storage().nbytes()`.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# Give the result a name inside the function. Otherwise its graph is gone at once, the memory is used
+# again, and two storages can have had the same address. At the end, take the inputs' storages out.
+# </details>
+
+# %% [markdown]
+# ### Somebody edits what was saved
+#
+# Saving costs no copy: the record points at your tensor. So what if you write to it before backward
+# comes? To notice, every tensor has a **version**, a counter that each in-place operation moves on. All
+# views of a storage share it. When a tensor is saved, its version is saved as well, and backward compares.
+
+# %% topics=["autograd-inplace-errors"]
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+y = x.exp()
+print("saved at version", y._version)
+y += 1
+print("now at version", y._version)
+try:
+    y.sum().backward()
+except RuntimeError as error:
+    print(str(error).split("; expected")[0].split(": [")[0], "...")
+
+# %% topics=["autograd-inplace-errors"]
+draw_graph(y, x=x)
+
+# %% [markdown]
+# An error is the good ending: the gradient would have been wrong. The same edit is harmless if nothing needs the
+# old value. `x + 1` saves nothing, and `sin` saves its *input*, so their results may be edited. You do not have
+# to learn this by heart. The version check is exact, so an in-place edit is either fine or an error.
+#
+# Unless you go behind its back.
+#
+# > **Then and now.** *"`x.data` gives you the raw tensor."* It does, with a version counter of its own. An
+# > edit through `.data` is not noticed, and that is the puzzle from the beginning. `detach()` gives
+# > the same memory and *shares* the counter:
+
+# %% tags=["shows-deprecated"] topics=["data-vs-detach"] errata=["dot-data-silent-wrong-grad"]
+print("by .data:   ", slope(lambda h: h.data.zero_()))
+try:
+    slope(lambda h: h.detach().zero_())
+except RuntimeError as error:
+    print("by detach():", str(error).split(": [")[0])
+
+# %% [markdown]
+# The puzzle is solved. The rule for `a * h` needs `h`, and it read `h` only in backward. By then somebody
+# had written zeros into it, through a door where nobody counts.
+#
+# A last kind of error comes at once. A leaf that requires grad must not be written to while
+# recording is on: its old value would be lost, and the new one would no longer be a leaf.
+
+# %% topics=["autograd-inplace-errors"]
+w = torch.ones(2, requires_grad=True)
+try:
+    w -= 0.1
+except RuntimeError as error:
+    print(error)
+with torch.no_grad():
+    w -= 0.1
+w
+
+# %% [markdown]
+# This is how optimizers write to the weights: under `no_grad`, between one graph and the next.
+#
+# ### Exercise 4.6 — The tribunal ★★★ · 25 min · 5 points
+#
+# Ten functions of `x` (1-D, float) stand before you. Each edits something in place. The caller will ask for the gradient
+# of what it returns.
+#
+# **First judge.** For each write `"fine"` (the gradient is right), `"error"` (an error is raised, in
+# forward or in backward) or `"wrong"` (no error, and a gradient that is not that of the values
+# returned).
+#
+# **Then repair** those that are not fine. Put into `repaired` a function of `x` that returns the same
+# values, has the right gradient, and leaves `x` as it was. `version_tribunal` is given; it
+# runs a repaired function forward and backward.
+
+
+# %% nbgrader={"grade_id": "in-place-cases", "locked": true} tags=["shows-deprecated"]
+def edit_exp(x):
+    y = x.exp()
+    y += 1
+    return y
+
+
+def edit_sin(x):
+    y = (2 * x).sin()
+    y *= 3
+    return y
+
+
+def edit_sum(x):
+    h = x + 1
+    y = h.sum()
+    h += 1
+    return y + h
+
+
+def edit_square(x):
+    h = x + 1
+    y = h * h
+    h += 1
+    return y + h
+
+
+def edit_slice(x):
+    y = x.sigmoid()
+    y[0] = 0
+    return y
+
+
+# %% nbgrader={"grade_id": "in-place-cases-2", "locked": true} tags=["shows-deprecated"]
+def edit_constant(x):
+    m = torch.ones_like(x)
+    y = x * m
+    m += 1
+    return y + m
+
+
+def edit_added(x):
+    m = torch.ones_like(x)
+    y = x + m
+    m += 1
+    return y + m
+
+
+def edit_detached(x):
+    y = x.tanh()
+    y.detach().mul_(0.5)
+    return y
+
+
+def edit_data(x):
+    y = x.tanh()
+    y.data.mul_(0.5)
+    return y
+
+
+def edit_leaf(x):
+    x += 1
+    return x * x
+
+
+CASES = [edit_exp, edit_sin, edit_sum, edit_square, edit_slice]
+CASES += [edit_constant, edit_added, edit_detached, edit_data, edit_leaf]
+
+
+# %% nbgrader={"grade_id": "run-backward", "locked": true}
+def forward_backward(function, upstream, x):
+    """The values of ``function(x)`` and the gradient of ``x``, both detached."""
+    leaf = x.detach().clone().requires_grad_()
+    y = function(leaf)
+    (gradient,) = torch.autograd.grad(y, leaf, upstream)
+    assert torch.equal(leaf, x), "the function changed its argument x"
+    return y.detach(), gradient
+
+
+def numeric_gradient(function, upstream, x):
+    """The gradient of ``x`` by nudging each of its entries a little up and down, in float64."""
+    nudges, slopes = 1e-5 * torch.eye(len(x), dtype=torch.float64, device=x.device), []
+    with torch.no_grad():
+        for nudge in nudges:
+            high, low = function(x.double() + nudge), function(x.double() - nudge)
+            slopes.append(((high - low) * upstream).sum() / 2e-5)
+    return torch.stack(slopes).to(x.dtype)
+
+
+# %% nbgrader={"grade_id": "version-tribunal", "solution": true}
+verdicts = {
+    "edit_exp": None,
+    "edit_sin": None,
+    "edit_sum": None,
+    "edit_square": None,
+    "edit_slice": None,
+    "edit_constant": None,
+    "edit_added": None,
+    "edit_detached": None,
+    "edit_data": None,
+    "edit_leaf": None,
+}
+repaired = {}  # for example repaired["edit_exp"] = lambda x: ...
+### BEGIN SOLUTION
+verdicts = dict.fromkeys(verdicts, "error")
+verdicts |= {"edit_sin": "fine", "edit_sum": "fine", "edit_added": "fine", "edit_data": "wrong"}
+
+
+def without_first(x: torch.Tensor) -> torch.Tensor:
+    y = x.sigmoid().clone()
+    y[0] = 0
+    return y
+
+
+repaired["edit_exp"] = lambda x: x.exp() + 1
+repaired["edit_square"] = lambda x: (x + 1) * (x + 1) + (x + 2)
+repaired["edit_slice"] = without_first
+repaired["edit_constant"] = lambda x: x * torch.ones_like(x) + 2
+repaired["edit_detached"] = lambda x: x.tanh() * 0.5
+repaired["edit_data"] = lambda x: x.tanh() * 0.5
+repaired["edit_leaf"] = lambda x: (x + 1) ** 2
+### END SOLUTION
+
+
+def version_tribunal(name: str, x: torch.Tensor, upstream: torch.Tensor) -> tuple | None:
+    """Given: values and gradient of the repaired function, None where there is none."""
+    return forward_backward(repaired[name], upstream, x) if name in repaired else None
+
+
+# %% nbgrader={"grade_id": "version-tribunal-check", "grade": true, "points": 2} jupyter={"source_hidden": true}
+for name, verdict in verdicts.items():
+    known = verdict in (None, "fine", "error", "wrong")
+    assert known, f'{name}: write "fine", "error" or "wrong", not {verdict!r}'
+machine, x, g = {}, torch.tensor([0.5, 1.0, 2.0]), torch.tensor([1.0, -1.0, 2.0])
+for case in CASES:
+    try:
+        gradient = forward_backward(case, g, x)[1]
+        right = torch.allclose(gradient, numeric_gradient(case, g, x), atol=1e-4)
+        machine[case.__name__] = "fine" if right else "wrong"
+    except (RuntimeError, AssertionError):
+        machine[case.__name__] = "error"
+because = {
+    "edit_exp": "exp saves its result, and the result was edited",
+    "edit_sin": "sin saves its input, multiplying by a number saves nothing of y",
+    "edit_sum": "the sum saves a shape, no numbers",
+    "edit_square": "the product saved h, and h was edited",
+    "edit_slice": "y[0] is a view of y: it shares the version, and sigmoid saves its result",
+    "edit_constant": "the slope in x is m, so m was saved",
+    "edit_added": "a sum needs neither of its terms",
+    "edit_detached": "detach shares memory and version: the edit is noticed",
+    "edit_data": "behind .data nobody counts: tanh reads a result that was edited",
+    "edit_leaf": "x itself requires grad: it must not be written to while recording",
+}
+check_predictions(verdicts, machine, because)
+
+
+# %% nbgrader={"grade_id": "version-tribunal-check-2", "grade": true, "points": 3}
+def check_case(case, x):
+    name, g = case.__name__, torch.linspace(-1, 2, len(x), dtype=x.dtype, device=x.device)
+    with torch.no_grad():
+        values = case(x.clone())
+    answer = version_tribunal(name, x, g)
+    assert answer is not None, f"there is no repaired[{name!r}] yet"
+    check_close(answer[0], values, f"the values of repaired[{name!r}] for {len(x)} numbers")
+    what, truth = f"the gradient of repaired[{name!r}]", numeric_gradient(case, g, x)
+    check_close(answer[1], truth, f"{what} for {len(x)} numbers", rtol=1e-4, atol=1e-4)
+
+
+broken = (edit_exp, edit_square, edit_slice, edit_constant, edit_detached, edit_data, edit_leaf)
+for case in broken:
+    check_case(case, torch.tensor([0.5, 1.0, 2.0], device=device))
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(0)
+for case in broken:
+    for size in (1, 6):
+        x = torch.randn(size, generator=generator, dtype=torch.float64).to(device)
+        check_case(case, x)
+    check_case(case, torch.linspace(-2, 2, 8, device=device)[::2])
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# For each edit: which rule saved the tensor that is edited, or a view of it? A sum saves nothing, a
+# product its factors, `sin` its input; `exp`, `tanh` and `sigmoid` save their results.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# The usual repair is the same operation without the underscore: `y = y + 1` instead of `y += 1`. The
+# name then points to a new tensor, and the saved one stays as it was.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# To write into a part, edit a `clone()`: its rule saves nothing.
+# </details>
+
+# %% [markdown]
+# ## 5. Not recording
+#
+# The record costs memory, and it ties tensors to their past. So there are four ways not to record, and
+# people mix them up. Here they are, from the largest to the smallest:
+#
+# | you write | it means |
+# | --- | --- |
+# | `with torch.inference_mode():` | record nothing here, and never let the results into a graph |
+# | `with torch.no_grad():` | record nothing here |
+# | `parameter.requires_grad_(False)` | this leaf needs no gradient, until further notice |
+# | `x.detach()` | the same numbers, without their past |
+
+# %% topics=["detach-vs-no-grad", "no-grad-inference"]
+w = torch.ones(3, requires_grad=True)
+with torch.no_grad():
+    quiet = w * 2
+with torch.inference_mode():
+    silent = w * 2
+print(quiet.requires_grad, silent.requires_grad, (w * 2).detach().requires_grad)
+print((quiet * w).requires_grad)
+try:
+    silent * w
+except RuntimeError as error:
+    print(str(error).split(". ")[0])
+
+# %% [markdown]
+# `quiet` is an ordinary tensor. It may take part in a later graph, as a constant. `silent` may not: an
+# inference tensor has no version counter, and what cannot be checked must not be saved. In return,
+# `inference_mode` is a little faster. Use it where results are only looked at, and `no_grad` where they
+# may be used again.
+#
+# > **Then and now.** *"`with torch.zero_grad():` switches autograd off during validation."* There is no
+# > such thing. `zero_grad` is a method that clears gradients; the block is `no_grad`.
+
+# %% topics=["no-grad-inference"] errata=["no-grad-called-zero-grad"]
+print("torch.zero_grad exists:", hasattr(torch, "zero_grad"))
+saved.clear()
+with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+    with torch.no_grad():
+        w.exp().tanh()
+    print("saved under no_grad:  ", len(saved))
+    w.exp().tanh()
+    print("saved while recording:", len(saved))
+
+# %% [markdown]
+# Nothing saved: that is why validation under `no_grad` needs a fraction of the memory, and less time.
+# To decide by a flag, there is `torch.set_grad_enabled(training)`. All of them work as decorators too.
+#
+# **`eval()` is something else.** It tells the layers to behave as in use: dropout lets everything
+# through, batch norm takes its running averages. It has nothing to do with recording. **Predict** the
+# four lines:
+
+# %% topics=["eval-vs-no-grad"]
+dropout, ones = nn.Dropout(0.5), torch.ones(1000, requires_grad=True)
+for mode in (dropout.train, dropout.eval):
+    mode()
+    for recording in (True, False):
+        with torch.set_grad_enabled(recording):
+            y = dropout(ones)
+        drops = bool((y == 0).any())
+        print(f"{mode.__name__:5}  drops: {drops!s:5}  records: {y.requires_grad and recording}")
+
+# %% [markdown]
+# All four combinations exist. Validation wants both: `model.eval()` and `no_grad`.
+#
+# **`detach()`** is for one tensor. It gives a view, as you know from chapter 02.
+#
+# > **Then and now.** *"`detach()` gives a copy without gradient."* It shares memory *and version*:
+# > writing through it changes the original, and autograd knows. A copy is `detach().clone()`. And
+# > `detach_()` cuts the tensor itself off from its past.
+
+# %% topics=["detach-vs-no-grad"] errata=["detach-returns-copy"]
+h = torch.ones(3, requires_grad=True) * 2
+free = h.detach()
+free[0] = 7
+print(h.tolist(), h._version, free.requires_grad)
+h.detach_()
+print(h.requires_grad, h.is_leaf)
+
+# %% [markdown]
+# **Getting numbers out.** NumPy cannot record, so PyTorch refuses to hand it a tensor that requires
+# grad.
+#
+# > **Then and now.** *"Get the values by `x.cpu().numpy()`"* and *"by `x.data.cpu().numpy()`."* The
+# > first fails if `x` requires grad; the second goes behind the version counter. Write
+# > `x.detach().cpu().numpy()`. For a single number, `item()` does all of it.
+
+# %% topics=["data-vs-detach"] errata=["numpy-of-grad-tensor"]
+x = torch.ones(2, requires_grad=True)
+try:
+    x.cpu().numpy()
+except RuntimeError as error:
+    print(error)
+print(x.detach().cpu().numpy(), x.sum().item(), x.tolist())
+
+# %% [markdown]
+# > **Then and now.** *"`copy.deepcopy` fails inside a graph, so store
+# > `copy.deepcopy(feature.data.cpu().numpy())`."* It still fails for a tensor with a `grad_fn`: the
+# > copy would need a past of its own. You want the values, so `detach().clone()` is all you need.
+
+# %% topics=["leaf-tensors"] errata=["deepcopy-advice"]
+import copy
+
+feature = torch.ones(2, requires_grad=True) * 2
+try:
+    copy.deepcopy(feature)
+except RuntimeError as error:
+    print(str(error).split(". ")[0].split(",")[0])
+feature.detach().clone(), copy.deepcopy(x).is_leaf
+
+# %% [markdown]
+# ### Exercise 4.7 — The family ★★ · 10 min · 3 points
+#
+# Twelve statements about `w = torch.ones(3, requires_grad=True)`, and about two layers of which only one
+# is to learn. Write `True` or `False` for each. "Works" means: raises no error, neither forward nor backward.
+# The check is folded again.
+
+
+# %% nbgrader={"grade_id": "family-facts", "locked": true} jupyter={"source_hidden": true}
+def works(call) -> bool:
+    """Whether ``call()`` and its backward, where it has one, raise no RuntimeError."""
+    try:
+        result = call()
+        if result.requires_grad:
+            result.sum().backward()
+    except RuntimeError:
+        return False
+    return True
+
+
+def first_layer_learns(freeze: bool) -> bool:
+    """Whether the first layer gets a gradient, the second being frozen or under no_grad."""
+    first, second = nn.Linear(2, 2), nn.Linear(2, 2)
+    second.requires_grad_(not freeze)
+    hidden = first(torch.ones(1, 2))
+    with torch.set_grad_enabled(freeze):
+        loss = second(hidden)
+    return works(lambda: loss) and first.weight.grad is not None
+
+
+# %% nbgrader={"grade_id": "no-grad-family", "solution": true}
+no_grad_family = {
+    "no_grad: w * 2 requires grad": None,
+    "no_grad: torch.ones(3, requires_grad=True) does": None,
+    "no_grad: w += 1 works": None,
+    "no_grad: w * 2 made there, times w later, works": None,
+    "inference_mode: w * 2 made there, times w later, works": None,
+    "inference_mode: w * 2 made there, plus w later, works": None,
+    "detach: w.detach() shares the memory of w": None,
+    "detach: writing to w.detach() changes the version of w": None,
+    "detach: (w.detach() * w).sum() gives w a gradient": None,
+    "requires_grad_: (w * 2).requires_grad_(False) works": None,
+    "second layer frozen: the first gets a gradient": None,
+    "second layer under no_grad: the first gets a gradient": None,
+}
+### BEGIN SOLUTION
+no_grad_family = dict.fromkeys(no_grad_family, True)
+no_grad_family["no_grad: w * 2 requires grad"] = False
+no_grad_family["inference_mode: w * 2 made there, times w later, works"] = False
+no_grad_family["requires_grad_: (w * 2).requires_grad_(False) works"] = False
+no_grad_family["second layer under no_grad: the first gets a gradient"] = False
+### END SOLUTION
+
+# %% nbgrader={"grade_id": "no-grad-family-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
+w = torch.ones(3, requires_grad=True)
+with torch.no_grad():
+    quiet, fresh, adds = w * 2, torch.ones(3, requires_grad=True), works(lambda: w.add_(1).detach())
+with torch.inference_mode():
+    silent = w * 2
+free, version = w.detach(), w._version
+free += 1
+truth = [quiet.requires_grad, fresh.requires_grad, adds, works(lambda: quiet * w)]
+truth += [works(lambda: silent * w), works(lambda: silent + w), free.data_ptr() == w.data_ptr()]
+truth += [w._version > version, works(lambda: free.clone() * w)]
+truth += [works(lambda: (w * 2).requires_grad_(False)), *map(first_layer_learns, (True, False))]
+because = {
+    "no_grad: w * 2 requires grad": "inside, no operation is recorded",
+    "no_grad: torch.ones(3, requires_grad=True) does": "no_grad is about operations, not leaves",
+    "no_grad: w += 1 works": "this is how optimizers write to the weights",
+    "no_grad: w * 2 made there, times w later, works": "it is an ordinary tensor, a constant",
+    "inference_mode: w * 2 made there, times w later, works": "the product has to save it",
+    "inference_mode: w * 2 made there, plus w later, works": "a sum saves nothing",
+    "detach: w.detach() shares the memory of w": "it is a view",
+    "detach: writing to w.detach() changes the version of w": "a view shares the version",
+    "detach: (w.detach() * w).sum() gives w a gradient": "the other factor is w itself",
+    "requires_grad_: (w * 2).requires_grad_(False) works": "only leaves can be told; use detach()",
+    "second layer frozen: the first gets a gradient": "the gradient passes through it",
+    "second layer under no_grad: the first gets a gradient": "the way back was not recorded",
+}
+check_predictions(no_grad_family, dict(zip(because, truth)), because)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `no_grad` stops the recording of *operations*. Which of the lines are operations on `w`, and which
+# make a new leaf?
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# An inference tensor may be computed with, as long as no rule wants to save it. Which rules save
+# their operands?
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# For the layers, draw the way from the loss back to the first layer. Does every function on it exist?
+# </details>
+
+# %% [markdown]
+# ## 6. Rules of your own
+#
+# Some functions PyTorch does not have. The quick way out is NumPy, and it leads astray.
+#
+# > **Then and now.** *"For an operation that PyTorch lacks, convert to NumPy, compute, and convert back."*
+# > The values are right. The record ends there, and whatever lies before it learns nothing.
+
+# %% errata=["numpy-detour-keeps-training"]
+import numpy as np
+
+x = torch.tensor([0.0, 0.5, 1.5], requires_grad=True)
+y = torch.from_numpy(np.sinc(x.detach().numpy()))  # sin(πx) / (πx)
+y.requires_grad, y.grad_fn
+
+# %% [markdown]
+# You know how to mend it: a rule is a forward and a VJP. An `autograd.Function` holds the two, as static methods. `ctx`
+# carries what the one keeps for the other. Call it by `apply`, never by `forward`.
+
+# %% topics=["custom-function"]
+from torch.autograd.function import once_differentiable
+
+
+class Sinc(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.from_numpy(np.sinc(x.numpy()))
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        x, y = ctx.saved_tensors
+        slope = ((np.pi * x).cos() - y) / x
+        return gradient * torch.where(x == 0, 0.0, slope)
+
+
+draw_graph(Sinc.apply(x).sum(), x=x)
+
+# %% [markdown]
+# What the parts are for:
+#
+# - Inside `forward` nothing is recorded. That is why `x.numpy()` works there.
+# - `save_for_backward` takes inputs and outputs. It checks their versions, and it avoids a circle of references that
+#   would keep the memory. Other things, such as a number or a shape, go on `ctx` as attributes.
+# - `backward` gets a gradient for each output and returns one for each input of `forward`, or `None`.
+# - `once_differentiable` says: do not differentiate this backward. Without it, PyTorch records what
+#   backward does, so that a second derivative is possible. Through NumPy, or where there is no second
+#   derivative worth having, it is better to refuse than to be wrong.
+#
+# **Is the slope right?** Compare with the definition of a slope: nudge each input a little, up and down, and
+# look. `gradcheck` does that. It needs float64: in float32 the difference of two nearly equal numbers
+# is mostly rounding.
+
+# %% topics=["custom-function"]
+points = torch.tensor([-1.2, 0.5, 1.5], dtype=torch.float64, requires_grad=True)
+torch.autograd.gradcheck(Sinc.apply, [points])
+
+# %% [markdown]
+# `gradgradcheck` does the same for the second derivative. Here is a rule that passes the first and
+# fails the second. **Find** the mistake before you read on.
+
+
+# %% topics=["custom-function"]
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.slope = 3 * x**2
+        return x**3
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.slope
+
+
+first = torch.autograd.gradcheck(Cube.apply, [points])
+second = torch.autograd.gradgradcheck(Cube.apply, [points], raise_exception=False)
+first, second
+
+# %% [markdown]
+# The slope was computed in `forward`, where nothing is recorded. For the second derivative it is a constant. It has to
+# be computed in `backward`, from saved tensors. In new code you will also see the two halves of `forward` written apart, as
+# `forward` and `setup_context`. This form works with `torch.func` as well:
+
+
+# %% topics=["custom-function"]
+class BetterCube(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * 3 * x**2
+
+
+print(torch.autograd.gradgradcheck(BetterCube.apply, [points]))
+torch.func.vmap(torch.func.grad(BetterCube.apply))(torch.tensor([1.0, 2.0]))
+
+# %% [markdown]
+# (For an operation that `torch.compile` and `torch.export` shall know as well, there is
+# `torch.library.custom_op`; chapter 15 writes one.)
+#
+# ### At the kink
+#
+# ReLU has no slope at 0. Any number from 0 to 1 would do, and PyTorch takes 0.
+#
+# > **Then and now.** *"ReLU's backward: copy the gradient, and set it to 0 where the input is < 0."* At 0
+# > itself, that lets the gradient through. `gradcheck` will not tell you: it tries points at random, and
+# > none of them is exactly 0. Real networks have exact zeros in plenty, behind another ReLU, for instance.
+
+# %% errata=["myrelu-subgradient"]
+x = torch.tensor([-1.0, 0.0, 2.0], requires_grad=True)
+F.relu(x).sum().backward()
+copied = torch.ones(3)
+copied[x < 0] = 0
+x.grad, copied
+
+# %% [markdown]
+# ### Exercise 4.8 — ReLU and friends ★★★ · 30 min · 6 points
+#
+# Write three Functions.
+#
+# - `MyReLU.apply(x)`: like `F.relu`, with the gradient 0 at 0. It can be differentiated twice.
+# - `MyClamp.apply(x, low, high)`: like `torch.clamp`, for three tensors of one shape with `low < high`
+#   everywhere. `x` gets the gradient where `low <= x <= high`, `low` where `x < low`, `high` where `x > high`. It can
+#   be differentiated twice. Compute only what is asked for: `ctx.needs_input_grad` is a tuple of truth values,
+#   one for each input; return `None` for the others.
+# - `Binarize.apply(x)`: returns two float tensors. The first is the sign, with +1 at 0. The second is the mask:
+#   1 where |x| ≤ 1, else 0. The sign's true slope is 0 everywhere, and nothing could be learnt. The *straight-through
+#   estimator* passes the gradient of the sign on to `x` as it is where the mask is 1, and stops it elsewhere. The
+#   mask is no function to be learnt from: `ctx.mark_non_differentiable(mask)`. A second derivative of
+#   such a trick means nothing: refuse it with `once_differentiable`.
+#
+# Example: for x = (−2, −0.5, 0, 3), `Binarize` gives (−1, −1, 1, 1) and (0, 1, 1, 0), and the gradient
+# (1, 1, 1, 1) of the sign becomes (0, 1, 1, 0) for `x`. `my_relu_and_friends` is given and runs them. No finished backward of
+# PyTorch may run, such as that of `F.relu`.
+
+
+# %% nbgrader={"grade_id": "run-twice", "locked": true}
+from torch.autograd.function import once_differentiable
+
+
+def report(function, upstream, *inputs):
+    """Run ``function`` forward, backward and backward again; what came of it, as plain values."""
+    results = function(*inputs)
+    results = results if isinstance(results, tuple) else (results,)
+    g = upstream.detach().clone().requires_grad_()
+    wanted = [x for x in inputs if x.requires_grad]
+    gradients = torch.autograd.grad(results[0], wanted, g, create_graph=True, allow_unused=True)
+    facts = {"results": [y.detach() for y in results]}
+    facts["gradients"] = [None if x is None else x.detach() for x in gradients]
+    facts["require grad"] = [y.requires_grad for y in results]
+    try:
+        total = sum((x * x).sum() for x in gradients if x is not None)
+        facts["second"] = torch.autograd.grad(total, g)[0]
+    except RuntimeError:
+        facts["second"] = "refused"
+    return facts
+
+
+# %% nbgrader={"grade_id": "my-relu-and-friends", "solution": true}
+class MyReLU(torch.autograd.Function):
+    """max(x, 0), with the slope 0 at 0."""
+
+    ### BEGIN SOLUTION
+    @staticmethod
+    def forward(ctx, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return torch.where(x > 0, x, 0.0)
+
+    @staticmethod
+    def backward(ctx, gradient: torch.Tensor) -> torch.Tensor:
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+    ### END SOLUTION
+
+
+class MyClamp(torch.autograd.Function):
+    """x, but at least low and at most high."""
+
+    ### BEGIN SOLUTION
+    @staticmethod
+    def forward(ctx, x: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient: torch.Tensor) -> tuple:
+        x, low, high = ctx.saved_tensors
+        needs_x, needs_low, needs_high = ctx.needs_input_grad
+        return (
+            gradient * ((x >= low) & (x <= high)) if needs_x else None,
+            gradient * (x < low) if needs_low else None,
+            gradient * (x > high) if needs_high else None,
+        )
+
+    ### END SOLUTION
+
+
+class Binarize(torch.autograd.Function):
+    """The sign of x and the mask of |x| <= 1; the gradient passes where the mask is 1."""
+
+    ### BEGIN SOLUTION
+    @staticmethod
+    def forward(ctx, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return torch.where(x < 0, -torch.ones_like(x), torch.ones_like(x)), mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+    ### END SOLUTION
+
+
+def my_relu_and_friends(name: str, upstream: torch.Tensor, *inputs: torch.Tensor) -> dict | None:
+    """Given: run one of the three; see ``report``. ``None`` where it is not written yet."""
+    functions = {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+    written = "backward" in vars(functions[name])
+    return report(functions[name].apply, upstream, *inputs) if written else None
+
+
+# %% nbgrader={"grade_id": "my-relu-and-friends-check", "grade": true, "points": 2}
+def check_case(x, name, because=""):
+    g = torch.linspace(1, 2, x.numel(), dtype=x.dtype, device=x.device).view(x.shape)
+    x, call = x.detach().requires_grad_(), f"MyReLU of {name}"
+    truth = report(F.relu, g, x)
+    with forbid_operators("relu", "clamp_min", "threshold_backward"), forbid_changes(x):
+        facts = my_relu_and_friends("MyReLU", g, x)
+    assert facts is not None, "MyReLU has no backward: is there an answer yet?"
+    check_close(facts["results"][0], truth["results"][0], call)
+    hint = f" ({because})" if because else ""
+    check_close(facts["gradients"][0], truth["gradients"][0], f"the gradient of {call}{hint}")
+    second = facts["second"]
+    assert not isinstance(second, str), f"{call}: a second derivative has to be possible"
+    check_close(second, truth["second"], f"the second derivative of {call}, by the gradient")
+
+
+check_case(torch.tensor([-1.0, 0.5, 2.0], device=device), "(-1, 0.5, 2)")
+check_case(torch.tensor([-1.0, 0.0, 2.0], device=device), "(-1, 0, 2)", "at 0 it is 0")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(0)
+for size in ((4, 5), (), (0, 3), (2, 3, 4)):
+    x = torch.randn(size, generator=generator, dtype=torch.float64).to(device)
+    check_case(x, f"shape {size}")
+check_case(torch.arange(-6.0, 6, device=device).view(3, 4).t(), "a transposed tensor with a zero")
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "my-relu-and-friends-check-2", "grade": true, "points": 2}
+def check_case(x, low, high, needs, name, because=""):
+    inputs = [v.detach().to(device).requires_grad_(n) for v, n in zip((x, low, high), needs)]
+    g, call = torch.linspace(1, 2, len(x), dtype=x.dtype, device=device), f"MyClamp of {name}"
+    truth = report(clamp_by_where, g, *inputs)
+    with forbid_operators("clamp"), forbid_changes(*inputs), count_operators() as counts:
+        facts = my_relu_and_friends("MyClamp", g, *inputs)
+    assert facts is not None, "MyClamp has no backward: is there an answer yet?"
+    check_close(facts["results"][0], truth["results"][0], call)
+    wanted = [n for n, need in zip(("x", "low", "high"), needs) if need]
+    for which, yours, right in zip(wanted, facts["gradients"], truth["gradients"]):
+        check_close(yours, right, f"the gradient of {which} in {call} ({because})")
+    second = facts["second"]
+    assert not isinstance(second, str), f"{call}: a second derivative has to be possible"
+    check_close(second, truth["second"], f"the second derivative of {call}, by the gradient")
+    return counts.total()
+
+
+def clamp_by_where(x, low, high):
+    return torch.where(x < low, low, torch.where(x > high, high, x))
+
+
+x, ones = torch.tensor([-3.0, -1.0, 0.5, 1.0, 4.0]), torch.ones(5)
+because = "each element has one of three sources: low, x, high"
+everything = check_case(x, -ones, ones, (True, True, True), "five numbers to (-1, 1)", because)
+asked = check_case(x, -ones, ones, (True, False, False), "the same, only x asked", because)
+words = "as much work for one gradient as for three: ask ctx.needs_input_grad"
+assert asked < everything, words
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(0)
+for needs in ((True, True, False), (False, True, True), (False, False, True), (True, True, True)):
+    x, low = torch.randn(2, 30, generator=generator, dtype=torch.float64)
+    check_case(x, low - 1, low + 0.3, needs, f"thirty numbers, asked for {needs}", because)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "my-relu-and-friends-check-3", "grade": true, "points": 2}
+def check_case(x, name):
+    g = torch.linspace(1, 2, x.numel(), dtype=x.dtype, device=x.device).view(x.shape)
+    x, call = x.detach().requires_grad_(), f"Binarize of {name}"
+    facts = my_relu_and_friends("Binarize", g, x)
+    assert facts is not None, "Binarize has no backward: is there an answer yet?"
+    assert len(facts["results"]) == 2, f"{call}: return the sign and the mask"
+    sign, mask = (x >= 0).to(x.dtype) * 2 - 1, (x.abs() <= 1).to(x.dtype)
+    check_close(facts["results"][0], sign.detach(), f"the sign in {call}")
+    check_close(facts["results"][1], mask, f"the mask in {call}")
+    gradient = facts["gradients"][0]
+    check_close(gradient, g * mask, f"the gradient of {call} (it passes where the mask is 1)")
+    requires = facts["require grad"]
+    assert requires[0], f"{call}: the sign has to require grad"
+    assert not requires[1], f"{call}: the mask requires grad: mark it as non-differentiable"
+    assert facts["second"] == "refused", f"{call}: refuse the second derivative"
+
+
+check_case(torch.tensor([-2.0, -0.5, 0.0, 3.0], device=device), "(-2, -0.5, 0, 3)")
+check_case(torch.tensor([-1.0, 1.0], device=device), "(-1, 1)")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(0)
+for size in ((4, 5), (), (0, 3)):
+    x = torch.randn(size, generator=generator, dtype=torch.float64).to(device)
+    check_case(x, f"shape {size}")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Start from `BetterCube`, or from `Sinc`: save what the rule needs, compute the VJP from what was saved.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# A mask times the gradient is all that is needed, three times. Watch < and <= at the ends.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# With two outputs, `backward` gets two gradients, also for the output that is marked as non-differentiable.
+# `once_differentiable` stands below `staticmethod`.
+# </details>
+
+# %% [markdown]
+# ### A NaN from the branch not taken
+#
+# The ELU is x for positive x, and exp(x) − 1 for the others. `torch.where` picks. **Predict** the
+# gradient at x = 100: surely 1?
+
+
+# %%
+def elu_by_where(x: torch.Tensor) -> torch.Tensor:
+    return torch.where(x > 0, x, x.exp() - 1)
+
+
+x = torch.tensor([-1.0, 2.0, 100.0], requires_grad=True)
+y = elu_by_where(x)
+y.sum().backward()
+y.detach(), x.grad
+
+# %% [markdown]
+# The value is right, the gradient is not a number, and 100 is nowhere near the kink. Both branches are computed,
+# everywhere; `where` only chooses. In backward it sends the gradient into the chosen branch, and **zero** into
+# the other. There the zero meets the slope of exp at 100, which is infinite in float32. And 0 · ∞ is NaN. The two
+# ways meet at `x`, and 1 + NaN is NaN.
+#
+# When a NaN shows up in a large model, let PyTorch find its birthplace. Anomaly mode checks each backward function,
+# and remembers where in the forward it came from. It is slow; switch it on to search, then off again.
+
+# %%
+x = torch.tensor([100.0], requires_grad=True)
+with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
+    warnings.simplefilter(
+        "ignore"
+    )  # the warning holds the forward's traceback: read it, in earnest
+    try:
+        elu_by_where(x).sum().backward()
+    except RuntimeError as error:
+        print(error)
+
+# %% [markdown]
+# ### Exercise 4.9 — Finite everywhere ★★ · 10 min · 3 points
+#
+# **Find.** For each x, in float32, say whether the gradient of `elu_by_where` is NaN (`True` or `False`). The largest
+# float32 is about e to the power of 88.7.
+#
+# **Repair.** Write `elu(x, alpha)`: x where x > 0, else alpha · (exp(x) − 1). It must be finite and right in value
+# and gradient for every finite x, in float32 and float64, at 0 as well: for alpha = 1 the slope there is 1. Use ordinary operations;
+# `F.elu` and its relatives are not allowed. `where_nan` is given and runs your `elu` forward and backward.
+#
+# Example: `elu(torch.tensor([-1.0, 2.0]), 1.0)` is about (−0.632, 2).
+
+# %% nbgrader={"grade_id": "where-nan", "solution": true}
+nan_at = {"-200": None, "-1": None, "0": None, "2": None, "80": None, "100": None}
+### BEGIN SOLUTION
+nan_at = dict.fromkeys(nan_at, False) | {"100": True}
+### END SOLUTION
+
+
+def elu(x: torch.Tensor, alpha: float) -> torch.Tensor:
+    """x where x > 0, else alpha (exp(x) - 1); differentiable, finite for every finite x."""
+    ### BEGIN SOLUTION
+    below = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, alpha * (below.exp() - 1))
+    ### END SOLUTION
+
+
+def where_nan(x: torch.Tensor, alpha: float, upstream: torch.Tensor) -> tuple | None:
+    """Given: values and gradient of ``elu``; None where it gives no tensor."""
+    if elu(x, alpha) is None:
+        return None
+    return forward_backward(lambda x: elu(x, alpha), upstream, x)
+
+
+# %% nbgrader={"grade_id": "where-nan-check", "grade": true, "points": 1}
+x = torch.tensor([float(name) for name in nan_at], requires_grad=True)
+(gradient,) = torch.autograd.grad(torch.where(x > 0, x, x.exp() - 1).sum(), x)
+machine = {name: bool(entry.isnan()) for name, entry in zip(nan_at, gradient)}
+because = {name: "exp is finite there, and zero times something finite is zero" for name in nan_at}
+because["100"] = "exp(100) is infinite in float32, and zero times infinity is NaN"
+check_predictions(nan_at, machine, because)
+
+
+# %% nbgrader={"grade_id": "where-nan-check-2", "grade": true, "points": 2}
+def check_case(x, alpha, because=""):
+    g = torch.linspace(1, 2, len(x), dtype=x.dtype, device=x.device)
+    with forbid_operators("elu", "celu", "selu", "elu_backward"), forbid_changes(x):
+        answer = where_nan(x, alpha, g)
+    truth = forward_backward(lambda x: F.elu(x, alpha), g, x)
+    numbers = ", ".join(f"{entry:g}" for entry in x[:6].tolist())
+    call = f"elu at ({numbers}) with alpha {alpha}" + (f" ({because})" if because else "")
+    assert answer is not None, "elu gives None: is there an answer yet?"
+    check_close(answer[0], truth[0], call)
+    finite = bool(answer[1].isfinite().all())
+    assert finite, f"the gradient of {call} is {answer[1].tolist()}: the branch not taken"
+    check_close(answer[1], truth[1], f"the gradient of {call}")
+
+
+check_case(torch.tensor([-1.0, 2.0], device=device), 1.0)
+check_case(torch.tensor([-1.0, 2.0], device=device), 0.5, "alpha scales the lower branch")
+check_case(torch.tensor([100.0, 1000.0, -1000.0], device=device), 1.0, "far from the kink")
+check_case(torch.tensor([0.0], device=device), 1.0, "at the kink")
+### BEGIN HIDDEN TESTS
+for dtype in (torch.float32, torch.float64):
+    x = torch.linspace(-50, 50, 31, dtype=dtype, device=device)[::2]
+    check_case(x, 1.0)
+    check_case(20 * x[x != 0], 2.5)
+check_case(torch.tensor([3e38, -3e38, 88.0, 90.0], device=device), 1.0)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# The zero cannot be avoided. What it is multiplied with can: the other branch must be harmless *where it is not
+# taken*.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Change the input of exp, not its result. What would be a harmless x to put there?
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# A second `where`, inside. Or `clamp(max=0)`; then look at what its slope is at 0.
+# </details>
+
+# %% [markdown]
+# ### Exercise 4.10 — Who checks the checker? ★★★ · 25 min · 5 points
+#
+# Before you trust a rule, you test it. And before you trust a test, you show it something broken. `line_up(base,
+# number)` gives a function from a tensor to a tensor, applied to each element, with an `autograd.Function` behind it. Number 0 is
+# right. The others are broken, each in its own way, and each of these has happened to somebody:
+#
+# 1. its backward forgets the gradient that arrives;
+# 2. its slope is wrong for negative numbers;
+# 3. it computes its slope in `forward`: right, but a constant for the second derivative;
+# 4. it reads memory in order, and so is wrong for a tensor that is not contiguous;
+# 5. it changes its argument;
+# 6. it keeps its input on the class and not on `ctx`, so a second call overwrites what the first one needs.
+#
+# Write a test that returns `True` for the right one and `False` for the broken ones. The base functions
+# are smooth; your test does not know them. It may call the function as often as it likes; each base and number
+# gets a fresh one. `gradcheck` and `gradgradcheck` with `raise_exception=False` return a truth value. They don't find everything.
+
+
+# %% nbgrader={"grade_id": "line-up", "locked": true}
+from collections.abc import Callable
+
+BASES = {
+    "sine": (torch.sin, torch.cos),
+    "cube": (lambda x: x**3, lambda x: 3 * x**2),
+    "bell": (lambda x: (-x * x).exp(), lambda x: -2 * x * (-x * x).exp()),
+}
+
+
+def line_up(base: str, number: int) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Suspect ``number`` of the base function: 0 is right, 1 to 6 are broken."""
+    f, slope = BASES[base]
+
+    class Suspect(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            Suspect.last, ctx.constant = x, slope(x)
+            gap = not x.is_contiguous() and number == 4
+            ctx.save_for_backward(x.as_strided((x.numel(),), (1,)).view(x.shape) if gap else x)
+            y = f(x)
+            if number == 5:
+                x.neg_()
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            x = Suspect.last if number == 6 else ctx.saved_tensors[0]
+            if number == 1:
+                return slope(x)
+            if number == 2:
+                return g * slope(x) * torch.where(x < 0, 0.5, 1.0)
+            return g * (ctx.constant if number == 3 else slope(x))
+
+    return Suspect.apply
+
+
+# %% nbgrader={"grade_id": "write-the-test", "solution": true}
+def write_the_test(base: str, number: int) -> bool:
+    """Whether this suspect's values and gradients can be trusted."""
+    function = line_up(base, number)
+    ### BEGIN SOLUTION
+    generator = torch.Generator().manual_seed(0)
+    points = torch.randn(3, 4, generator=generator, dtype=torch.float64)
+    before = points.clone()
+    function(points)
+    if not torch.equal(points, before):
+        return False
+    for x in (points, points.t()):
+        x = x.detach().requires_grad_()
+        if not torch.autograd.gradcheck(function, [x], raise_exception=False):
+            return False
+        if not torch.autograd.gradgradcheck(function, [x], raise_exception=False):
+            return False
+    x = points.clone().requires_grad_()
+    (alone,) = torch.autograd.grad(function(x).sum(), x)
+    first, _ = function(x), function(2 * x)
+    (later,) = torch.autograd.grad(first.sum(), x)
+    return torch.equal(alone, later)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "write-the-test-check", "grade": true, "points": 5}
+wrongs = [
+    "which is right",
+    "whose backward forgets the gradient that arrives (give it one that is not all ones)",
+    "whose slope is wrong for negative numbers (try some)",
+    "whose slope is a constant for the second derivative (gradgradcheck tells)",
+    "which is wrong for a tensor that is not contiguous (try a transposed one)",
+    "which changes its argument (compare it before and after)",
+    "whose second call overwrites what the first one needs (call twice, then go backward)",
+]
+
+
+def check_case(base, number):
+    answer = write_the_test(base, number)
+    assert answer is not None, "write_the_test gives None: is there an answer yet?"
+    right = "refuses" if number == 0 else "lets through"
+    assert answer is (number == 0), f"your test {right} {base} {number}, {wrongs[number]}"
+
+
+for number in range(7):
+    check_case("sine", number)
+### BEGIN HIDDEN TESTS
+for base in ("bell", "cube"):
+    for number in (0, *range(6, 0, -1)):
+        check_case(base, number)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Points in float64, some of them negative, none of them special. One after the other: does the argument stay as it
+# is? `gradcheck`? `gradgradcheck`?
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Give `gradcheck` a transposed tensor as well: `points.t().detach().requires_grad_()`.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# For the last suspect, compare two gradients: one taken at once, one taken after a second call on other numbers.
+# </details>
+
+# %% [markdown]
+# ## 7. Memory for time
+#
+# Saved tensors grow with depth: every layer keeps its share until backward comes by. But what a layer keeps can be
+# computed again from its input. So keep only the inputs of a few blocks, throw the rest away, and run a
+# block's forward a second time when backward gets there. This is called **activation checkpointing**.
+
+# %%
+from torch.utils.checkpoint import checkpoint
+
+torch.manual_seed(0)
+layers = [nn.Sequential(nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 64)) for _ in range(8)]
+x = torch.randn(32, 64)
+
+
+def kept_by(run) -> int:
+    """Bytes that autograd keeps for ``run`` through all the layers, besides the parameters."""
+    h, storages = x, {}
+    note = lambda t: storages.update({t.untyped_storage().data_ptr(): t.nbytes}) or t
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda t: t):
+        for layer in layers:
+            h = run(layer, h)
+    own = {p.data_ptr() for layer in layers for p in layer.parameters()}
+    return sum(size for place, size in storages.items() if place not in own)
+
+
+# %%
+plain = kept_by(lambda layer, h: layer(h))
+frugal = kept_by(lambda layer, h: checkpoint(layer, h, use_reentrant=False))
+print(f"plain {plain:,} bytes, checkpointed {frugal:,} bytes")
+
+# %% [markdown]
+# Each block keeps its input alone. The price is one more forward pass, about a third of the
+# work of a training step. It is often the difference between a batch that fits and one that does not.
+#
+# There is one trap. The second forward has to be *the same* as the first. A dropout layer draws new random
+# numbers each time, and then the gradient would belong to another network. So a checkpoint keeps the state of
+# the random generator, goes back to it for the second run, and afterwards puts the generator where it was.
+#
+# ### Exercise 4.11 — A checkpoint by hand ★★★ · 20 min · 4 points
+#
+# Write `Checkpoint`, a Function. `Checkpoint.apply(block, x)` returns what `block(x)` returns, a tensor, and
+#
+# - keeps nothing for backward but `x`, and the state of the CPU generator (`torch.get_rng_state()`);
+# - runs `block` a second time in backward, on the same random numbers, recording this time (`torch.enable_grad()`);
+# - returns the gradient of `x`, and lets those of the block's parameters arrive in their `.grad`;
+# - leaves the generator after backward as it was before backward.
+#
+# Everything here is on the CPU; on a GPU you would keep the state of its generator too. Gradients have to be equal to
+# the last bit to those of the plain run. `torch.utils.checkpoint` is not allowed. `checkpoint_by_hand` is given:
+# it runs a block with dropout plainly and through your Function, and returns the facts of both.
+
+
+# %% nbgrader={"grade_id": "run-block", "locked": true}
+class Block(nn.Module):
+    """Two layers with dropout between them; counts its calls."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.calls, wide = 0, 4 * width
+        self.layers = nn.Sequential(nn.Linear(width, wide), nn.Tanh(), nn.Dropout(0.5))
+        self.last = nn.Linear(wide, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return self.last(self.layers(x))
+
+
+# %% nbgrader={"grade_id": "run-block-2", "locked": true}
+def run_block(through, x, seed):
+    """Facts of one forward and backward of a block that is called as ``through(block, x)``."""
+    torch.manual_seed(seed)
+    block, x, storages = Block(x.shape[1]), x.detach().clone().requires_grad_(), {}
+
+    def note(tensor):
+        storages[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        y = through(block, 2 * x)
+    own = {parameter.data_ptr() for parameter in block.parameters()}
+    facts = {"bytes": sum(size for place, size in storages.items() if place not in own)}
+    facts |= {"y": y.detach(), "calls in forward": block.calls}
+    if y.requires_grad:
+        (y**2).sum().backward()
+    facts |= {"calls": block.calls, "x": x.grad, "next random numbers": torch.rand(3)}
+    return facts | {name: parameter.grad for name, parameter in block.named_parameters()}
+
+
+# %% nbgrader={"grade_id": "checkpoint-by-hand", "solution": true}
+class Checkpoint(torch.autograd.Function):
+    """``block(x)`` that keeps only ``x`` and computes the rest again in backward."""
+
+    ### BEGIN SOLUTION
+    @staticmethod
+    def forward(ctx, block: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        ctx.block, ctx.state = block, torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient: torch.Tensor) -> tuple[None, torch.Tensor]:
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            y = ctx.block(x)
+        torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, x.grad
+
+    ### END SOLUTION
+
+
+def checkpoint_by_hand(x: torch.Tensor, seed: int) -> tuple[dict, dict] | None:
+    """Given: facts of the plain run and of yours; ``None`` where there is no backward yet."""
+    if "backward" not in vars(Checkpoint):
+        return None
+    return run_block(lambda block, x: block(x), x, seed), run_block(Checkpoint.apply, x, seed)
+
+
+# %% nbgrader={"grade_id": "checkpoint-by-hand-check", "grade": true, "points": 4}
+def check_case(x, seed):
+    with count_operators() as counts, forbid_changes(x):
+        answer = checkpoint_by_hand(x, seed)
+    assert answer is not None, "Checkpoint has no backward: is there an answer yet?"
+    plain, yours = answer
+    truth, call = run_block(lambda block, x: block(x), x, seed), f"for x {tuple(x.shape)}"
+    for name in ("y", "x", "layers.0.weight", "layers.0.bias", "last.weight", "last.bias"):
+        what = name if name == "y" else f"the gradient of {name}"
+        check_close(plain[name], truth[name], f"{what} of the plain run {call}")
+        check_close(yours[name], plain[name], f"{what} {call} (another dropout?)", rtol=0, atol=0)
+    check_equal(yours["calls in forward"], 1, f"calls of the block in forward {call}")
+    check_equal(yours["calls"], 2, f"calls of the block in all {call}", "once more in backward")
+    bernoulli = counts["bernoulli_"] + counts["native_dropout"]
+    assert bernoulli == 3, f"dropout was drawn {bernoulli} times {call}: once plain, twice yours"
+    alone = x.numel() * x.itemsize
+    check_equal(yours["bytes"], alone, f"bytes kept {call}", "keep the input alone, by saving it")
+    numbers, ours = yours["next random numbers"], plain["next random numbers"]
+    words = f"random numbers drawn afterwards {call}: put the generator back where it was"
+    assert torch.equal(numbers, ours), words
+
+
+check_case(torch.linspace(-1, 1, 6).view(2, 3), 0)
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(0)
+for seed, size in enumerate(((5, 4), (1, 8), (16, 2)), start=1):
+    check_case(torch.randn(size, generator=generator), seed)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `forward` of a Function does not record, so `block(x)` in it keeps nothing. The block and the state go on
+# `ctx`, `x` through `save_for_backward`.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# In `backward`: note where the generator is, go back to the kept state, run the block on a fresh leaf
+# while recording, put the generator back.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# Then go backward through that small graph with the gradient that arrived: `torch.autograd.backward(y, gradient)`.
+# The parameters collect theirs; the leaf's is what you return. `block` is an input too and gets `None`.
+# </details>
+
+# %% [markdown]
+# ## 8. Slopes of slopes
+#
+# A backward pass consists of operations. What if they were recorded as well? Then the gradient has a graph, and you can
+# differentiate it. Ask for it with `create_graph=True`. **Predict** the three numbers for x³ at 2:
+
+# %% topics=["higher-order-grad"]
+x = torch.tensor(2.0, requires_grad=True)
+y = x**3
+(first,) = torch.autograd.grad(y, x, create_graph=True)
+(second,) = torch.autograd.grad(first, x)
+y.item(), first.item(), second.item()
+
+# %% topics=["higher-order-grad"]
+draw_graph(first, x=x, first=first)
+
+# %% [markdown]
+# The graph of the slope: a power, some products, and `x` at the end. With many inputs the second
+# derivatives form a matrix, the **Hessian** $H$. `torch.func` writes it out for small cases:
+
+
+# %% topics=["higher-order-grad"]
+def saddle(x: torch.Tensor) -> torch.Tensor:
+    return x[0] ** 2 * x[1] - x[1] ** 2
+
+
+x = torch.tensor([1.0, 3.0])
+torch.func.grad(saddle)(x), torch.func.hessian(saddle)(x)
+
+# %% [markdown]
+# For a million weights, $H$ would have 10¹² entries. As with the Jacobian, what one needs is a product, here $Hv$: how does
+# the gradient change if I go a little along $v$? There are two ways to it.
+#
+# - **Double backward.** $Hv$ is the gradient of the number $g(x) \cdot v$, where $g$ is the gradient, recorded.
+# - **Forward over reverse.** $Hv$ is the forward-mode derivative (`torch.func.jvp`) of the function
+#   `torch.func.grad(f)` along $v$.
+#
+# Both cost a few times as much as a gradient, whatever the number of weights.
+#
+# ### Exercise 4.12 — Curvature without the matrix ★★★ · 20 min · 4 points
+#
+# `f` takes a 1-D tensor and returns a number. Write
+#
+# - `hvp_double(f, x, v)`: $Hv$ at `x`, by double backward;
+# - `hvp_forward(f, x, v)`: the same, by forward over reverse;
+# - `newton(f, x, steps)`: after so many Newton steps from `x`. A Newton step goes to $x - p$, where $p$ solves
+#   $H p = g$. `solve(product, g)` is given: it finds $p$ by the method of conjugate gradients, and
+#   all it asks for is `product(v)`, which is $Hv$.
+#
+# Never write $H$ down: with 2000 numbers, no tensor may be larger than a few vectors. Leave `x` as it is. Results are detached. Example: at x = (1, 3), for the
+# saddle above, v = (1, 0) gives $Hv$ = (6, 2). Newton's method has to bring the gradient of Rosenbrock's valley
+# from 233 to below 10⁻⁸ in seven steps. `hessian_vector` is given and calls your functions.
+
+
+# %% nbgrader={"grade_id": "landscapes", "locked": true}
+def solve(product, g):
+    """p with ``product(p) == g``, by conjugate gradients; ``product`` is linear and symmetric."""
+    p, rest, direction = torch.zeros_like(g), g, g
+    for _ in range(20 * len(g)):
+        if rest.norm() <= 1e-12 * g.norm():
+            break
+        turned = product(direction)
+        length = (rest @ rest) / (direction @ turned)
+        p, new = p + length * direction, rest - length * turned
+        rest, direction = new, new + (new @ new) / (rest @ rest) * direction
+    return p
+
+
+LANDSCAPES = {
+    "saddle": lambda x: x[0] ** 2 * x[1] - x[1] ** 2,
+    "valley": lambda x: (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum(),
+    "bowl": lambda x: (x.exp() + (x - 2) ** 2).sum() + (x[1:] * x[:-1]).sum() / 4,
+}
+
+
+# %% nbgrader={"grade_id": "hessian-vector", "solution": true}
+def hvp_double(f: Callable, x: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """The Hessian of f at x times v, by double backward."""
+    ### BEGIN SOLUTION
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g, x, v)[0]
+    ### END SOLUTION
+
+
+def hvp_forward(f: Callable, x: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """The Hessian of f at x times v, by forward over reverse."""
+    ### BEGIN SOLUTION
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+    ### END SOLUTION
+
+
+def newton(f: Callable, x: torch.Tensor, steps: int) -> torch.Tensor:
+    """Where Newton's method is after ``steps`` steps from x."""
+    ### BEGIN SOLUTION
+    for _ in range(steps):
+        here = x
+        x = x - solve(lambda v: hvp_double(f, here, v), torch.func.grad(f)(here))
+    return x
+    ### END SOLUTION
+
+
+def hessian_vector(way: str, landscape: str, x: torch.Tensor, extra) -> torch.Tensor | None:
+    """Given: one of the three, on a landscape by name; ``extra`` is v or the number of steps."""
+    ways = {"double": hvp_double, "forward": hvp_forward, "newton": newton}
+    return ways[way](LANDSCAPES[landscape], x, extra)
+
+
+# %% nbgrader={"grade_id": "hessian-vector-check", "grade": true, "points": 2}
+def check_case(landscape, x, v, name):
+    x, v = x.to(device), v.to(device)
+    for way in ("double", "forward"):
+        limit = 64 * x.numel() * x.itemsize
+        with forbid_changes(x, v), forbid_copies(up_to=max(limit, 1024)):
+            answer = hessian_vector(way, landscape, x, v)
+        call = f"the product by {way} in the {landscape} at {name}"
+        (truth,) = torch.autograd.functional.hvp(LANDSCAPES[landscape], x, v)[1:]
+        check_close(answer, truth, call, rtol=1e-4, atol=1e-4)
+        assert not answer.requires_grad, f"{call} still requires grad: detach it"
+
+
+check_case("saddle", torch.tensor([1.0, 3.0]), torch.tensor([1.0, 0.0]), "(1, 3)")
+check_case("saddle", torch.tensor([1.0, 3.0]), torch.tensor([0.0, 2.0]), "(1, 3), v = (0, 2)")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(0)
+for landscape in ("valley", "bowl"):
+    for size in (2, 5, 2000):
+        x, v = torch.randn(2, size, generator=generator, dtype=torch.float64)
+        check_case(landscape, x, v, f"{size} random numbers")
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "hessian-vector-check-2", "grade": true, "points": 2}
+def check_case(landscape, x, steps, name):
+    x = x.double().to(device)
+    with forbid_changes(x), forbid_copies(up_to=64 * 8 * max(len(x), 2)):
+        answer = hessian_vector("newton", landscape, x, steps)
+    assert answer is not None, "newton gives None: is there an answer yet?"
+    call = f"Newton's method in the {landscape} from {name}"
+    check_close(answer.isfinite(), torch.ones_like(x).bool(), f"{call}: which numbers are finite")
+    slope = torch.func.grad(LANDSCAPES[landscape])(answer).norm().item()
+    words = f"{call}: after {steps} steps the gradient still has the norm {slope:.2g}"
+    assert slope < 1e-8, words
+    one = hessian_vector("newton", landscape, x, 0)
+    check_close(one, x, f"{call}: after no step at all")
+
+
+check_case("valley", torch.tensor([-1.2, 1.0]), 7, "(-1.2, 1)")
+check_case("bowl", torch.zeros(3), 6, "(0, 0, 0)")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(0)
+check_case("bowl", torch.rand(2000, generator=generator), 6, "2000 random numbers")
+check_case("bowl", torch.rand(1, generator=generator), 6, "a random number")
+x = torch.tensor([0.5, 0.1], device=device).double()
+g = torch.func.grad(LANDSCAPES["bowl"])(x)
+truth = x - torch.linalg.solve(torch.func.hessian(LANDSCAPES["bowl"])(x), g)
+check_close(hessian_vector("newton", "bowl", x, 1), truth, "one Newton step", atol=1e-6)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Double backward: a fresh leaf at `x`, its gradient with `create_graph=True`, and once more
+# `torch.autograd.grad` of *that*, with `v` as the gradient that arrives.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `torch.func.jvp(function, (x,), (v,))` returns the value and the derivative along `v`.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# In `newton`, `solve` wants a function of one argument: a `lambda v:` that calls one of your products at the current
+# point.
+# </details>
+
+# %% [markdown]
+# ### A gradient for each sample
+#
+# `backward()` gives you the gradient of the whole batch: the sum, or the mean, over the samples. Sometimes you need them
+# one by one: to clip each (this is how training with *differential privacy* begins), or to find the samples
+# that pull hardest. There are three ways.
+#
+# - A **loop** over the samples: correct, and slow.
+# - **vmap**: `torch.func.grad` of the loss of one sample, `torch.func.vmap` over the batch. It runs all samples at
+#   once.
+# - **By hand, from hooks.** For a layer `z = a @ W.t()`, the gradient of $W$ for one sample is the outer product of that
+#   sample's row of the gradient of `z` and its row of `a`. The batch's backward computes both rows. You only have to catch the
+#   gradient of `z` when it comes by. That is what a tensor hook is for:
+
+# %%
+z = torch.tensor([1.0, 2.0], requires_grad=True) * 3
+caught = []
+z.register_hook(caught.append)
+(z**2).sum().backward()
+caught
+
+# %% [markdown]
+# Chapter 05 has more about hooks. And this is how `vmap` and `grad` go together:
+
+
+# %%
+def sample_error(w: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return (w @ x - y) ** 2  # for one sample: x (2,), y ()
+
+
+w, x, y = torch.tensor([1.0, 2.0]), torch.eye(2), torch.tensor([0.0, 0.0])
+torch.func.vmap(torch.func.grad(sample_error), in_dims=(None, 0, 0))(w, x, y)  # (batch, 2)
+
+# %% [markdown]
+# ### Exercise 4.13 — Clip each, then average ★★★ · 20 min · 5 points
+#
+# `sample_loss(weights, x, y)` is given, the loss of a small network **summed** over the samples in `x` (batch, in) with
+# targets `y` (batch,). `weights` is a dict of tensors `"w1"` (hidden, in), `"b1"` (hidden,) and `"w2"` (classes,
+# hidden). Write
+#
+# - `by_loop`, `by_vmap` and `by_hooks`: each takes `(weights, x, y)` and returns a dict with the same keys; every entry has
+#   the gradients of all samples, of shape (batch, …). The last two may not loop over samples: the number of
+#   operations must not depend on the batch. (For `by_hooks`, write out the network: two products, a tanh and a cross entropy.)
+# - `clip_and_average(gradients, limit)`: takes such a dict. Each sample's gradient, **all its entries together**, is one long
+#   vector. Where its norm exceeds `limit`, scale it down to `limit`; leave shorter ones alone, a zero too.
+#   Then average over the samples. Return a dict of tensors of the weights' shapes.
+#
+# Example: with one weight and the gradients (3, 4) and (0, 1) of two samples, a limit of 1 gives the
+# average of (0.6, 0.8) and (0, 1), which is (0.3, 0.9). The batch has at least one sample. Leave the arguments alone, `.grad` included. `per_sample_grads` is given.
+
+
+# %% nbgrader={"grade_id": "sample-loss", "locked": true}
+def sample_loss(weights: dict, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The loss summed over x (batch, in), y (batch,); or of one sample, x (in,), y ()."""
+    hidden = torch.tanh(x @ weights["w1"].t() + weights["b1"])
+    return F.cross_entropy(hidden @ weights["w2"].t(), y, reduction="sum")
+
+
+def draw_case(batch: int, sizes: tuple[int, int, int], dtype=torch.float64) -> tuple:
+    """Random weights, x and y for a network of these sizes (in, hidden, classes)."""
+    generator = torch.Generator().manual_seed(batch)
+    shapes = {"w1": (sizes[1], sizes[0]), "b1": sizes[1:2], "w2": (sizes[2], sizes[1])}
+    draw = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
+    x = torch.randn(batch, sizes[0], generator=generator)
+    y = torch.randint(sizes[2], (batch,), generator=generator)
+    weights = {name: w.to(device, dtype) for name, w in draw.items()}
+    return weights, x.to(device, dtype), y.to(device)
+
+
+# %% nbgrader={"grade_id": "per-sample-grads", "solution": true}
+def by_loop(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
+    """Gradients of each sample, one after the other."""
+    ### BEGIN SOLUTION
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = []
+    for one_x, one_y in zip(x, y, strict=True):
+        loss = sample_loss(leaves, one_x, one_y)
+        rows.append(torch.autograd.grad(loss, list(leaves.values())))
+    columns = zip(*rows, strict=True)
+    return {name: torch.stack(parts) for name, parts in zip(leaves, columns, strict=True)}
+    ### END SOLUTION
+
+
+def by_vmap(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
+    """Gradients of each sample, all at once."""
+    ### BEGIN SOLUTION
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    ### END SOLUTION
+
+
+def by_hooks(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
+    """Gradients of each sample, from those of the layers' results."""
+    ### BEGIN SOLUTION
+    caught = {}
+    z1 = (x @ weights["w1"].detach().t() + weights["b1"].detach()).requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    z1.register_hook(lambda g: caught.update(z1=g))
+    z2.register_hook(lambda g: caught.update(z2=g))
+    torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    w1 = torch.einsum("bo,bi->boi", caught["z1"], x)
+    w2 = torch.einsum("bo,bi->boi", caught["z2"], hidden.detach())
+    return {"w1": w1, "b1": caught["z1"], "w2": w2}
+    ### END SOLUTION
+
+
+def clip_and_average(gradients: dict, limit: float) -> dict | None:
+    """The mean over samples of their gradients, each scaled down to the norm ``limit`` at most."""
+    ### BEGIN SOLUTION
+    flat = torch.cat([g.flatten(1) for g in gradients.values()], dim=1)
+    scale = (limit / flat.norm(dim=1)).clamp(max=1)  # limit / 0 is infinite, and clamped to 1
+    return {
+        name: (g * scale.view(-1, *[1] * (g.dim() - 1))).mean(0) for name, g in gradients.items()
+    }
+    ### END SOLUTION
+
+
+def per_sample_grads(way: str, *arguments) -> dict | None:
+    """Given: one of the four, by name."""
+    ways = {"loop": by_loop, "vmap": by_vmap, "hooks": by_hooks, "clip": clip_and_average}
+    return ways[way](*arguments)
+
+
+# %% nbgrader={"grade_id": "per-sample-grads-check", "grade": true, "points": 3}
+def check_case(way, batch, sizes, dtype=torch.float64):
+    weights, x, y = draw_case(batch, sizes, dtype)
+    names, call = list(weights), f"by_{way} for {batch} samples of a network {sizes}"
+    with forbid_changes(x, y, *weights.values()), count_operators() as counts:
+        answer = per_sample_grads(way, weights, x, y)
+    assert answer is not None, f"{call} gives None: is there an answer yet?"
+    assert isinstance(answer, dict), f"{call}: return a dict with the keys {names}"
+    assert sorted(answer) == sorted(names), f"{call}: the keys are {sorted(answer)}, not {names}"
+    leaves = [w.requires_grad_() for w in weights.values()]
+    rows = [torch.autograd.grad(sample_loss(weights, *one), leaves) for one in zip(x, y)]
+    for name, *parts in zip(names, *rows):
+        what = f"the gradients of {name}, {call}"
+        check_close(answer[name], torch.stack(parts), what, rtol=1e-4, atol=1e-5)
+    return counts.total()
+
+
+for way in ("loop", "vmap", "hooks"):
+    few = check_case(way, 3, (2, 4, 3))
+    many = check_case(way, 6, (2, 4, 3))
+    loops = f"by_{way}: {few} operations for 3 samples, {many} for 6: is there a loop?"
+    assert way == "loop" or few == many, loops
+### BEGIN HIDDEN TESTS
+for way in ("loop", "vmap", "hooks"):
+    for batch, sizes in ((1, (3, 2, 2)), (5, (1, 1, 4)), (4, (6, 3, 5))):
+        check_case(way, batch, sizes)
+    check_case(way, 3, (2, 4, 3), torch.float32)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "per-sample-grads-check-2", "grade": true, "points": 2}
+def check_case(gradients, limit, name, because=""):
+    gradients = {key: g.to(device) for key, g in gradients.items()}
+    with forbid_changes(*gradients.values()):
+        answer = per_sample_grads("clip", gradients, limit)
+    call = f"clip_and_average of {name} to {limit}"
+    assert isinstance(answer, dict), f"{call} is {answer!r}: return a dict of tensors"
+    total = sum((g**2).flatten(1).sum(1) for g in gradients.values()).sqrt()
+    factors = torch.where(total > limit, limit / total, torch.ones_like(total))
+    for key, g in gradients.items():
+        truth = torch.stack([f * part for f, part in zip(factors, g)]).mean(0)
+        hint = f" ({because})" if because else ""
+        check_close(answer.get(key), truth, f"{key} in {call}{hint}", rtol=1e-4, atol=1e-6)
+
+
+one = {"w": torch.tensor([[3.0, 4.0], [0.0, 1.0]])}
+check_case(one, 1.0, "(3, 4) and (0, 1)", "clip each sample, then average")
+check_case(one, 10.0, "(3, 4) and (0, 1)", "short gradients are left alone, not stretched")
+check_case({"w": torch.zeros(2, 3)}, 1.0, "two zeros", "a zero stays zero")
+two = {"a": torch.tensor([[3.0], [0.0]]), "b": torch.tensor([[4.0], [1.0]])}
+check_case(two, 1.0, "two weights", "a sample's norm is over all its weights together")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(0)
+for batch in (1, 7):
+    shapes = {"w1": (4, 3), "b1": (4,), "w2": (2, 4)}
+    drawn = {key: torch.randn(batch, *s, generator=generator) for key, s in shapes.items()}
+    for limit in (0.5, 3.0, 100.0):
+        check_case(drawn, limit, f"{batch} random samples")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Loop: one sample is `x[i]`, `y[i]`; stack the gradients of each weight in the end. vmap: as in the cell above the
+# exercise; `weights` is a dict, and `grad` and `vmap` take it as it is.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Hooks: catch the gradients of `z1 = x @ w1.t() + b1` and of `z2 = hidden @ w2.t()`. For each sample, an outer
+# product: `torch.einsum("bo,bi->boi", ...)`. What is the gradient of `b1` for one sample?
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# Clipping: flatten each entry to (batch, …), put them side by side, take the norm of each row. The factor is
+# limit / norm, but at most 1.
+# </details>
+
+# %% [markdown]
+# ## What to take home
+#
+# | question | answer |
+# | --- | --- |
+# | What is recorded? | each operation on something that requires grad, as a `grad_fn` |
+# | Who gets a `.grad`? | leaves that require grad and took part; others if they `retain_grad()` |
+# | What does a backward function do? | a VJP: from the gradient of its result to those of its inputs |
+# | What happens at a second `backward()`? | `.grad` adds up; saved tensors are gone unless retained |
+# | What costs the memory? | saved tensors: inputs or results of operations, each storage once |
+# | May I edit in place? | if nobody saved the old value; the version counter knows |
+# | `no_grad` or `eval()`? | one is about recording, the other about layers; validation wants both |
+# | How do I trust my own rule? | `gradcheck`, `gradgradcheck`, kinks, views, two calls in a row |
+# | Too many saved tensors? | checkpoint: keep inputs, compute again |
+# | Second derivatives? | `create_graph=True`, or `torch.func`; products, never the matrix |
+#
+# **Three mistakes to remember**
+#
+# 1. Going behind the counter. `.data` gives no error and a wrong gradient. Use `detach()` to look and
+#    `no_grad` to write.
+# 2. Losing the leaf. After `.to(...)` or `* 0.01` your tensor is a result, and its `.grad` stays
+#    `None`. Call `requires_grad_()` last.
+# 3. Keeping a graph by accident. `losses.append(loss)` keeps every step's saved tensors. Append
+#    `loss.item()` or `loss.detach()`.
+#
+# **Read more.** The PyTorch documentation has *Autograd mechanics*, *Extending PyTorch* and a tutorial on
+# *Double Backward with Custom Functions*. Baydin, Pearlmutter, Radul and Siskind, *Automatic Differentiation in
+# Machine Learning: a Survey*, tells forward and reverse mode in full. Chen and others, *Training Deep Nets with Sublinear
+# Memory Cost*, began checkpointing. Chapter 05 goes on with hooks.
