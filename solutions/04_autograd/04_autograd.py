@@ -372,7 +372,9 @@ def sum_of_squares(x: torch.Tensor) -> torch.Tensor:
 
 x = torch.tensor([1.0, 2.0, 3.0])
 nudges = torch.eye(3)
-forward = [torch.func.jvp(sum_of_squares, (x,), (nudge,))[1].item() for nudge in nudges]
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # the first jvp warns of something inside PyTorch
+    forward = [torch.func.jvp(sum_of_squares, (x,), (nudge,))[1].item() for nudge in nudges]
 reverse = torch.func.grad(sum_of_squares)(x)
 print("forward mode, three passes:", forward)
 print("reverse mode, one pass:    ", reverse.tolist())
@@ -486,8 +488,8 @@ def torch_engine(program: str, **inputs: float) -> tuple[float, dict[str, float]
     exec(program, {}, names)
     y = names["y"]
     gradients = torch.autograd.grad(y, list(values.values()), allow_unused=True)
-    slopes = {name: 0.0 if g is None else g.item() for name, g in zip(values, gradients)}
-    return y.item(), slopes, len(draw_graph(y).nodes) - 1
+    numbers = [0.0 if g is None else g.item() for g in gradients]
+    return y.item(), dict(zip(values, numbers, strict=True)), len(draw_graph(y).nodes) - 1
 
 
 torch_engine("y = a * b", a=2.0, b=3.0)
@@ -820,9 +822,9 @@ def check_vjp(vjp, rule, name, g, *inputs, because=""):
     truth = torch.autograd.grad(result, inputs, g)
     given = [result] if rule == "softmax" else inputs[: 2 if rule != "logsumexp" else 1]
     given = [x.detach() for x in given]
-    with forbid_operators("_softmax_backward_data", "native_layer_norm_backward"):
-        with torch.no_grad(), forbid_changes(g, *given):
-            answer = vjp(rule, g, *given)
+    banned = forbid_operators("_softmax_backward_data", "native_layer_norm_backward")
+    with banned, torch.no_grad(), forbid_changes(g, *given):
+        answer = vjp(rule, g, *given)
     answer = answer if isinstance(answer, (tuple, list)) else (answer,)
     assert len(answer) == len(truth), f"{call}: {len(answer)} gradients, not {len(truth)}"
     for number, (yours, right) in enumerate(zip(answer, truth, strict=True), start=1):
@@ -1062,14 +1064,14 @@ def saved_bytes(function: Callable, *inputs: torch.Tensor) -> int:
 
     def pack(tensor: torch.Tensor) -> torch.Tensor:
         storage = tensor.untyped_storage()
-        storages[storage.data_ptr()] = storage.nbytes()
+        storages[storage.data_ptr()] = storage
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        result = function(*inputs)  # keep it: with it, the saved tensors stay alive
+        function(*inputs)
     for tensor in inputs:
         storages.pop(tensor.untyped_storage().data_ptr(), None)
-    return sum(storages.values())
+    return sum(storage.nbytes() for storage in storages.values())
     ### END SOLUTION
 
 
@@ -1092,15 +1094,12 @@ kept_bytes = {
 w, t = torch.randn(50, 10, requires_grad=True), torch.zeros(32, dtype=torch.int64)
 machine = {}
 for line in kept_bytes:
-    h, kept = torch.randn(32, 50, requires_grad=True) + 0, {}
-    note = lambda x: (
-        kept.update({x.untyped_storage().data_ptr(): x.untyped_storage().nbytes()}) or x
-    )
-    with torch.autograd.graph.saved_tensors_hooks(note, lambda x: x):
-        result = eval(line, {"h": h, "w": w, "t": t, "F": F, "torch": torch})
-    for there in (w, t):
-        kept.pop(there.untyped_storage().data_ptr(), None)
-    machine[line] = sum(kept.values())
+    h = torch.randn(32, 50, requires_grad=True) + 0
+    result = eval(line, {"h": h, "w": w, "t": t, "F": F, "torch": torch})
+    saved = [x.untyped_storage() for node in draw_graph(result).nodes for x in node.saved]
+    kept = {storage.data_ptr(): storage.nbytes() for storage in saved}
+    there = {x.untyped_storage().data_ptr() for x in (w, t)}
+    machine[line] = sum(size for place, size in kept.items() if place not in there)
 because = {
     "h + 1": "the slope is 1, whatever h is",
     "h * h": "both factors are h: one storage of 32 · 50 · 4 bytes",
@@ -1118,12 +1117,11 @@ check_predictions(kept_bytes, machine, because)
 
 # %% nbgrader={"grade_id": "saved-bytes-check-2", "grade": true, "points": 2}
 def check_case(function, inputs, name, because=""):
-    inputs, kept = [x.to(device) for x in inputs], {}
-    note = lambda x: (
-        kept.update({x.untyped_storage().data_ptr(): x.untyped_storage().nbytes()}) or x
-    )
-    with torch.autograd.graph.saved_tensors_hooks(note, lambda x: x):
-        result = function(*inputs)
+    inputs = [x.to(device) for x in inputs]
+    result = function(*inputs)
+    nodes = draw_graph(result).nodes if result.requires_grad else []
+    saved = [x.untyped_storage() for node in nodes for x in node.saved]
+    kept = {storage.data_ptr(): storage.nbytes() for storage in saved}
     there = {x.untyped_storage().data_ptr() for x in inputs}
     truth = sum(size for place, size in kept.items() if place not in there)
     with forbid_changes(*inputs):
@@ -1166,12 +1164,12 @@ check_case(torch.mul, [big[:3], big[4:]], "the product of two slices of one tens
 # <details><summary>Hint 2</summary>
 #
 # For the function: `saved_tensors_hooks(pack, unpack)`, and a dict from `untyped_storage().data_ptr()` to
-# `untyped_storage().nbytes()`.
+# the storage. A storage says its size by `nbytes()`.
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# Give the result a name inside the function. Otherwise its graph is gone at once, the memory is used
-# again, and two storages can have had the same address. At the end, take the inputs' storages out.
+# Keep the storages themselves in the dict, not only their sizes: what nobody holds is freed, its memory
+# is used again, and two storages can have had the same address. At the end, take the inputs' out.
 # </details>
 
 # %% [markdown]
@@ -1502,9 +1500,9 @@ for mode in (dropout.train, dropout.eval):
     mode()
     for recording in (True, False):
         with torch.set_grad_enabled(recording):
-            y = dropout(ones)
+            y = dropout(ones * 1)
         drops = bool((y == 0).any())
-        print(f"{mode.__name__:5}  drops: {drops!s:5}  records: {y.requires_grad and recording}")
+        print(f"{mode.__name__:5}  drops: {drops!s:5}  records: {y.requires_grad}")
 
 # %% [markdown]
 # All four combinations exist. Validation wants both: `model.eval()` and `no_grad`.
@@ -1633,7 +1631,7 @@ because = {
     "second layer frozen: the first gets a gradient": "the gradient passes through it",
     "second layer under no_grad: the first gets a gradient": "the way back was not recorded",
 }
-check_predictions(no_grad_family, dict(zip(because, truth)), because)
+check_predictions(no_grad_family, dict(zip(because, truth, strict=True)), because)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1916,16 +1914,18 @@ check_case(torch.arange(-6.0, 6, device=device).view(3, 4).t(), "a transposed te
 
 # %% nbgrader={"grade_id": "my-relu-and-friends-check-2", "grade": true, "points": 2}
 def check_case(x, low, high, needs, name, because=""):
-    inputs = [v.detach().to(device).requires_grad_(n) for v, n in zip((x, low, high), needs)]
+    asked = zip((x, low, high), needs, strict=True)
+    inputs = [values.detach().to(device).requires_grad_(need) for values, need in asked]
     g, call = torch.linspace(1, 2, len(x), dtype=x.dtype, device=device), f"MyClamp of {name}"
     truth = report(clamp_by_where, g, *inputs)
     with forbid_operators("clamp"), forbid_changes(*inputs), count_operators() as counts:
         facts = my_relu_and_friends("MyClamp", g, *inputs)
     assert facts is not None, "MyClamp has no backward: is there an answer yet?"
     check_close(facts["results"][0], truth["results"][0], call)
-    wanted = [n for n, need in zip(("x", "low", "high"), needs) if need]
-    for which, yours, right in zip(wanted, facts["gradients"], truth["gradients"]):
-        check_close(yours, right, f"the gradient of {which} in {call} ({because})")
+    pairs = zip(facts["gradients"], truth["gradients"], strict=True)
+    for number, (yours, right) in enumerate(pairs, start=1):
+        what = f"gradient {number} of {sum(needs)} asked for"
+        check_close(yours, right, f"{what} in {call} ({because})")
     second = facts["second"]
     assert not isinstance(second, str), f"{call}: a second derivative has to be possible"
     check_close(second, truth["second"], f"the second derivative of {call}, by the gradient")
@@ -2066,8 +2066,8 @@ def where_nan(x: torch.Tensor, alpha: float, upstream: torch.Tensor) -> tuple | 
 # %% nbgrader={"grade_id": "where-nan-check", "grade": true, "points": 1}
 x = torch.tensor([float(name) for name in nan_at], requires_grad=True)
 (gradient,) = torch.autograd.grad(torch.where(x > 0, x, x.exp() - 1).sum(), x)
-machine = {name: bool(entry.isnan()) for name, entry in zip(nan_at, gradient)}
-because = {name: "exp is finite there, and zero times something finite is zero" for name in nan_at}
+machine = dict(zip(nan_at, gradient.isnan().tolist(), strict=True))
+because = dict.fromkeys(nan_at, "exp is finite there, and zero times something finite is zero")
 because["100"] = "exp(100) is infinite in float32, and zero times infinity is NaN"
 check_predictions(nan_at, machine, because)
 
@@ -2255,7 +2255,11 @@ x = torch.randn(32, 64)
 def kept_by(run) -> int:
     """Bytes that autograd keeps for ``run`` through all the layers, besides the parameters."""
     h, storages = x, {}
-    note = lambda t: storages.update({t.untyped_storage().data_ptr(): t.nbytes}) or t
+
+    def note(t: torch.Tensor) -> torch.Tensor:
+        storages[t.untyped_storage().data_ptr()] = t.nbytes
+        return t
+
     with torch.autograd.graph.saved_tensors_hooks(note, lambda t: t):
         for layer in layers:
             h = run(layer, h)
@@ -2415,14 +2419,14 @@ for seed, size in enumerate(((5, 4), (1, 8), (16, 2)), start=1):
 x = torch.tensor(2.0, requires_grad=True)
 y = x**3
 (first,) = torch.autograd.grad(y, x, create_graph=True)
+draw_graph(first, x=x, first=first)
+
+# %% topics=["higher-order-grad"]
 (second,) = torch.autograd.grad(first, x)
 y.item(), first.item(), second.item()
 
-# %% topics=["higher-order-grad"]
-draw_graph(first, x=x, first=first)
-
 # %% [markdown]
-# The graph of the slope: a power, some products, and `x` at the end. With many inputs the second
+# The picture is the graph of the slope 3x²: a power, some products, and `x` at the end. With many inputs the second
 # derivatives form a matrix, the **Hessian** $H$. `torch.func` writes it out for small cases:
 
 
@@ -2501,8 +2505,7 @@ def newton(f: Callable, x: torch.Tensor, steps: int) -> torch.Tensor:
     """Where Newton's method is after ``steps`` steps from x."""
     ### BEGIN SOLUTION
     for _ in range(steps):
-        here = x
-        x = x - solve(lambda v: hvp_double(f, here, v), torch.func.grad(f)(here))
+        x = x - solve(lambda v, here=x: hvp_double(f, here, v), torch.func.grad(f)(x))
     return x
     ### END SOLUTION
 
@@ -2713,8 +2716,10 @@ def check_case(way, batch, sizes, dtype=torch.float64):
     assert isinstance(answer, dict), f"{call}: return a dict with the keys {names}"
     assert sorted(answer) == sorted(names), f"{call}: the keys are {sorted(answer)}, not {names}"
     leaves = [w.requires_grad_() for w in weights.values()]
-    rows = [torch.autograd.grad(sample_loss(weights, *one), leaves) for one in zip(x, y)]
-    for name, *parts in zip(names, *rows):
+    rows = [
+        torch.autograd.grad(sample_loss(weights, *one), leaves) for one in zip(x, y, strict=True)
+    ]
+    for name, *parts in zip(names, *rows, strict=True):
         what = f"the gradients of {name}, {call}"
         check_close(answer[name], torch.stack(parts), what, rtol=1e-4, atol=1e-5)
     return counts.total()
@@ -2743,7 +2748,7 @@ def check_case(gradients, limit, name, because=""):
     total = sum((g**2).flatten(1).sum(1) for g in gradients.values()).sqrt()
     factors = torch.where(total > limit, limit / total, torch.ones_like(total))
     for key, g in gradients.items():
-        truth = torch.stack([f * part for f, part in zip(factors, g)]).mean(0)
+        truth = torch.stack([f * part for f, part in zip(factors, g, strict=True)]).mean(0)
         hint = f" ({because})" if because else ""
         check_close(answer.get(key), truth, f"{key} in {call}{hint}", rtol=1e-4, atol=1e-6)
 

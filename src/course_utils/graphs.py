@@ -390,7 +390,9 @@ def _draw(picture: GraphPicture) -> Figure:
     caption = len(picture.caption) * 0.9 * LETTER
     left = min(place.x - place.width / 2 for row in layers for place in row) - 0.1
     right = max(place.x + place.width / 2 for row in layers for place in row) + 0.1
-    right = max(right, left + caption)
+    # Where the caption is wider than the graph, the graph stands in its middle.
+    spare = max(0.0, caption + 0.2 - (right - left)) / 2
+    left, right = left - spare, right + spare
     height = -top + 0.2
     figure = Figure(figsize=(right - left, height), dpi=DOTS_PER_INCH)
     axes = figure.add_axes((0, 0, 1, 1))
