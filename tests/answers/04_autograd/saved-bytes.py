@@ -1,0 +1,115 @@
+# %% wrong="counts every saved tensor" says=["h * h is not 12800", "one storage of 32 · 50 · 4 bytes", "expected 0, got 48 (the inputs do not count)"]
+kept_bytes = {
+    "h + 1": 0,
+    "h * h": 12800,
+    "h.exp()": 6400,
+    "F.relu(h)": 6400,
+    "h.sum(0)": 0,
+    "h / h.sum()": 6404,
+    "torch.where(h > 0, h, 0.0)": 1600,
+    "h @ w": 8400,
+    "F.cross_entropy(h @ w, t)": 8964,
+    "F.relu(h) @ w": 12800,
+}
+
+
+def saved_bytes(function, *inputs):
+    total = []
+
+    def pack(t):
+        total.append(t.numel() * t.itemsize)
+        return t
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        function(*inputs)
+    return sum(total)
+
+
+# %% wrong="everything that is computed is kept" says=["h + 1 is not 6400: the slope is 1", "it keeps only the shape", "an expanded tensor has few boxes"]
+kept_bytes = {
+    "h + 1": 6400,
+    "h * h": 6400,
+    "h.exp()": 6400,
+    "F.relu(h)": 6400,
+    "h.sum(0)": 200,
+    "h / h.sum()": 6400,
+    "torch.where(h > 0, h, 0.0)": 6400,
+    "h @ w": 1280,
+    "F.cross_entropy(h @ w, t)": 4,
+    "F.relu(h) @ w": 7680,
+}
+
+
+def saved_bytes(function, *inputs):
+    kept = {}
+
+    def pack(t):
+        kept[t.untyped_storage().data_ptr()] = t
+        return t
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        function(*inputs)
+    for x in inputs:
+        kept.pop(x.untyped_storage().data_ptr(), None)
+    return sum(t.numel() * t.itemsize for t in kept.values())
+
+
+# %% wrong="masks as floats" says=["a truth value is one byte", "expected 24, got 6"]
+kept_bytes = {
+    "h + 1": 0,
+    "h * h": 6400,
+    "h.exp()": 6400,
+    "F.relu(h)": 6400,
+    "h.sum(0)": 0,
+    "h / h.sum()": 6404,
+    "torch.where(h > 0, h, 0.0)": 6400,
+    "h @ w": 6400,
+    "F.cross_entropy(h @ w, t)": 7684,
+    "F.relu(h) @ w": 6400,
+}
+
+
+def saved_bytes(function, *inputs):
+    kept = {}
+
+    def pack(t):
+        kept[t.untyped_storage().data_ptr()] = t
+        return t
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        function(*inputs)
+    for x in inputs:
+        kept.pop(x.untyped_storage().data_ptr(), None)
+    return sum(t.numel() for t in kept.values())
+
+
+# %% wrong="the size of the result" says=["predictions are still blank", "expected 0, got 24"]
+kept_bytes = {"h + 1": 0}
+
+
+def saved_bytes(function, *inputs):
+    return function(*inputs).untyped_storage().nbytes()
+
+
+# %% right="reads the graph"
+kept_bytes = dict.fromkeys(("h + 1", "h.sum(0)"), 0)
+kept_bytes |= dict.fromkeys(("h * h", "h.exp()", "F.relu(h)", "h @ w", "F.relu(h) @ w"), 4 * 32 * 50)
+kept_bytes |= {"h / h.sum()": 6400 + 4, "torch.where(h > 0, h, 0.0)": 32 * 50}
+kept_bytes["F.cross_entropy(h @ w, t)"] = 4 * (32 * 50 + 32 * 10 + 1)
+
+
+def saved_bytes(function, *inputs):
+    result = function(*inputs)
+    waiting, seen, storages = [result.grad_fn], set(), {}
+    while waiting:
+        fn = waiting.pop()
+        if fn is None or fn in seen:
+            continue
+        seen.add(fn)
+        for name in dir(fn):
+            value = getattr(fn, name) if name.startswith("_saved_") else None
+            if isinstance(value, torch.Tensor):
+                storages[value.untyped_storage().data_ptr()] = value.untyped_storage().nbytes()
+        waiting += [after for after, _ in fn.next_functions]
+    mine = {x.untyped_storage().data_ptr() for x in inputs}
+    return sum(n for place, n in storages.items() if place not in mine)

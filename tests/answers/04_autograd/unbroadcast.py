@@ -1,0 +1,67 @@
+# %% wrong="sums the added dimensions alone" says=["a widened dimension stays, with size 1", "has shape (3,), expected (2, 1)"]
+def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(0)
+    return gradient if gradient.shape == torch.Size(shape) else gradient.sum(0)
+
+
+# %% wrong="drops the dimensions that it sums" says=["has shape (2,), expected (2, 1)", "a widened dimension stays"]
+def unbroadcast(gradient, shape):
+    added = gradient.dim() - len(shape)
+    dims = list(range(added)) + [i + added for i, n in enumerate(shape) if n == 1]
+    return gradient.sum(dims) if dims else gradient
+
+
+# %% wrong="the mean, as if every element had voted" says=["expected 11, got 5.5"]
+def unbroadcast(gradient, shape):
+    added = gradient.dim() - len(shape)
+    dims = list(range(added)) + [i + added for i, n in enumerate(shape) if n == 1]
+    return (gradient.mean(dims, keepdim=True) if dims else gradient).reshape(shape)
+
+
+# %% wrong="takes one of the copies" says=["expected 11, got 1"]
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient[0]
+    for dim, n in enumerate(shape):
+        if n == 1:
+            gradient = gradient[(slice(None),) * dim + (slice(0, 1),)]
+    return gradient
+
+
+# %% wrong="sums over everything when nothing was broadcast" says=["nothing was broadcast"]
+def unbroadcast(gradient, shape):
+    added = gradient.dim() - len(shape)
+    dims = list(range(added)) + [i + added for i, n in enumerate(shape) if n == 1]
+    total = gradient.sum(dims, keepdim=True)
+    return total.expand(gradient.shape) if not dims else total.reshape(shape)
+
+
+# %% wrong="in place on the argument" says=["an argument was changed"]
+def unbroadcast(gradient, shape):
+    rows = gradient.shape[0] if gradient.dim() else 0
+    for row in range(1, rows):
+        gradient[0] += gradient[row]
+    return gradient.sum_to_size(shape)
+
+
+# %% right="PyTorch has it"
+def unbroadcast(gradient, shape):
+    return gradient.sum_to_size(shape)
+
+
+# %% right="a loop from the right"
+def unbroadcast(gradient, shape):
+    result = gradient.clone()
+    wanted = [1] * (gradient.dim() - len(shape)) + list(shape)
+    for dim, n in enumerate(wanted):
+        if n == 1 and result.shape[dim] != 1:
+            result = torch.stack([result.select(dim, i) for i in range(result.shape[dim])]).sum(0).unsqueeze(dim) if result.shape[dim] else result.sum(dim, keepdim=True)
+    return result.view(shape)
+
+
+# %% right="ask autograd"
+def unbroadcast(gradient, shape):
+    with torch.enable_grad():
+        operand = torch.zeros(shape, dtype=gradient.dtype, device=gradient.device).requires_grad_()
+        return torch.autograd.grad(operand.broadcast_to(gradient.shape), operand, gradient)[0]

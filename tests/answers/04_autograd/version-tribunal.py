@@ -1,0 +1,316 @@
+# %% wrong="every edit is an error" says=["edit_sin is not 'error'", "a sum needs neither of its terms", "behind .data nobody counts"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "error",
+    "edit_sum": "error",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "error",
+    "edit_detached": "error",
+    "edit_data": "error",
+    "edit_leaf": "error",
+}
+repaired = {
+}
+
+
+def version_tribunal(name, x, upstream):
+    return forward_backward(repaired[name], upstream, x) if name in repaired else None
+
+
+# %% wrong="only leaves are protected" says=["predictions differ", "exp saves its result"]
+verdicts = {
+    "edit_exp": "wrong",
+    "edit_sin": "wrong",
+    "edit_sum": "wrong",
+    "edit_square": "wrong",
+    "edit_slice": "wrong",
+    "edit_constant": "wrong",
+    "edit_added": "wrong",
+    "edit_detached": "wrong",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {
+    "edit_exp": lambda x: x.exp() + 1,
+    "edit_square": lambda x: (x + 1) ** 2 + (x + 1) + 1,
+    "edit_slice": lambda x: torch.cat([x[:1] * 0, x[1:].sigmoid()]),
+    "edit_constant": lambda x: x + 2,
+    "edit_detached": lambda x: x.tanh() / 2,
+    "edit_data": lambda x: x.tanh() / 2,
+    "edit_leaf": lambda x: (x + 1) * (x + 1),
+}
+
+
+def version_tribunal(name, x, upstream):
+    return forward_backward(repaired[name], upstream, x) if name in repaired else None
+
+
+# %% wrong="a detached edit goes unnoticed" says=["edit_detached is not 'wrong'", "the edit is noticed"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "wrong",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {
+    "edit_exp": lambda x: x.exp() + 1,
+    "edit_square": lambda x: (x + 1) ** 2 + (x + 1) + 1,
+    "edit_slice": lambda x: torch.cat([x[:1] * 0, x[1:].sigmoid()]),
+    "edit_constant": lambda x: x + 2,
+    "edit_detached": lambda x: x.tanh() / 2,
+    "edit_data": lambda x: x.tanh() / 2,
+    "edit_leaf": lambda x: (x + 1) * (x + 1),
+}
+
+
+def version_tribunal(name, x, upstream):
+    return forward_backward(repaired[name], upstream, x) if name in repaired else None
+
+
+# %% wrong="the repair drops the edit" says=["the values of repaired['edit_exp']"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {
+    "edit_exp": lambda x: x.exp(),
+    "edit_square": lambda x: (x + 1) ** 2 + (x + 1) + 1,
+    "edit_slice": lambda x: torch.cat([x[:1] * 0, x[1:].sigmoid()]),
+    "edit_constant": lambda x: x + 2,
+    "edit_detached": lambda x: x.tanh() / 2,
+    "edit_data": lambda x: x.tanh() / 2,
+    "edit_leaf": lambda x: (x + 1) * (x + 1),
+}
+
+
+def version_tribunal(name, x, upstream):
+    return forward_backward(repaired[name], upstream, x) if name in repaired else None
+
+
+# %% wrong="hides the edit behind .data" says=["the gradient of repaired['edit_exp']"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {
+    "edit_exp": lambda x: (lambda y: (y.data.add_(1), y)[1])(x.exp()),
+    "edit_square": lambda x: (x + 1) ** 2 + (x + 1) + 1,
+    "edit_slice": lambda x: torch.cat([x[:1] * 0, x[1:].sigmoid()]),
+    "edit_constant": lambda x: x + 2,
+    "edit_detached": lambda x: x.tanh() / 2,
+    "edit_data": lambda x: x.tanh() / 2,
+    "edit_leaf": lambda x: (x + 1) * (x + 1),
+}
+
+
+def version_tribunal(name, x, upstream):
+    return forward_backward(repaired[name], upstream, x) if name in repaired else None
+
+
+# %% wrong="repairs by detaching" says=["the gradient of repaired['edit_square']"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {
+    "edit_exp": lambda x: x.exp() + 1,
+    "edit_square": lambda x: (x + 1) ** 2 + (x + 2).detach(),
+    "edit_slice": lambda x: torch.cat([x[:1] * 0, x[1:].sigmoid()]),
+    "edit_constant": lambda x: x + 2,
+    "edit_detached": lambda x: x.tanh() / 2,
+    "edit_data": lambda x: x.tanh() / 2,
+    "edit_leaf": lambda x: (x + 1) * (x + 1),
+}
+
+
+def version_tribunal(name, x, upstream):
+    return forward_backward(repaired[name], upstream, x) if name in repaired else None
+
+
+# %% wrong="writes to the leaf all the same" says=["the function changed its argument x"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {
+    "edit_exp": lambda x: x.exp() + 1,
+    "edit_square": lambda x: (x + 1) ** 2 + (x + 1) + 1,
+    "edit_slice": lambda x: torch.cat([x[:1] * 0, x[1:].sigmoid()]),
+    "edit_constant": lambda x: x + 2,
+    "edit_detached": lambda x: x.tanh() / 2,
+    "edit_data": lambda x: x.tanh() / 2,
+    "edit_leaf": lambda x: (x.data.add_(1), x * x)[1],
+}
+
+
+def version_tribunal(name, x, upstream):
+    return forward_backward(repaired[name], upstream, x) if name in repaired else None
+
+
+# %% wrong="sets the first entry after the sigmoid, and keeps its slope" says=["the gradient of repaired['edit_slice']"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {
+    "edit_exp": lambda x: x.exp() + 1,
+    "edit_square": lambda x: (x + 1) ** 2 + (x + 1) + 1,
+    "edit_slice": lambda x: x.sigmoid() - torch.cat([x[:1].sigmoid().detach(), 0 * x[1:]]),
+    "edit_constant": lambda x: x + 2,
+    "edit_detached": lambda x: x.tanh() / 2,
+    "edit_data": lambda x: x.tanh() / 2,
+    "edit_leaf": lambda x: (x + 1) * (x + 1),
+}
+
+
+def version_tribunal(name, x, upstream):
+    return forward_backward(repaired[name], upstream, x) if name in repaired else None
+
+
+# %% wrong="one repair is missing" says=["there is no repaired['edit_leaf'] yet"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {
+    "edit_exp": lambda x: x.exp() + 1,
+    "edit_square": lambda x: (x + 1) ** 2 + (x + 1) + 1,
+    "edit_slice": lambda x: torch.cat([x[:1] * 0, x[1:].sigmoid()]),
+    "edit_constant": lambda x: x + 2,
+    "edit_detached": lambda x: x.tanh() / 2,
+    "edit_data": lambda x: x.tanh() / 2,
+}
+
+
+def version_tribunal(name, x, upstream):
+    return forward_backward(repaired[name], upstream, x) if name in repaired else None
+
+
+# %% right="other formulas, cat and masks"
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {
+    "edit_exp": lambda x: x.exp() + 1,
+    "edit_square": lambda x: (x + 1) ** 2 + (x + 1) + 1,
+    "edit_slice": lambda x: torch.cat([x[:1] * 0, x[1:].sigmoid()]),
+    "edit_constant": lambda x: x + 2,
+    "edit_detached": lambda x: x.tanh() / 2,
+    "edit_data": lambda x: x.tanh() / 2,
+    "edit_leaf": lambda x: (x + 1) * (x + 1),
+}
+
+
+def version_tribunal(name, x, upstream):
+    return forward_backward(repaired[name], upstream, x) if name in repaired else None
+
+
+# %% right="clones before each edit"
+verdicts = dict.fromkeys(("edit_sin", "edit_sum", "edit_added"), "fine")
+verdicts |= {f"edit_{n}": "error" for n in ("exp", "square", "slice", "constant", "detached", "leaf")}
+verdicts["edit_data"] = "wrong"
+repaired = {}
+
+
+def by_clone(make, edit):
+    def function(x):
+        y = make(x).clone()
+        edit(y)
+        return y
+
+    return function
+
+
+def set_first(y):
+    y[0] = 0
+
+
+def square(x):
+    h = x + 1
+    y = h * h
+    h = h.clone()
+    h += 1
+    return y + h
+
+
+def leaf(x):
+    x = x.clone()
+    x += 1
+    return x * x
+
+
+repaired["edit_exp"] = by_clone(torch.exp, lambda y: y.add_(1))
+repaired["edit_slice"] = by_clone(torch.sigmoid, set_first)
+repaired["edit_detached"] = by_clone(torch.tanh, lambda y: y.mul_(0.5))
+repaired["edit_data"] = repaired["edit_detached"]
+repaired["edit_square"], repaired["edit_leaf"] = square, leaf
+repaired["edit_constant"] = lambda x: x * torch.ones(len(x), dtype=x.dtype, device=x.device) + 2
+
+
+def version_tribunal(name, x, upstream):
+    return forward_backward(repaired[name], upstream, x) if name in repaired else None
