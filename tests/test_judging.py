@@ -227,6 +227,10 @@ def functions_of_functions(x):
     return torch.vmap(lambda row: row @ row)(x), torch.func.grad(lambda y: (y**2).sum())(x)
 
 
+def forward_over_reverse(x):
+    return torch.func.jvp(torch.func.grad(lambda y: (y**3).sum()), (x,), (x + 1,))
+
+
 HONEST = [
     backward,
     in_place,
@@ -240,6 +244,7 @@ HONEST = [
     a_counter_of_ones_own,
     learning,
     functions_of_functions,
+    forward_over_reverse,
 ]
 
 
