@@ -1,23 +1,23 @@
 # %% wrong="assigns the gradient" says=["the gradient of a is 6, not 3", "its slopes add up"]
-import math
+E = 2.718281828459045
 
 
 class Value:
     def __init__(self, data, parents=(), slopes=()):
-        self.data, self.grad = data, 0.0
+        self.number, self.grad = data, 0.0
         self.parents, self.slopes = parents, slopes
 
     def __add__(self, other):
-        return Value(self.data + other.data, (self, other), (1.0, 1.0))
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
 
     def __mul__(self, other):
-        return Value(self.data * other.data, (self, other), (other.data, self.data))
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
 
     def __pow__(self, n):
-        return Value(self.data**n, (self,), (n * self.data ** (n - 1),))
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
 
     def exp(self):
-        return Value(math.exp(self.data), (self,), (math.exp(self.data),))
+        return Value(E**self.number, (self,), (E**self.number,))
 
     def topological_order(self):
         order, seen = [], set()
@@ -47,29 +47,33 @@ def micro_engine(program, **inputs):
     if y is None or y.topological_order() is None:
         return None
     y.backward()
-    return y.data, {name: value.grad for name, value in values.items()}, len(y.topological_order())
+    return (
+        y.number,
+        {name: value.grad for name, value in values.items()},
+        len(y.topological_order()),
+    )
 
 
 # %% wrong="every way is a node" says=["the order has 3 values, not 2: every value belongs into the order once"]
-import math
+E = 2.718281828459045
 
 
 class Value:
     def __init__(self, data, parents=(), slopes=()):
-        self.data, self.grad = data, 0.0
+        self.number, self.grad = data, 0.0
         self.parents, self.slopes = parents, slopes
 
     def __add__(self, other):
-        return Value(self.data + other.data, (self, other), (1.0, 1.0))
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
 
     def __mul__(self, other):
-        return Value(self.data * other.data, (self, other), (other.data, self.data))
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
 
     def __pow__(self, n):
-        return Value(self.data**n, (self,), (n * self.data ** (n - 1),))
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
 
     def exp(self):
-        return Value(math.exp(self.data), (self,), (math.exp(self.data),))
+        return Value(E**self.number, (self,), (E**self.number,))
 
     def topological_order(self):
         order = [self]
@@ -91,29 +95,33 @@ def micro_engine(program, **inputs):
     if y is None or y.topological_order() is None:
         return None
     y.backward()
-    return y.data, {name: value.grad for name, value in values.items()}, len(y.topological_order())
+    return (
+        y.number,
+        {name: value.grad for name, value in values.items()},
+        len(y.topological_order()),
+    )
 
 
 # %% wrong="breadth first is no topological order" says=["s may hand on only when all its parts have arrived"]
-import math
+E = 2.718281828459045
 
 
 class Value:
     def __init__(self, data, parents=(), slopes=()):
-        self.data, self.grad = data, 0.0
+        self.number, self.grad = data, 0.0
         self.parents, self.slopes = parents, slopes
 
     def __add__(self, other):
-        return Value(self.data + other.data, (self, other), (1.0, 1.0))
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
 
     def __mul__(self, other):
-        return Value(self.data * other.data, (self, other), (other.data, self.data))
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
 
     def __pow__(self, n):
-        return Value(self.data**n, (self,), (n * self.data ** (n - 1),))
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
 
     def exp(self):
-        return Value(math.exp(self.data), (self,), (math.exp(self.data),))
+        return Value(E**self.number, (self,), (E**self.number,))
 
     def topological_order(self):
         order, waiting = [], [self]
@@ -139,29 +147,33 @@ def micro_engine(program, **inputs):
     if y is None or y.topological_order() is None:
         return None
     y.backward()
-    return y.data, {name: value.grad for name, value in values.items()}, len(y.topological_order())
+    return (
+        y.number,
+        {name: value.grad for name, value in values.items()},
+        len(y.topological_order()),
+    )
 
 
 # %% wrong="forgets to lower the exponent" says=["a to the n has the slope n times a to the n - 1"]
-import math
+E = 2.718281828459045
 
 
 class Value:
     def __init__(self, data, parents=(), slopes=()):
-        self.data, self.grad = data, 0.0
+        self.number, self.grad = data, 0.0
         self.parents, self.slopes = parents, slopes
 
     def __add__(self, other):
-        return Value(self.data + other.data, (self, other), (1.0, 1.0))
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
 
     def __mul__(self, other):
-        return Value(self.data * other.data, (self, other), (other.data, self.data))
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
 
     def __pow__(self, n):
-        return Value(self.data**n, (self,), (n * self.data**n,))
+        return Value(self.number**n, (self,), (n * self.number**n,))
 
     def exp(self):
-        return Value(math.exp(self.data), (self,), (math.exp(self.data),))
+        return Value(E**self.number, (self,), (E**self.number,))
 
     def topological_order(self):
         order, seen = [], set()
@@ -191,29 +203,33 @@ def micro_engine(program, **inputs):
     if y is None or y.topological_order() is None:
         return None
     y.backward()
-    return y.data, {name: value.grad for name, value in values.items()}, len(y.topological_order())
+    return (
+        y.number,
+        {name: value.grad for name, value in values.items()},
+        len(y.topological_order()),
+    )
 
 
 # %% wrong="hands on the total at every visit" says=["the gradient of"]
-import math
+E = 2.718281828459045
 
 
 class Value:
     def __init__(self, data, parents=(), slopes=()):
-        self.data, self.grad = data, 0.0
+        self.number, self.grad = data, 0.0
         self.parents, self.slopes = parents, slopes
 
     def __add__(self, other):
-        return Value(self.data + other.data, (self, other), (1.0, 1.0))
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
 
     def __mul__(self, other):
-        return Value(self.data * other.data, (self, other), (other.data, self.data))
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
 
     def __pow__(self, n):
-        return Value(self.data**n, (self,), (n * self.data ** (n - 1),))
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
 
     def exp(self):
-        return Value(math.exp(self.data), (self,), (math.exp(self.data),))
+        return Value(E**self.number, (self,), (E**self.number,))
 
     def topological_order(self):
         order, seen = [], set()
@@ -243,29 +259,33 @@ def micro_engine(program, **inputs):
     if y is None or y.topological_order() is None:
         return None
     y.backward()
-    return y.data, {name: value.grad for name, value in values.items()}, len(y.topological_order())
+    return (
+        y.number,
+        {name: value.grad for name, value in values.items()},
+        len(y.topological_order()),
+    )
 
 
 # %% wrong="leaves first" says=["the gradient of a is"]
-import math
+E = 2.718281828459045
 
 
 class Value:
     def __init__(self, data, parents=(), slopes=()):
-        self.data, self.grad = data, 0.0
+        self.number, self.grad = data, 0.0
         self.parents, self.slopes = parents, slopes
 
     def __add__(self, other):
-        return Value(self.data + other.data, (self, other), (1.0, 1.0))
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
 
     def __mul__(self, other):
-        return Value(self.data * other.data, (self, other), (other.data, self.data))
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
 
     def __pow__(self, n):
-        return Value(self.data**n, (self,), (n * self.data ** (n - 1),))
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
 
     def exp(self):
-        return Value(math.exp(self.data), (self,), (math.exp(self.data),))
+        return Value(E**self.number, (self,), (E**self.number,))
 
     def topological_order(self):
         order, seen = [], set()
@@ -295,42 +315,46 @@ def micro_engine(program, **inputs):
     if y is None or y.topological_order() is None:
         return None
     y.backward()
-    return y.data, {name: value.grad for name, value in values.items()}, len(y.topological_order())
+    return (
+        y.number,
+        {name: value.grad for name, value in values.items()},
+        len(y.topological_order()),
+    )
 
 
 # %% right="closures, and Kahn's order"
-import math
+E = 2.718281828459045
 
 
 class Value:
     def __init__(self, data, parents=(), hand_on=lambda g: None):
-        self.data, self.grad, self.parents, self.hand_on = data, 0.0, list(parents), hand_on
+        self.number, self.grad, self.parents, self.hand_on = data, 0.0, list(parents), hand_on
 
     def __add__(self, other):
         def hand_on(g):
             self.grad += g
             other.grad += g
 
-        return Value(self.data + other.data, [self, other], hand_on)
+        return Value(self.number + other.number, [self, other], hand_on)
 
     def __mul__(self, other):
         def hand_on(g):
-            self.grad += g * other.data
-            other.grad += g * self.data
+            self.grad += g * other.number
+            other.grad += g * self.number
 
-        return Value(self.data * other.data, [self, other], hand_on)
+        return Value(self.number * other.number, [self, other], hand_on)
 
     def __pow__(self, n):
         def hand_on(g):
-            self.grad += g * n * self.data ** (n - 1)
+            self.grad += g * n * self.number ** (n - 1)
 
-        return Value(self.data**n, [self], hand_on)
+        return Value(self.number**n, [self], hand_on)
 
     def exp(self):
-        y = Value(math.exp(self.data), [self])
+        y = Value(E**self.number, [self])
 
         def hand_on(g):
-            self.grad += g * y.data
+            self.grad += g * y.number
 
         y.hand_on = hand_on
         return y
@@ -367,4 +391,8 @@ def micro_engine(program, **inputs):
     if y is None or y.topological_order() is None:
         return None
     y.backward()
-    return y.data, {name: value.grad for name, value in values.items()}, len(y.topological_order())
+    return (
+        y.number,
+        {name: value.grad for name, value in values.items()},
+        len(y.topological_order()),
+    )

@@ -15,7 +15,11 @@ def by_hooks(weights, x, y):
     caught = {}
     z2.register_hook(lambda g: caught.update(z2=g))
     (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
-    return {"w1": g1[:, :, None] * x[:, None], "b1": g1, "w2": caught["z2"][:, :, None] * hidden.detach()[:, None]}
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
 
 
 def clip_and_average(gradients, limit):
@@ -32,7 +36,10 @@ def per_sample_grads(way, *arguments):
 # %% wrong="a loop under another name" says=["by_vmap:", "is there a loop?"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
-    rows = [torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values())) for i in range(len(x))]
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
     return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
 
 
@@ -47,7 +54,11 @@ def by_hooks(weights, x, y):
     caught = {}
     z2.register_hook(lambda g: caught.update(z2=g))
     (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
-    return {"w1": g1[:, :, None] * x[:, None], "b1": g1, "w2": caught["z2"][:, :, None] * hidden.detach()[:, None]}
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
 
 
 def clip_and_average(gradients, limit):
@@ -64,7 +75,10 @@ def per_sample_grads(way, *arguments):
 # %% wrong="the mean loss in the hooks" says=["by_hooks for 3 samples"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
-    rows = [torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values())) for i in range(len(x))]
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
     return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
 
 
@@ -79,7 +93,11 @@ def by_hooks(weights, x, y):
     caught = {}
     z2.register_hook(lambda g: caught.update(z2=g))
     (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="mean"), z1)
-    return {"w1": g1[:, :, None] * x[:, None], "b1": g1, "w2": caught["z2"][:, :, None] * hidden.detach()[:, None]}
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
 
 
 def clip_and_average(gradients, limit):
@@ -96,7 +114,10 @@ def per_sample_grads(way, *arguments):
 # %% wrong="the outer product the other way round" says=["the gradients of w1, by_hooks", "the same sizes in another order"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
-    rows = [torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values())) for i in range(len(x))]
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
     return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
 
 
@@ -111,7 +132,11 @@ def by_hooks(weights, x, y):
     caught = {}
     z2.register_hook(lambda g: caught.update(z2=g))
     (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
-    return {"w1": g1[:, None] * x[:, :, None], "b1": g1, "w2": caught["z2"][:, :, None] * hidden.detach()[:, None]}
+    return {
+        "w1": g1[:, None] * x[:, :, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
 
 
 def clip_and_average(gradients, limit):
@@ -147,7 +172,11 @@ def by_hooks(weights, x, y):
     caught = {}
     z2.register_hook(lambda g: caught.update(z2=g))
     (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
-    return {"w1": g1[:, :, None] * x[:, None], "b1": g1, "w2": caught["z2"][:, :, None] * hidden.detach()[:, None]}
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
 
 
 def clip_and_average(gradients, limit):
@@ -164,7 +193,10 @@ def per_sample_grads(way, *arguments):
 # %% wrong="clips each weight by itself" says=["a sample's norm is over all its weights together"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
-    rows = [torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values())) for i in range(len(x))]
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
     return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
 
 
@@ -179,7 +211,11 @@ def by_hooks(weights, x, y):
     caught = {}
     z2.register_hook(lambda g: caught.update(z2=g))
     (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
-    return {"w1": g1[:, :, None] * x[:, None], "b1": g1, "w2": caught["z2"][:, :, None] * hidden.detach()[:, None]}
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
 
 
 def clip_and_average(gradients, limit):
@@ -198,7 +234,10 @@ def per_sample_grads(way, *arguments):
 # %% wrong="averages first, then clips" says=["clip each sample, then average"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
-    rows = [torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values())) for i in range(len(x))]
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
     return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
 
 
@@ -213,7 +252,11 @@ def by_hooks(weights, x, y):
     caught = {}
     z2.register_hook(lambda g: caught.update(z2=g))
     (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
-    return {"w1": g1[:, :, None] * x[:, None], "b1": g1, "w2": caught["z2"][:, :, None] * hidden.detach()[:, None]}
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
 
 
 def clip_and_average(gradients, limit):
@@ -230,7 +273,10 @@ def per_sample_grads(way, *arguments):
 # %% wrong="stretches short gradients" says=["short gradients are left alone, not stretched"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
-    rows = [torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values())) for i in range(len(x))]
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
     return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
 
 
@@ -245,7 +291,11 @@ def by_hooks(weights, x, y):
     caught = {}
     z2.register_hook(lambda g: caught.update(z2=g))
     (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
-    return {"w1": g1[:, :, None] * x[:, None], "b1": g1, "w2": caught["z2"][:, :, None] * hidden.detach()[:, None]}
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
 
 
 def clip_and_average(gradients, limit):
@@ -262,7 +312,10 @@ def per_sample_grads(way, *arguments):
 # %% wrong="divides by a zero norm" says=["a zero stays zero"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
-    rows = [torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values())) for i in range(len(x))]
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
     return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
 
 
@@ -277,7 +330,11 @@ def by_hooks(weights, x, y):
     caught = {}
     z2.register_hook(lambda g: caught.update(z2=g))
     (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
-    return {"w1": g1[:, :, None] * x[:, None], "b1": g1, "w2": caught["z2"][:, :, None] * hidden.detach()[:, None]}
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
 
 
 def clip_and_average(gradients, limit):
@@ -295,7 +352,10 @@ def per_sample_grads(way, *arguments):
 # %% wrong="sums instead of averaging" says=["in clip_and_average of (3, 4) and (0, 1) to 1.0"]
 def by_loop(weights, x, y):
     leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
-    rows = [torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values())) for i in range(len(x))]
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
     return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
 
 
@@ -310,7 +370,11 @@ def by_hooks(weights, x, y):
     caught = {}
     z2.register_hook(lambda g: caught.update(z2=g))
     (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
-    return {"w1": g1[:, :, None] * x[:, None], "b1": g1, "w2": caught["z2"][:, :, None] * hidden.detach()[:, None]}
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
 
 
 def clip_and_average(gradients, limit):
@@ -326,13 +390,17 @@ def per_sample_grads(way, *arguments):
 
 # %% right="leaves with is_grads_batched, vmap of vjp, module hooks"
 def by_loop(weights, x, y):
-    rows = [torch.func.grad(sample_loss)(weights, x[i : i + 1], y[i : i + 1]) for i in range(len(y))]
+    rows = [
+        torch.func.grad(sample_loss)(weights, x[i : i + 1], y[i : i + 1]) for i in range(len(y))
+    ]
     return {name: torch.stack([row[name] for row in rows]) for name in reversed(weights)}
 
 
 def by_vmap(weights, x, y):
     n = len(x)
-    leaves = {name: w.detach().expand(n, *w.shape).clone().requires_grad_() for name, w in weights.items()}
+    leaves = {
+        name: w.detach().expand(n, *w.shape).clone().requires_grad_() for name, w in weights.items()
+    }
     losses = torch.func.vmap(sample_loss)(leaves, x, y)
     return dict(zip(leaves, torch.autograd.grad(losses.sum(), list(leaves.values()))))
 
@@ -347,11 +415,17 @@ def by_hooks(weights, x, y):
         last.weight.copy_(weights["w2"])
     seen = {}
     for name, layer in (("first", first), ("last", last)):
-        layer.register_forward_hook(lambda _, given, __, name=name: seen.update({name: given[0].detach()}))
-        layer.register_full_backward_hook(lambda _, __, g, name=name: seen.update({"g" + name: g[0]}))
+        layer.register_forward_hook(
+            lambda _, given, __, name=name: seen.update({name: given[0].detach()})
+        )
+        layer.register_full_backward_hook(
+            lambda _, __, g, name=name: seen.update({"g" + name: g[0]})
+        )
     model = nn.Sequential(first, nn.Tanh(), last)
     F.cross_entropy(model(x), y, reduction="sum").backward()
-    w1, w2 = (torch.einsum("bo,bi->boi", seen["g" + name], seen[name]) for name in ("first", "last"))
+    w1, w2 = (
+        torch.einsum("bo,bi->boi", seen["g" + name], seen[name]) for name in ("first", "last")
+    )
     return {"w1": w1, "b1": seen["gfirst"], "w2": w2}
 
 

@@ -93,7 +93,9 @@ def saved_bytes(function, *inputs):
 
 # %% right="reads the graph"
 kept_bytes = dict.fromkeys(("h + 1", "h.sum(0)"), 0)
-kept_bytes |= dict.fromkeys(("h * h", "h.exp()", "F.relu(h)", "h @ w", "F.relu(h) @ w"), 4 * 32 * 50)
+kept_bytes |= dict.fromkeys(
+    ("h * h", "h.exp()", "F.relu(h)", "h @ w", "F.relu(h) @ w"), 4 * 32 * 50
+)
 kept_bytes |= {"h / h.sum()": 6400 + 4, "torch.where(h > 0, h, 0.0)": 32 * 50}
 kept_bytes["F.cross_entropy(h @ w, t)"] = 4 * (32 * 50 + 32 * 10 + 1)
 

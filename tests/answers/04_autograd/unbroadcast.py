@@ -56,7 +56,13 @@ def unbroadcast(gradient, shape):
     wanted = [1] * (gradient.dim() - len(shape)) + list(shape)
     for dim, n in enumerate(wanted):
         if n == 1 and result.shape[dim] != 1:
-            result = torch.stack([result.select(dim, i) for i in range(result.shape[dim])]).sum(0).unsqueeze(dim) if result.shape[dim] else result.sum(dim, keepdim=True)
+            result = (
+                torch.stack([result.select(dim, i) for i in range(result.shape[dim])])
+                .sum(0)
+                .unsqueeze(dim)
+                if result.shape[dim]
+                else result.sum(dim, keepdim=True)
+            )
     return result.view(shape)
 
 

@@ -11,8 +11,7 @@ verdicts = {
     "edit_data": "error",
     "edit_leaf": "error",
 }
-repaired = {
-}
+repaired = {}
 
 
 def version_tribunal(name, x, upstream):
@@ -272,7 +271,9 @@ def version_tribunal(name, x, upstream):
 
 # %% right="clones before each edit"
 verdicts = dict.fromkeys(("edit_sin", "edit_sum", "edit_added"), "fine")
-verdicts |= {f"edit_{n}": "error" for n in ("exp", "square", "slice", "constant", "detached", "leaf")}
+verdicts |= {
+    f"edit_{n}": "error" for n in ("exp", "square", "slice", "constant", "detached", "leaf")
+}
 verdicts["edit_data"] = "wrong"
 repaired = {}
 

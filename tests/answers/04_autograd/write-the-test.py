@@ -17,7 +17,9 @@ def write_the_test(base, number):
     function = line_up(base, number)
     x = torch.linspace(-1.5, 1.2, 6, dtype=torch.float64).requires_grad_()
     check, second = torch.autograd.gradcheck, torch.autograd.gradgradcheck
-    return check(function, [x], raise_exception=False) and second(function, [x], raise_exception=False)
+    return check(function, [x], raise_exception=False) and second(
+        function, [x], raise_exception=False
+    )
 
 
 # %% wrong="both checks, all layouts, the argument compared" says=["lets through sine 6, whose second call overwrites"]
@@ -31,7 +33,10 @@ def write_the_test(base, number):
     check, second = torch.autograd.gradcheck, torch.autograd.gradgradcheck
     for x in (points, points.t()):
         x = x.detach().requires_grad_()
-        if not (check(function, [x], raise_exception=False) and second(function, [x], raise_exception=False)):
+        if not (
+            check(function, [x], raise_exception=False)
+            and second(function, [x], raise_exception=False)
+        ):
             return False
     return True
 
@@ -43,7 +48,10 @@ def write_the_test(base, number):
     check, second = torch.autograd.gradcheck, torch.autograd.gradgradcheck
     for x in (points, points.t()):
         x = x.detach().requires_grad_()
-        if not (check(function, [x], raise_exception=False) and second(function, [x], raise_exception=False)):
+        if not (
+            check(function, [x], raise_exception=False)
+            and second(function, [x], raise_exception=False)
+        ):
             return False
     return True
 
@@ -71,14 +79,12 @@ def write_the_test(base, number):
 
 # %% wrong="trusts everything" says=["lets through sine 1"]
 def write_the_test(base, number):
-    function = line_up(base, number)
-    return True
+    return callable(line_up(base, number))
 
 
 # %% wrong="no answer but a number" says=["your test refuses sine 0"]
 def write_the_test(base, number):
-    function = line_up(base, number)
-    return 1
+    return int(callable(line_up(base, number)))
 
 
 # %% right="by differences of its own"
@@ -93,7 +99,11 @@ def write_the_test(base, number):
         if again:
             function(x.detach() + 0.7)
         (first,) = torch.autograd.grad(y, x, upstream, create_graph=True)
-        second = torch.autograd.grad(first.sum(), x, allow_unused=True)[0] if first.requires_grad else None
+        second = (
+            torch.autograd.grad(first.sum(), x, allow_unused=True)[0]
+            if first.requires_grad
+            else None
+        )
         return first.detach(), torch.zeros_like(x) if second is None else second
 
     step, trusted = 1e-5, True
