@@ -11,7 +11,8 @@
 # You compute a loss with ordinary Python. Then you call `backward()`, and every weight knows in
 # which direction it should go. Somebody must have written down what you did. This chapter is about
 # that record: what is in it, who reads it and when, what it costs, and how to write your own rules
-# into it. When a gradient is wrong, missing, or too large for the memory, the reason is in the record.
+# into it. When a gradient is wrong, missing, or too large for the memory, the reason is in the
+# record.
 #
 # **After this chapter you can**
 #
@@ -39,9 +40,9 @@ from course_utils import draw_graph, forbid_changes, forbid_copies, forbid_opera
 #
 # ## A puzzle to start with
 #
-# `out` is 4 · 6 + 4 · 10 = 64, so its slope in `a` is 6 + 10 = 16. The function below computes `out`,
-# then lets somebody edit `h`, and only then asks for the slope. **Predict:** does an edit that comes
-# *after* `out` change the slope of `out`?
+# `out` is 4 · 6 + 4 · 10 = 64, so its slope in `a` is 6 + 10 = 16. The function below computes
+# `out`, then lets somebody edit `h`, and only then asks for the slope. **Predict:** does an edit
+# that comes *after* `out` change the slope of `out`?
 
 
 # %%
@@ -57,9 +58,9 @@ def slope(edit) -> float:
 slope(lambda h: None), slope(lambda h: h.data.zero_())
 
 # %% [markdown]
-# The second slope is 0, which is wrong, and nothing warns you. `out` itself is still 64. So the slope
-# was not computed together with `out`. It was computed later, from something that was kept. To see
-# what was kept, and why nobody noticed the edit, we have to read the record.
+# The second slope is 0, which is wrong, and nothing warns you. `out` itself is still 64. So the
+# slope was not computed together with `out`. It was computed later, from something that was kept.
+# To see what was kept, and why nobody noticed the edit, we have to read the record.
 
 # %% [markdown]
 # ## 1. The record
@@ -98,9 +99,10 @@ out = (y - z) ** 2  # 4
 draw_graph(out, x=x, y=y, z=z)
 
 # %% [markdown]
-# The blue boxes are functions, named after what they undo. The green box at the end is `x`: it was not
-# computed, so there is nothing behind it. Such a tensor is called a **leaf**. The arrows point the way
-# that backward will go, from the result to the leaf. Two ways lead to `x`, because `x` was used twice.
+# The blue boxes are functions, named after what they undo. The green box at the end is `x`: it was
+# not computed, so there is nothing behind it. Such a tensor is called a **leaf**. The arrows point
+# the way that backward will go, from the result to the leaf. Two ways lead to `x`, because `x` was
+# used twice.
 #
 # **Predict** the gradient of `x` before you run the next cell. Walk down with a pencil:
 #
@@ -119,9 +121,9 @@ out.backward()
 x.grad
 
 # %% [markdown]
-# `backward()` returns nothing. It leaves the gradient in `x.grad`, a tensor of the shape of `x`. You
-# call it on a tensor with one element, usually a loss: only a single number has *one* slope for each
-# input. Section 3 is about the other case.
+# `backward()` returns nothing. It leaves the gradient in `x.grad`, a tensor of the shape of `x`.
+# You call it on a tensor with one element, usually a loss: only a single number has *one* slope for
+# each input. Section 3 is about the other case.
 #
 # **What about y and z?** Their slopes were −4 and 4. Are they kept?
 
@@ -134,9 +136,9 @@ with warnings.catch_warnings(record=True) as caught:
 print(str(caught[0].message).split(".  ")[0].split(". ")[0])
 
 # %% [markdown]
-# > **Then and now.** *"Backward stores the gradients of the intermediate results in their `.grad`."* It
-# > does not. Their gradients are handed on and let go; keeping them all would double the memory. Ask
-# > beforehand with `retain_grad()` and you get one.
+# > **Then and now.** *"Backward stores the gradients of the intermediate results in their
+# > `.grad`."* It does not. Their gradients are handed on and let go; keeping them all would double
+# > the memory. Ask beforehand with `retain_grad()` and you get one.
 
 # %% topics=["retain-grad"]
 x = torch.tensor(3.0, requires_grad=True)
@@ -147,12 +149,11 @@ out.backward()
 draw_graph(out, x=x, y=y, z=z)
 
 # %% [markdown]
-# Now the picture shows two gradients, and one box that says *freed*. We come back to that in
-# section 4.
+# Now the picture shows two gradients. Two boxes say *freed*; section 4 is about that.
 #
 # torchviz, a well-known package, draws the same graph. It writes the language of Graphviz and needs
-# Graphviz's program `dot` to turn it into a picture. Without that program you can still read what it
-# wrote. It has one box more: `AccumulateGrad`, the function that adds what arrives to `x.grad`.
+# Graphviz's program `dot` to turn it into a picture. Without that program you can still read what
+# it wrote. It has one box more: `AccumulateGrad`, the function that adds what arrives to `x.grad`.
 
 # %%
 import re
@@ -185,12 +186,13 @@ for start in (1.0, 5.0):
     print(start, "-> slope", x.grad.item())
 
 # %% [markdown]
-# Three rounds give 27, two give 9. That is why a stack trace, a print or a breakpoint works in the middle
-# of a PyTorch model. The price is that nobody sees the whole before it runs. `torch.compile`
+# Three rounds give 27, two give 9. That is why a stack trace, a print or a breakpoint works in the
+# middle of a PyTorch model. The price is that nobody sees the whole before it runs. `torch.compile`
 # captures whole graphs again for the sake of speed; chapter 12 is about that.
 #
-# > **Then and now.** *"Wrap the tensor in a `Variable`, and mark it `volatile` for inference."* Since
-# > version 0.4 a `Variable` is a tensor, and wrapping does nothing. `volatile` is ignored, with a warning.
+# > **Then and now.** *"Wrap the tensor in a `Variable`, and mark it `volatile` for inference."*
+# > Since version 0.4 a `Variable` is a tensor, and wrapping does nothing. `volatile` is ignored,
+# > with a warning.
 
 # %% tags=["shows-deprecated"] topics=["variable-merge"] errata=["variable-and-volatile"]
 from torch.autograd import Variable
@@ -205,9 +207,9 @@ print(type(wrapped).__name__, "|", str(caught[0].message).split(".")[0])
 #
 # Which tensors get a `.grad`? Those that require grad and are leaves. So what exactly is a leaf?
 #
-# > **Then and now.** *"A leaf is a tensor that the user made and that requires grad."* Close, but the
-# > rule is simpler. A tensor that does not require grad is always a leaf, computed or not. One that
-# > requires grad is a leaf if it has no `grad_fn`.
+# > **Then and now.** *"A leaf is a tensor that the user made and that requires grad."* Close, but
+# > the rule is simpler. A tensor that does not require grad is always a leaf, computed or not. One
+# > that requires grad is a leaf if it has no `grad_fn`.
 
 # %% topics=["leaf-tensors"] errata=["leaf-definition"]
 c = torch.ones(2)
@@ -216,7 +218,7 @@ print("no grad required:", c.is_leaf, (c * 2).is_leaf)
 print("grad required:   ", w.is_leaf, (w * 2).is_leaf, (w * 2).detach().is_leaf)
 
 # %% [markdown]
-# A trap follows from it. **Predict**: does `w` below get a gradient?
+# A trap follows from it. **Predict:** is `w` below a leaf, and does it get a gradient?
 
 # %% topics=["leaf-tensors"]
 w = torch.ones(2, requires_grad=True).to(torch.float64)
@@ -231,8 +233,8 @@ w.is_leaf, w.grad_fn.name()
 # **Freezing** means: this leaf shall require no grad. Mind the spelling.
 #
 # > **Then and now.** *"Freeze a layer by `parameter.require_grad = False`."* It should be
-# > `requires_grad`, with an s. Python lets you invent an attribute, so the misspelling does nothing and
-# > says nothing. A misspelt *method* raises, so `requires_grad_(False)` is the safe way.
+# > `requires_grad`, with an s. Python lets you invent an attribute, so the misspelling does nothing
+# > and says nothing. A misspelt *method* raises, so `requires_grad_(False)` is the safe way.
 
 # %% errata=["require-grad-typo"]
 layer = nn.Linear(2, 2)
@@ -262,8 +264,11 @@ def products_in_backward(freeze: bool) -> tuple[int, bool]:
 products_in_backward(False), products_in_backward(True)
 
 # %% [markdown]
-# One product less: the one for the frozen weight. The first layer still gets its gradient, through the
-# frozen one. A `detach()` between the two would have cut that off.
+# One product less: the one for the frozen weight. The first layer still gets its gradient, through
+# the frozen one. A `detach()` between the two would have cut that off.
+#
+# **In practice.** Before a long run, count: `sum(p.numel() for p in model.parameters() if
+# p.requires_grad)`. It takes a second, and such a misspelling shows.
 
 # %% [markdown]
 # ### Exercise 4.1 — Who gets a gradient? ★ · 8 min · 3 points
@@ -272,8 +277,8 @@ products_in_backward(False), products_in_backward(True)
 # values: `(is_leaf, requires_grad, has a gradient afterwards)`. As an example, for a tensor
 # `torch.zeros(3)` that took part it is `(True, False, False)`.
 #
-# Answer from the rules, not from the machine. The check is folded, because it explains every answer.
-# Select it and press Shift + Enter; unfold it afterwards.
+# Answer from the rules, not from the machine. The check is folded, because it explains every
+# answer. Select it and press Shift + Enter; unfold it afterwards.
 
 # %% nbgrader={"grade_id": "ten-tensors", "locked": true}
 w, c = torch.ones(3, requires_grad=True), torch.full((3,), 2.0)
@@ -380,17 +385,17 @@ print("reverse mode, one pass:    ", torch.func.grad(sum_of_squares)(x).tolist()
 
 # %% [markdown]
 # Forward mode needs one pass for each input, reverse mode one pass for each result. A network has
-# millions of inputs, its weights, and one result, its loss. So training uses reverse mode. The price is
-# the record: what came first is needed last, so it has to be kept until then.
+# millions of inputs, its weights, and one result, its loss. So training uses reverse mode. The
+# price is the record: what came first is needed last, so it has to be kept until then.
 #
-# The record can be made in two ways. Systems that do *source transformation* read your function and write
-# a second one, its derivative, before anything runs. PyTorch keeps a *tape*: it notes what runs, and
-# plays it backwards. (`torch.compile` does the former with what it captured.)
+# The record can be made in two ways. Systems that do *source transformation* read your function and
+# write a second one, its derivative, before anything runs. PyTorch keeps a *tape*: it notes what
+# runs, and plays it backwards. (`torch.compile` does the former with what it captured.)
 #
 # ### Gradients add up
 #
-# Two ways led to `x`, and their slopes were added. PyTorch does that addition in `.grad` itself,
-# and it goes on adding in the next `backward()`. **Predict** the second line.
+# Two ways led to `x`, and their slopes were added. A leaf goes on adding: what the next `backward()`
+# brings is added to the `.grad` that is there already. **Predict** the second line.
 
 # %% topics=["gradient-accumulates"] errata=["zero-grad-optional"]
 w = nn.Parameter(torch.tensor(1.0))
@@ -399,9 +404,9 @@ for _ in range(2):
     print(w.grad.item())
 
 # %% [markdown]
-# > **Then and now.** *"`optimizer.zero_grad()` may be left out."* Then every step follows the sum of all
-# > gradients so far. And *"it sets the gradients to zero"* is no longer so: it removes them. Code that
-# > reads `.grad` right afterwards has to live with `None`.
+# > **Then and now.** *"`optimizer.zero_grad()` may be left out."* Then every step follows the sum
+# > of all gradients so far. And *"it sets the gradients to zero"* is no longer so: it removes them.
+# > Code that reads `.grad` right afterwards has to live with `None`.
 
 # %% topics=["gradient-accumulates"] errata=["zero-grad-gives-zeros"]
 optimizer = torch.optim.SGD([w], lr=0.1)
@@ -412,12 +417,12 @@ optimizer.zero_grad(set_to_none=False)
 print(w.grad)
 
 # %% [markdown]
-# That gradients add up is a gift when a batch does not fit into memory. Cut it into micro-batches, go
-# backward after *each*, and step once.
+# That gradients add up is a gift when a batch does not fit into memory. Cut it into micro-batches,
+# go backward after *each*, and step once.
 #
-# > **Then and now.** *"Gradient accumulation: two forward passes, then one backward."* That keeps both
-# > graphs alive until the end, which is the memory you wanted to save. Each backward frees
-# > its own graph. Divide each loss by the number of micro-batches, so that the sum is a mean again.
+# > **Then and now.** *"Gradient accumulation: two forward passes, then one backward."* That keeps
+# > both graphs alive until the end, which is the memory you wanted to save. Each backward frees its
+# > own graph. Divide each loss by the number of micro-batches, so that the sum is a mean again.
 
 # %% topics=["gradient-accumulates"] errata=["accumulate-then-one-backward"]
 torch.manual_seed(0)
@@ -436,8 +441,8 @@ torch.allclose(model.weight.grad, whole, atol=1e-6)
 #
 # A gradient points uphill; the optimizer steps the other way. Nothing in that asks for a network.
 #
-# > **Then and now.** *"A tensor cannot be trained, it has to be a `Parameter`."* Any leaf that requires
-# > grad will do. A `Parameter` has one thing more: a module finds it by itself.
+# > **Then and now.** *"A tensor cannot be trained, it has to be a `Parameter`."* Any leaf that
+# > requires grad will do. A `Parameter` has one thing more: a module finds it by itself.
 
 # %% topics=["minimise-with-optimizer"] errata=["only-parameters-train"]
 x = torch.tensor(-1.5, requires_grad=True)
@@ -472,15 +477,15 @@ show(figure, "A parabola; twelve points walk down its left side, in shrinking st
 #
 # - `__mul__` (two values), `__pow__` (a plain number as exponent) and `exp`, in the style of
 #   `__add__`;
-# - `topological_order`: a list of this value and every value behind it, **each once**, in which no value
-#   comes before a value that was made from it. So `self` is first;
+# - `topological_order`: a list of this value and every value behind it, **each once**, in which no
+#   value comes before a value that was made from it. So `self` is first;
 # - `backward`: set the `grad` of every value behind this one. Start with 1 at `self`.
 #
-# `micro_engine` is given. It runs a little program on your values, and returns the value of `y`, the
-# gradient of each input, and how long your order is. `torch_engine` does the same by PyTorch; try your own
-# programs on both. In `"s = a * b\ny = s + s"` the value `s` is used twice, and the order
-# has 4 entries. Exponents and inputs are such that all results are finite. You may rewrite the class,
-# as long as `micro_engine` stays.
+# `micro_engine` is given. It runs a little program on your values, and returns the value of `y`,
+# the gradient of each input, and how long your order is. `torch_engine` does the same by PyTorch;
+# try your own programs on both. In `"s = a * b\ny = s + s"` the value `s` is used twice, and the
+# order has 4 entries. Exponents and inputs are such that all results are finite. You may rewrite
+# the class, as long as `micro_engine` stays.
 
 
 # %% nbgrader={"grade_id": "torch-engine", "locked": true}
@@ -577,7 +582,7 @@ class Value:
 
 
 def micro_engine(program: str, **inputs: float) -> tuple[float, dict[str, float], int] | None:
-    """Given: run ``program`` on values, go backward from ``y``; y, gradients, length of the order."""
+    """Given: run ``program`` and go backward from ``y``; y, gradients, length of the order."""
     values = {name: Value(number) for name, number in inputs.items()}
     names = dict(values)
     exec(program, {}, names)
@@ -622,13 +627,13 @@ for _ in range(60):
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# For the order: visit the parents of a value first, then note the value. Turn the list around at the
-# end. Remember whom you have visited.
+# For the order: visit the parents of a value first, then note the value. Turn the list around at
+# the end. Remember whom you have visited.
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# In backward, take the values in that order. When it is a value's turn, everything that was made from it has
-# already added its part, so its `grad` is complete and may be handed on.
+# In backward, take the values in that order. When it is a value's turn, everything that was made
+# from it has already added its part, so its `grad` is complete and may be handed on.
 # </details>
 # <details><summary>Hint 3</summary>
 #
@@ -649,10 +654,11 @@ except RuntimeError as error:
     print(error)
 
 # %% [markdown]
-# Three results and two inputs have 3 · 2 = 6 slopes. Together they are the **Jacobian matrix** $J$, a row
-# for each result. For a layer with 1000 inputs and 1000 outputs it has a million entries, and for a batch
-# far more. Backward never writes it down. It asks a smaller question: if the loss has the slopes $g$ in
-# the results, what are its slopes in the inputs? The answer is the **vector-Jacobian product** $g^T J$.
+# Three results and two inputs have 3 · 2 = 6 slopes. Together they are the **Jacobian matrix** $J$,
+# a row for each result. For a layer with 1000 inputs and 1000 outputs it has a million entries, and
+# for a batch far more. Backward never writes it down. It asks a smaller question: if the loss has
+# the slopes $g$ in the results, what are its slopes in the inputs? The answer is the
+# **vector-Jacobian product** $g^T J$.
 
 # %% topics=["backward-vector-gradient"]
 g = torch.tensor([1.0, 10.0, 100.0])
@@ -661,9 +667,9 @@ jacobian = torch.tensor([[2.0, 1.0], [1.0, 1.0], [2.0, 0.0]])  # by pencil, at x
 print(x.grad.tolist(), (g @ jacobian).tolist())
 
 # %% [markdown]
-# The same number comes from `(y * g).sum().backward()`: that sum *is* a loss with the slopes `g`. So every
-# backward function takes the gradient of its result and returns those of its inputs. It is a VJP, and
-# that is all it ever has to know. A tensor that is called `grad_output` is such a `g`.
+# The same number comes from `(y * g).sum().backward()`: that sum *is* a loss with the slopes `g`.
+# So every backward function takes the gradient of its result and returns those of its inputs. It is
+# a VJP, and that is all it ever has to know. A tensor that is called `grad_output` is such a `g`.
 #
 # **Without `.grad`.** `torch.autograd.grad` returns the gradients of just those inputs that you
 # name, and leaves every `.grad` alone. Several outputs are added up. **Predict** the first line:
@@ -675,15 +681,15 @@ print(a.grad, torch.autograd.grad(a * b, [a, c], allow_unused=True))
 print(torch.autograd.grad(a * b, [a, c], allow_unused=True, materialize_grads=True))
 
 # %% [markdown]
-# An input that the output does not depend on raises an error, unless you `allow_unused`: then it gets
-# `None`, or zeros with `materialize_grads`.
+# An input that the output does not depend on raises an error, unless you `allow_unused`: then it
+# gets `None`, or zeros with `materialize_grads`.
 #
 # **The target is an input too.** A loss is a function of two tensors. If the target requires grad,
 # because somebody forgot a `detach()`, it gets a gradient like any other.
 #
-# > **Then and now.** *"The error 'derivative for target is not implemented' tells you that the target
-# > carries a gradient."* Most losses can differentiate their target today, and say nothing. If the
-# > target comes from a network, as in distillation, check `target.requires_grad` yourself.
+# > **Then and now.** *"The error 'derivative for target is not implemented' tells you that the
+# > target carries a gradient."* Most losses can differentiate their target today, and say nothing.
+# > If the target comes from a network, as in distillation, check `target.requires_grad` yourself.
 
 # %% topics=["target-requires-grad"] errata=["target-derivative-error"]
 output, target = torch.rand(3, requires_grad=True), torch.rand(3, requires_grad=True)
@@ -697,9 +703,10 @@ except RuntimeError as error:
     print("soft_margin_loss:", error)
 
 # %% [markdown]
-# **A mostly empty gradient.** The VJP of a table look-up puts each row of `g` where it came from. All
-# other rows are zero. For a table of a million words, `nn.Embedding(sparse=True)` writes down only the
-# rows that were used. Not every optimizer takes such gradients; SGD, Adagrad and `SparseAdam` do.
+# **A mostly empty gradient.** The VJP of a table look-up puts each row of `g` where it came from.
+# All other rows are zero. For a table of a million words, `nn.Embedding(sparse=True)` writes down
+# only the rows that were used. Not every optimizer takes such gradients; SGD, Adagrad and
+# `SparseAdam` do.
 
 # %% topics=["sparse-gradients"]
 table = nn.Embedding(1000, 2, sparse=True)
@@ -712,8 +719,8 @@ print(sparse.layout, sparse.indices().tolist(), sparse.values().tolist())
 #
 # ### What broadcasting does to a gradient
 #
-# Here is a regression with two samples. The prediction is a column, the target a row. The numbers are the
-# same as in a column. **Predict** whether the two gradients are.
+# Here is a regression with two samples. The prediction is a column, the target a row. The numbers
+# are the same as in a column. **Predict** whether the two gradients are.
 
 
 # %% errata=["myrelu-broadcast"]
@@ -729,9 +736,9 @@ def gradient_for(target: list) -> list:
 gradient_for([[2.0], [3.0]]), gradient_for([[2.0, 3.0]])
 
 # %% [markdown]
-# > **Then and now.** *"The gradient of this example is [[4.5, 4.5]]."* That is what a much-copied listing
-# > prints. Its target is a row, so the error is broadcast to 2 × 2, and every prediction is compared
-# > with every target. With a column it is [[4, 4]]. Compare shapes before you subtract.
+# > **Then and now.** *"The gradient of this example is [[4.5, 4.5]]."* That is what a much-copied
+# > listing prints. Its target is a row, so the error is broadcast to 2 × 2, and every prediction is
+# > compared with every target. With a column it is [[4, 4]]. Compare shapes before you subtract.
 #
 # Backward did not mind. Broadcasting has a VJP like everything else. An element that was read
 # twice got two slopes, and they are added. So the VJP of *expand* is a *sum*:
@@ -745,13 +752,13 @@ wide.grad_fn.name(), gradient
 # %% [markdown]
 # ### Exercise 4.3 — Undo the broadcast ★★ · 8 min · 3 points
 #
-# An operand of shape `shape` was broadcast. The gradient of the result has arrived. Return the gradient of
-# the operand, of shape `shape` and of the same dtype: sum over every dimension that broadcasting
-# added in front, and over every dimension that it widened from 1.
+# An operand of shape `shape` was broadcast. The gradient of the result has arrived. Return the
+# gradient of the operand, of shape `shape` and of the same dtype: sum over every dimension that
+# broadcasting added in front, and over every dimension that it widened from 1.
 #
 # Example: the gradient `[[1, 2, 3], [10, 20, 30]]` of shape (2, 3) gives `[11, 22, 33]` for `(3,)`,
-# `[[6], [60]]` for `(2, 1)`, and `66` for `()`. If nothing was broadcast, the values stay as they are.
-# A widened dimension may have size 0: the sum over nothing is 0. Leave the argument alone.
+# `[[6], [60]]` for `(2, 1)`, and `66` for `()`. If nothing was broadcast, the values stay as they
+# are. A widened dimension may have size 0: the sum over nothing is 0. Leave the argument alone.
 
 
 # %% nbgrader={"grade_id": "unbroadcast", "solution": true}
@@ -809,18 +816,20 @@ check_case(torch.ones(3, 4, dtype=torch.float16, device=device).t(), (3,), "in h
 #
 # Write the VJPs of four operations. `gradient` is that of the result; return those of the inputs.
 #
-# - `matmul_vjp(gradient, a, b)` for `a @ b` with `a` (n, k), `b` (k, m): a pair, for `a` and for `b`.
-# - `softmax_vjp(gradient, y)` for `y = x.softmax(-1)`: the gradient of `x`, computed from the *result* `y`.
-# - `logsumexp_vjp(gradient, x)` for `x.logsumexp(-1)`, where `gradient` has one dimension less than `x`. It
-#   has to be finite for entries of 1000 as well.
-# - `layer_norm_vjp(gradient, x, weight)` for `F.layer_norm(x, (d,), weight, bias, eps=1e-5)` with `x` of
-#   shape (batch, d): a triple, for `x`, `weight` and `bias`. The normalised value is
-#   $\hat{x} = (x - \text{mean}) / \sqrt{\text{var} + 10^{-5}}$ along each row, with the variance divided
-#   by d; the result is $\hat{x} \cdot \text{weight} + \text{bias}$.
+# - `matmul_vjp(gradient, a, b)` for `a @ b` with `a` (n, k), `b` (k, m): a pair, for `a` and for
+#   `b`.
+# - `softmax_vjp(gradient, y)` for `y = x.softmax(-1)`: the gradient of `x`, computed from the
+#   *result* `y`.
+# - `logsumexp_vjp(gradient, x)` for `x.logsumexp(-1)`, where `gradient` has one dimension less than
+#   `x`. It has to be finite for entries of 1000 as well.
+# - `layer_norm_vjp(gradient, x, weight)` for `F.layer_norm(x, (d,), weight, bias, eps=1e-5)` with
+#   `x` of shape (batch, d): a triple, for `x`, `weight` and `bias`. The normalised value is
+#   $\hat{x} = (x - \text{mean}) / \sqrt{\text{var} + 10^{-5}}$ along each row, with the variance
+#   divided by d; the result is $\hat{x} \cdot \text{weight} + \text{bias}$.
 #
-# Example: for y = (0.5, 0.5) and the gradient (1, 0), `softmax_vjp` gives (0.25, −0.25). Use formulas,
-# not autograd: recording is switched off while you are checked. All tensors are float32 or
-# float64. `vjp_by_hand` is given and calls one of the four by name.
+# Example: for y = (0.5, 0.5) and the gradient (1, 0), `softmax_vjp` gives (0.25, −0.25). Use
+# formulas, not autograd: recording is switched off while you are checked. All tensors are float32
+# or float64. `vjp_by_hand` is given and calls one of the four by name.
 
 
 # %% nbgrader={"grade_id": "vjp-truth", "locked": true}
@@ -964,21 +973,22 @@ for n, d in ((3, 7), (1, 2), (6, 4)):
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# softmax: the Jacobian of a row is diag(y) − y yᵀ. Multiply it by the gradient without writing it down:
-# one sum along the row, one product. logsumexp: its gradient *is* a softmax.
+# softmax: the Jacobian of a row is diag(y) − y yᵀ. Multiply it by the gradient without writing it
+# down: one sum along the row, one product. logsumexp: its gradient *is* a softmax.
 # </details>
 # <details><summary>Hint 3</summary>
 #
 # Layer norm: first the gradient of the normalised value, g · weight. The centring takes its mean
-# away, the division takes away its part along the normalised row, and what is left is
-# divided by the standard deviation. weight and bias were broadcast over the batch, so their gradients are sums.
+# away, the division takes away its part along the normalised row, and what is left is divided by
+# the standard deviation. weight and bias were broadcast over the batch, so their gradients are
+# sums.
 # </details>
 
 # %% [markdown]
 # ## 4. What the record keeps
 #
-# Some of your rules needed the inputs, one needed the result, and the one for `+` would have needed nothing.
-# PyTorch's rules are like yours. What a rule will need is **saved** when the forward pass runs.
+# A rule needs material. That of the matrix product needs both inputs, that of softmax needs its
+# result, and that of `+` needs nothing. What a rule will need is **saved** when the forward pass runs.
 # **Predict** which of the three operations below saves something.
 
 # %%
@@ -987,9 +997,9 @@ h = (x + 1).exp()
 draw_graph(h.sum(), x=x, h=h)
 
 # %% [markdown]
-# Only `exp`: it is its own derivative, so it keeps its *result*, 12 bytes. The sum only has to know its
-# shape. To see what is saved while it happens, ask to be called each time. This is done with a pair of **saved-tensor
-# hooks**: one packs what is saved, the other unpacks it in backward.
+# Only `exp`: it is its own derivative, so it keeps its *result*, 12 bytes. The sum only has to know
+# its shape. To see what is saved while it happens, ask to be called each time. This is done with a
+# pair of **saved-tensor hooks**: one packs what is saved, the other unpacks it in backward.
 
 # %%
 saved = []
@@ -1003,20 +1013,21 @@ def pack(tensor: torch.Tensor) -> torch.Tensor:
 # %%
 with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
     (x.exp() * x).sum()
-[t.tolist() for t in saved]
+[[round(number, 2) for number in t.tolist()] for t in saved]
 
 # %% [markdown]
-# `exp` saved its result. The product saved both factors: that result once more, and `x`. Three tensors, but
-# only one new storage. `x` was there before, and the result is kept once, however many rules point to it.
+# `exp` saved its result. The product saved both factors: that result once more, and `x`. Three
+# tensors, but only one new storage. `x` was there before, and the result is kept once, however many
+# rules point to it.
 #
-# **In practice.** Training takes so much more memory than inference because of these saved tensors, the
-# *activations*. They grow with the batch. The weights do not.
+# **In practice.** Training takes so much more memory than inference because of these saved tensors,
+# the *activations*. They grow with the batch. The weights do not.
 #
 # ### How long does it live?
 #
-# > **Then and now.** *"The graph is destroyed right after backward, so a second backward always raises."*
-# > What is freed are the saved tensors. The functions stay as long as somebody refers to the result. Where
-# > nothing was saved, nothing is missing:
+# > **Then and now.** *"The graph is destroyed right after backward, so a second backward always
+# > raises."* What is freed are the saved tensors. The functions stay as long as somebody refers to
+# > the result. Where nothing was saved, nothing is missing:
 
 # %% topics=["graph-lifetime"] errata=["graph-always-destroyed"]
 x = torch.ones(2, requires_grad=True)
@@ -1033,10 +1044,13 @@ except RuntimeError as error:
 x.grad
 
 # %% [markdown]
-# The two backward passes through `plain` both counted: 1 + 1, and 2 from `squared`. If you do need a second pass,
-# say so in the first: `backward(retain_graph=True)` keeps the saved tensors. It is seldom what you want. If
-# it "fixes" an error in a training loop, then some tensor of the last step is still in use in this one, and
-# the graph grows with every step. Detach that tensor.
+# The two backward passes through `plain` both counted: 1 + 1, and 2 from `squared`. If you do need
+# a second pass, say so in the first: `backward(retain_graph=True)` keeps the saved tensors. It is
+# seldom what you want. If it "fixes" an error in a training loop, then some tensor of the last step
+# is still in use in this one, and the graph grows with every step. Detach that tensor.
+#
+# **In practice.** The same thing happens without any error when you collect losses for a plot. Each
+# of them holds its graph, and the graph holds what was saved. Collect `loss.item()`.
 
 # %% topics=["graph-lifetime"]
 squared = (x * x).sum()
@@ -1044,21 +1058,28 @@ squared.backward(retain_graph=True)
 squared.backward()
 x.grad
 
+# %% topics=["graph-lifetime"]
+losses = [x.exp().sum() for _ in range(100)]
+numbers = [loss.item() for loss in losses]
+sum(draw_graph(loss).saved_bytes for loss in losses), "bytes for 100 losses of two numbers each"
+
 # %% [markdown]
 # ### Exercise 4.5 — To the byte ★★ · 15 min · 4 points
 #
-# **First predict.** `h` has shape (32, 50), float32, and is computed from parameters. `w` is a parameter of
-# shape (50, 10), `t` holds 32 targets. For each line write how many bytes of storage it keeps for
-# backward. `h` counts if a line keeps it; the storages of `w` and `t` do not, they are there anyway. A
-# storage that several rules keep counts once. A few facts that you need: relu and softmax keep their results,
-# like `exp`; `where` keeps its condition; the cross entropy is a log-softmax, which keeps its result, and a
-# second rule, which keeps that same result and one float of its own.
+# **First predict.** `h` has shape (32, 50), float32, and is computed from parameters. `w` is a
+# parameter of shape (50, 10), `t` holds 32 targets. For each line write how many bytes of storage
+# it keeps for backward. `h` counts if a line keeps it; the storages of `w` and `t` do not, they are
+# there anyway. A storage that several rules keep counts once. A few facts that you need: relu and
+# softmax keep their results, like `exp`; `where` keeps its condition; the cross entropy is a
+# log-softmax, which keeps its result, and a second rule, which keeps that same result and one float
+# of its own.
 #
-# **Then measure.** `saved_bytes(function, *inputs)` calls `function(*inputs)` once and returns how many bytes
-# of storage autograd keeps for its backward, each storage once, and those of the inputs not at
-# all. Count whole storages, not elements: a view keeps all of its storage alive.
+# **Then measure.** `saved_bytes(function, *inputs)` calls `function(*inputs)` once and returns how
+# many bytes of storage autograd keeps for its backward, each storage once, and those of the inputs
+# not at all. Count whole storages, not elements: a view keeps all of its storage alive.
 #
-# Example: for `torch.exp` and four float32 numbers it is 16. For `torch.mul(x, x)` it is 0: both factors are inputs.
+# Example: for `torch.exp` and four float32 numbers it is 16. For `torch.mul(x, x)` it is 0: both
+# factors are inputs.
 
 # %% nbgrader={"grade_id": "saved-bytes", "solution": true}
 from collections.abc import Callable
@@ -1128,8 +1149,8 @@ machine = {}
 for line in because:
     h = torch.randn(32, 50, requires_grad=True) + 0
     result = eval(line, {"h": h, "w": w, "t": t, "F": F, "torch": torch})
-    saved = [x.untyped_storage() for node in draw_graph(result).nodes for x in node.saved]
-    kept = {storage.data_ptr(): storage.nbytes() for storage in saved}
+    held = [x.untyped_storage() for node in draw_graph(result).nodes for x in node.saved]
+    kept = {storage.data_ptr(): storage.nbytes() for storage in held}
     there = {x.untyped_storage().data_ptr() for x in (w, t)}
     machine[line] = sum(size for place, size in kept.items() if place not in there)
 check_predictions(kept_bytes, machine, because)
@@ -1140,8 +1161,8 @@ def check_case(function, inputs, name, because=""):
     inputs = [x.to(device) for x in inputs]
     result = function(*inputs)
     nodes = draw_graph(result).nodes if result.requires_grad else []
-    saved = [x.untyped_storage() for node in nodes for x in node.saved]
-    kept = {storage.data_ptr(): storage.nbytes() for storage in saved}
+    held = [x.untyped_storage() for node in nodes for x in node.saved]
+    kept = {storage.data_ptr(): storage.nbytes() for storage in held}
     there = {x.untyped_storage().data_ptr() for x in inputs}
     truth = sum(size for place, size in kept.items() if place not in there)
     with forbid_changes(*inputs):
@@ -1171,21 +1192,23 @@ check_case(torch.mul, [x[:3], x[4:]], "the product of two slices of one tensor")
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# For the function: `saved_tensors_hooks(pack, unpack)`, and a dict from `untyped_storage().data_ptr()` to
-# the storage. A storage says its size by `nbytes()`.
+# For the function: `saved_tensors_hooks(pack, unpack)`, and a dict from
+# `untyped_storage().data_ptr()` to the storage. A storage says its size by `nbytes()`.
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# Keep the storages themselves in the dict, not only their sizes: what nobody holds is freed, its memory
-# is used again, and two storages can have had the same address. At the end, take the inputs' out.
+# Keep the storages themselves in the dict, not only their sizes: what nobody holds is freed, its
+# memory is used again, and two storages can have had the same address. At the end, take the inputs'
+# out.
 # </details>
 
 # %% [markdown]
 # ### Somebody edits what was saved
 #
 # Saving costs no copy: the record points at your tensor. So what if you write to it before backward
-# comes? To notice, every tensor has a **version**, a counter that each in-place operation moves on. All
-# views of a storage share it. When a tensor is saved, its version is saved as well, and backward compares.
+# comes? To notice, every tensor has a **version**, a counter that each in-place operation moves on.
+# All views of a storage share it. When a tensor is saved, its version is saved as well, and
+# backward compares.
 
 # %% topics=["autograd-inplace-errors"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -1204,15 +1227,17 @@ except RuntimeError as error:
 draw_graph(y, x=x)
 
 # %% [markdown]
-# An error is the good ending: the gradient would have been wrong. The same edit is harmless if nothing needs the
-# old value. `x + 1` saves nothing, and `sin` saves its *input*, so their results may be edited. You do not have
-# to learn this by heart. The version check is exact, so an in-place edit is either fine or an error.
+# An error is the good ending: the gradient would have been wrong. The same edit is harmless if
+# nothing needs the old value. `x + 1` saves nothing, and `sin` saves its *input*, so their results
+# may be edited. You do not have to learn this by heart. The check is strict: it may refuse an edit
+# that would have done no harm, in another part of the same storage for example, but it lets no
+# harmful one through.
 #
 # Unless you go behind its back.
 #
-# > **Then and now.** *"`x.data` gives you the raw tensor."* It does, with a version counter of its own. An
-# > edit through `.data` is not noticed, and that is the puzzle from the beginning. `detach()` gives
-# > the same memory and *shares* the counter:
+# > **Then and now.** *"`x.data` gives you the raw tensor."* It does, with a version counter of its
+# > own. An edit through `.data` is not noticed, and that is the puzzle from the beginning.
+# > `detach()` gives the same memory and *shares* the counter:
 
 # %% tags=["shows-deprecated"] topics=["data-vs-detach"] errata=["dot-data-silent-wrong-grad"]
 print("by .data:   ", slope(lambda h: h.data.zero_()))
@@ -1222,8 +1247,8 @@ except RuntimeError as error:
     print("by detach():", str(error).split(": [")[0])
 
 # %% [markdown]
-# The puzzle is solved. The rule for `a * h` needs `h`, and it read `h` only in backward. By then somebody
-# had written zeros into it, through a door where nobody counts.
+# The puzzle is solved. The rule for `a * h` needs `h`, and it read `h` only in backward. By then
+# somebody had written zeros into it, through a door where nobody counts.
 #
 # A last kind of error comes at once. A leaf that requires grad must not be written to while
 # recording is on: its old value would be lost, and the new one would no longer be a leaf.
@@ -1245,15 +1270,15 @@ w
 #
 # ### Exercise 4.6 — The tribunal ★★★ · 25 min · 5 points
 #
-# Ten functions of `x` (1-D, float) stand before you. Each edits something in place. The caller will ask for the gradient
-# of what it returns.
+# Ten functions of `x` (1-D, float) stand before you. Each edits something in place. The caller will
+# ask for the gradient of what it returns.
 #
-# **First judge.** For each write `"fine"` (the gradient is right), `"error"` (an error is raised, in
-# forward or in backward) or `"wrong"` (no error, and a gradient that is not that of the values
+# **First judge.** For each write `"fine"` (the gradient is right), `"error"` (an error is raised,
+# in forward or in backward) or `"wrong"` (no error, and a gradient that is not that of the values
 # returned).
 #
-# **Then repair** those that are not fine. Put into `repaired` a function of `x` that returns the same
-# values, has the right gradient, and leaves `x` as it was. `version_tribunal` is given; it
+# **Then repair** those that are not fine. Put into `repaired` a function of `x` that returns the
+# same values, has the right gradient, and leaves `x` as it was. `version_tribunal` is given; it
 # runs a repaired function forward and backward.
 
 
@@ -1445,8 +1470,8 @@ for case in broken:
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# The usual repair is the same operation without the underscore: `y = y + 1` instead of `y += 1`. The
-# name then points to a new tensor, and the saved one stays as it was.
+# The usual repair is the same operation without the underscore: `y = y + 1` instead of `y += 1`.
+# The name then points to a new tensor, and the saved one stays as it was.
 # </details>
 # <details><summary>Hint 3</summary>
 #
@@ -1456,8 +1481,8 @@ for case in broken:
 # %% [markdown]
 # ## 5. Not recording
 #
-# The record costs memory, and it ties tensors to their past. So there are four ways not to record, and
-# people mix them up. Here they are, from the largest to the smallest:
+# The record costs memory, and it ties tensors to their past. So there are four ways not to record,
+# and people mix them up. Here they are, from the largest to the smallest:
 #
 # | you write | it means |
 # | --- | --- |
@@ -1482,13 +1507,13 @@ except RuntimeError as error:
     print(str(error).split(". ")[0])
 
 # %% [markdown]
-# `quiet` is an ordinary tensor. It may take part in a later graph, as a constant. `silent` may not: an
-# inference tensor has no version counter, and what cannot be checked must not be saved. In return,
-# `inference_mode` is a little faster. Use it where results are only looked at, and `no_grad` where they
-# may be used again.
+# `quiet` is an ordinary tensor. It may take part in a later graph, as a constant. `silent` may not:
+# an inference tensor has no version counter, and what cannot be checked must not be saved. In
+# return, `inference_mode` is a little faster. Use it where results are only looked at, and
+# `no_grad` where they may be used again.
 #
-# > **Then and now.** *"`with torch.zero_grad():` switches autograd off during validation."* There is no
-# > such thing. `zero_grad` is a method that clears gradients; the block is `no_grad`.
+# > **Then and now.** *"`with torch.zero_grad():` switches autograd off during validation."* There
+# > is no such thing. `zero_grad` is a method that clears gradients; the block is `no_grad`.
 
 # %% topics=["no-grad-inference"] errata=["no-grad-called-zero-grad"]
 hasattr(torch, "zero_grad"), hasattr(torch, "no_grad")
@@ -1502,12 +1527,13 @@ for recording in (False, True):
     print("recording:", recording, " saved tensors:", len(saved))
 
 # %% [markdown]
-# Nothing saved: that is why validation under `no_grad` needs a fraction of the memory, and less time.
-# To decide by a flag, there is `torch.set_grad_enabled(training)`. All of them work as decorators too.
+# Nothing saved: that is why validation under `no_grad` needs a fraction of the memory, and less
+# time. To decide by a flag, there is `torch.set_grad_enabled(training)`. All of them work as
+# decorators too.
 #
 # **`eval()` is something else.** It tells the layers to behave as in use: dropout lets everything
-# through, batch norm takes its running averages. It has nothing to do with recording. **Predict** the
-# four lines:
+# through, batch norm takes its running averages. It has nothing to do with recording. **Predict**
+# the four lines:
 
 # %% topics=["eval-vs-no-grad"]
 dropout, ones = nn.Dropout(0.5), torch.ones(1000, requires_grad=True)
@@ -1568,11 +1594,15 @@ except RuntimeError as error:
 feature.detach().clone(), copy.deepcopy(x).is_leaf
 
 # %% [markdown]
+# **In practice.** A pretrained backbone that is not to learn runs under `no_grad` and in `eval()`: it
+# saves nothing. That works as long as nothing *before* it has to learn. If something has, a prompt
+# or an adapter for instance, freeze the backbone instead: gradients pass through what is frozen.
+#
 # ### Exercise 4.7 — The family ★★ · 10 min · 3 points
 #
-# Twelve statements about `w = torch.ones(3, requires_grad=True)`, and about two layers of which only one
-# is to learn. Write `True` or `False` for each. "Works" means: raises no error, neither forward nor backward.
-# The check is folded again.
+# Twelve statements about `w = torch.ones(3, requires_grad=True)`, and about two layers of which
+# only one is to learn. Write `True` or `False` for each. "Works" means: raises no error, neither
+# forward nor backward. The check is folded again.
 
 
 # %% nbgrader={"grade_id": "family-facts", "locked": true} jupyter={"source_hidden": true}
@@ -1660,7 +1690,8 @@ check_predictions(no_grad_family, dict(zip(because, truth, strict=True)), becaus
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# For the layers, draw the way from the loss back to the first layer. Does every function on it exist?
+# For the layers, draw the way from the loss back to the first layer. Does every function on it
+# exist?
 # </details>
 
 # %% [markdown]
@@ -1668,8 +1699,8 @@ check_predictions(no_grad_family, dict(zip(because, truth, strict=True)), becaus
 #
 # Some functions PyTorch does not have. The quick way out is NumPy, and it leads astray.
 #
-# > **Then and now.** *"For an operation that PyTorch lacks, convert to NumPy, compute, and convert back."*
-# > The values are right. The record ends there, and whatever lies before it learns nothing.
+# > **Then and now.** *"For an operation that PyTorch lacks, convert to NumPy, compute, and convert
+# > back."* The values are right. The record ends there, and whatever lies before it learns nothing.
 
 # %% errata=["numpy-detour-keeps-training"]
 import numpy as np
@@ -1679,8 +1710,9 @@ y = torch.from_numpy(np.sinc(x.detach().numpy()))  # sin(πx) / (πx)
 y.requires_grad, y.grad_fn
 
 # %% [markdown]
-# You know how to mend it: a rule is a forward and a VJP. An `autograd.Function` holds the two, as static methods. `ctx`
-# carries what the one keeps for the other. Call it by `apply`, never by `forward`.
+# You know how to mend it: a rule is a forward and a VJP. An `autograd.Function` holds the two, as
+# static methods. `ctx` carries what the one keeps for the other. Call it by `apply`, never by
+# `forward`.
 
 # %% topics=["custom-function"]
 from torch.autograd.function import once_differentiable
@@ -1708,16 +1740,18 @@ draw_graph(Sinc.apply(x).sum(), x=x)
 # What the parts are for:
 #
 # - Inside `forward` nothing is recorded. That is why `x.numpy()` works there.
-# - `save_for_backward` takes inputs and outputs. It checks their versions, and it avoids a circle of references that
-#   would keep the memory. Other things, such as a number or a shape, go on `ctx` as attributes.
-# - `backward` gets a gradient for each output and returns one for each input of `forward`, or `None`.
+# - `save_for_backward` takes inputs and outputs. It checks their versions, and it avoids a circle
+#   of references that would keep the memory. Other things, such as a number or a shape, go on `ctx`
+#   as attributes.
+# - `backward` gets a gradient for each output and returns one for each input of `forward`, or
+#   `None`.
 # - `once_differentiable` says: do not differentiate this backward. Without it, PyTorch records what
-#   backward does, so that a second derivative is possible. Through NumPy, or where there is no second
-#   derivative worth having, it is better to refuse than to be wrong.
+#   backward does, so that a second derivative is possible. Through NumPy, or where there is no
+#   second derivative worth having, it is better to refuse than to be wrong.
 #
-# **Is the slope right?** Compare with the definition of a slope: nudge each input a little, up and down, and
-# look. `gradcheck` does that. It needs float64: in float32 the difference of two nearly equal numbers
-# is mostly rounding.
+# **Is the slope right?** Compare with the definition of a slope: nudge each input a little, up and
+# down, and look. `gradcheck` does that. It needs float64: in float32 the difference of two nearly
+# equal numbers is mostly rounding.
 
 # %% topics=["custom-function"]
 points = torch.tensor([-1.2, 0.5, 1.5], dtype=torch.float64, requires_grad=True)
@@ -1746,9 +1780,10 @@ second = torch.autograd.gradgradcheck(Cube.apply, [points], raise_exception=Fals
 first, second
 
 # %% [markdown]
-# The slope was computed in `forward`, where nothing is recorded. For the second derivative it is a constant. It has to
-# be computed in `backward`, from saved tensors. In new code you will also see the two halves of `forward` written apart, as
-# `forward` and `setup_context`. This form works with `torch.func` as well:
+# The slope was computed in `forward`, where nothing is recorded. For the second derivative it is a
+# constant. It has to be computed in `backward`, from saved tensors. In new code you will also see
+# the two halves of `forward` written apart, as `forward` and `setup_context`. This form works with
+# `torch.func` as well:
 
 
 # %% topics=["custom-function"]
@@ -1781,9 +1816,10 @@ torch.func.vmap(torch.func.grad(BetterCube.apply))(torch.tensor([1.0, 2.0]))
 #
 # ReLU has no slope at 0. Any number from 0 to 1 would do, and PyTorch takes 0.
 #
-# > **Then and now.** *"ReLU's backward: copy the gradient, and set it to 0 where the input is < 0."* At 0
-# > itself, that lets the gradient through. `gradcheck` will not tell you: it tries points at random, and
-# > none of them is exactly 0. Real networks have exact zeros in plenty, behind another ReLU, for instance.
+# > **Then and now.** *"ReLU's backward: copy the gradient, and set it to 0 where the input is <
+# > 0."* At 0 itself, that lets the gradient through. `gradcheck` will not tell you: it tries points
+# > at random, and none of them is exactly 0. Real networks have exact zeros in plenty, behind
+# > another ReLU, for instance.
 
 # %% errata=["myrelu-subgradient"]
 x = torch.tensor([-1.0, 0.0, 2.0], requires_grad=True)
@@ -1793,24 +1829,30 @@ copied[x < 0] = 0
 x.grad, copied
 
 # %% [markdown]
+# **In practice.** Quantisation-aware training rounds the weights in forward. Rounding has the slope 0
+# almost everywhere, so an honest rule would stop all learning. The rule that is used instead is the
+# third one that you write now.
+#
 # ### Exercise 4.8 — ReLU and friends ★★★ · 30 min · 6 points
 #
 # Write three Functions.
 #
 # - `MyReLU.apply(x)`: like `F.relu`, with the gradient 0 at 0. It can be differentiated twice.
-# - `MyClamp.apply(x, low, high)`: like `torch.clamp`, for three tensors of one shape with `low < high`
-#   everywhere. `x` gets the gradient where `low <= x <= high`, `low` where `x < low`, `high` where `x > high`. It can
-#   be differentiated twice. Compute only what is asked for: `ctx.needs_input_grad` is a tuple of truth values,
-#   one for each input; return `None` for the others.
-# - `Binarize.apply(x)`: returns two float tensors. The first is the sign, with +1 at 0. The second is the mask:
-#   1 where |x| ≤ 1, else 0. The sign's true slope is 0 everywhere, and nothing could be learnt. The *straight-through
-#   estimator* passes the gradient of the sign on to `x` as it is where the mask is 1, and stops it elsewhere. The
-#   mask is no function to be learnt from: `ctx.mark_non_differentiable(mask)`. A second derivative of
-#   such a trick means nothing: refuse it with `once_differentiable`.
+# - `MyClamp.apply(x, low, high)`: like `torch.clamp`, for three tensors of one shape with
+#   `low < high` everywhere. `x` gets the gradient where `low <= x <= high`, `low` where `x < low`,
+#   `high` where `x > high`. (At a tie PyTorch's own shares it out; ours gives it to `x`.) It can be
+#   differentiated twice. Compute only what is asked for: `ctx.needs_input_grad` is a tuple of truth
+#   values, one for each input; return `None` for the others.
+# - `Binarize.apply(x)`: returns two float tensors. The first is the sign, with +1 at 0. The second
+#   is the mask: 1 where |x| ≤ 1, else 0. The sign's true slope is 0 everywhere, and nothing could
+#   be learnt. The *straight-through estimator* passes the gradient of the sign on to `x` as it is
+#   where the mask is 1, and stops it elsewhere. The mask is no function to be learnt from:
+#   `ctx.mark_non_differentiable(mask)`. A second derivative of such a trick means nothing: refuse
+#   it with `once_differentiable`.
 #
-# Example: for x = (−2, −0.5, 0, 3), `Binarize` gives (−1, −1, 1, 1) and (0, 1, 1, 0), and the gradient
-# (1, 1, 1, 1) of the sign becomes (0, 1, 1, 0) for `x`. `my_relu_and_friends` is given and runs them. No finished backward of
-# PyTorch may run, such as that of `F.relu`.
+# Example: for x = (−2, −0.5, 0, 3), `Binarize` gives (−1, −1, 1, 1) and (0, 1, 1, 0), and the
+# gradient (1, 1, 1, 1) of the sign becomes (0, 1, 1, 0) for `x`. `my_relu_and_friends` is given and
+# runs them. No finished backward of PyTorch may run, such as that of `F.relu`.
 
 
 # %% nbgrader={"grade_id": "run-twice", "locked": true}
@@ -1991,7 +2033,8 @@ for size in ((4, 5), (), (0, 3)):
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Start from `BetterCube`, or from `Sinc`: save what the rule needs, compute the VJP from what was saved.
+# Start from `BetterCube`, or from `Sinc`: save what the rule needs, compute the VJP from what was
+# saved.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -1999,8 +2042,8 @@ for size in ((4, 5), (), (0, 3)):
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# With two outputs, `backward` gets two gradients, also for the output that is marked as non-differentiable.
-# `once_differentiable` stands below `staticmethod`.
+# With two outputs, `backward` gets two gradients, also for the output that is marked as
+# non-differentiable. `once_differentiable` stands below `staticmethod`.
 # </details>
 
 # %% [markdown]
@@ -2022,13 +2065,28 @@ y.sum().backward()
 y.detach(), x.grad
 
 # %% [markdown]
-# The value is right, the gradient is not a number, and 100 is nowhere near the kink. Both branches are computed,
-# everywhere; `where` only chooses. In backward it sends the gradient into the chosen branch, and **zero** into
-# the other. There the zero meets the slope of exp at 100, which is infinite in float32. And 0 · ∞ is NaN. The two
-# ways meet at `x`, and 1 + NaN is NaN.
+# The value is right, the gradient is not a number, and 100 is nowhere near the kink. Where does it
+# begin?
+
+# %%
+x = torch.linspace(-5, 120, 500).requires_grad_()
+elu_by_where(x).sum().backward()
+figure, axes = plt.subplots(figsize=(6, 2.6))
+axes.plot(x.detach(), x.grad, color="#0072b2")
+axes.set(xlabel="x", ylabel="gradient", xlim=(-5, 120), title="From 88.7 on there is no gradient")
+show(
+    figure,
+    "The gradient rises to 1 at x = 0, stays there, and ends at 88.7: NaN is not drawn.",
+)
+
+# %% [markdown]
+# Both branches are computed, everywhere; `where` only chooses. In backward it sends the gradient
+# into the chosen branch, and **zero** into the other. There the zero meets the slope of exp at 100,
+# which is infinite in float32. And 0 · ∞ is NaN. The two ways meet at `x`, and 1 + NaN is NaN.
 #
-# When a NaN shows up in a large model, let PyTorch find its birthplace. Anomaly mode checks each backward function,
-# and remembers where in the forward it came from. It is slow; switch it on to search, then off again.
+# When a NaN shows up in a large model, let PyTorch find its birthplace. Anomaly mode checks each
+# backward function, and remembers where in the forward it came from. It is slow; switch it on to
+# search, then off again.
 
 # %%
 with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
@@ -2041,12 +2099,13 @@ with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
 # %% [markdown]
 # ### Exercise 4.9 — Finite everywhere ★★ · 10 min · 3 points
 #
-# **Find.** For each x, in float32, say whether the gradient of `elu_by_where` is NaN (`True` or `False`). The largest
-# float32 is about e to the power of 88.7.
+# **Find.** For each x, in float32, say whether the gradient of `elu_by_where` is NaN (`True` or
+# `False`). The largest float32 is about e to the power of 88.7.
 #
-# **Repair.** Write `elu(x, alpha)`: x where x > 0, else alpha · (exp(x) − 1). It must be finite and right in value
-# and gradient for every finite x, in float32 and float64, at 0 as well: for alpha = 1 the slope there is 1. Use ordinary operations;
-# `F.elu` and its relatives are not allowed. `where_nan` is given and runs your `elu` forward and backward.
+# **Repair.** Write `elu(x, alpha)`: x where x > 0, else alpha · (exp(x) − 1). It must be finite and
+# right in value and gradient for every finite x, in float32 and float64, at 0 as well: for alpha =
+# 1 the slope there is 1. Use ordinary operations; `F.elu` and its relatives are not allowed.
+# `where_nan` is given and runs your `elu` forward and backward.
 #
 # Example: `elu(torch.tensor([-1.0, 2.0]), 1.0)` is about (−0.632, 2).
 
@@ -2112,8 +2171,8 @@ check_case(torch.tensor([3e38, -3e38, 88.0, 90.0], device=device), 1.0)
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# The zero cannot be avoided. What it is multiplied with can: the other branch must be harmless *where it is not
-# taken*.
+# The zero cannot be avoided. What it is multiplied with can: the other branch must be harmless
+# *where it is not taken*.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -2127,20 +2186,24 @@ check_case(torch.tensor([3e38, -3e38, 88.0, 90.0], device=device), 1.0)
 # %% [markdown]
 # ### Exercise 4.10 — Who checks the checker? ★★★ · 25 min · 5 points
 #
-# Before you trust a rule, you test it. And before you trust a test, you show it something broken. `line_up(base,
-# number)` gives a function from a tensor to a tensor, applied to each element, with an `autograd.Function` behind it. Number 0 is
-# right. The others are broken, each in its own way, and each of these has happened to somebody:
+# Before you trust a rule, you test it. And before you trust a test, you show it something broken.
+# `line_up(base, number)` gives a function from a tensor to a tensor, applied to each element, with
+# an `autograd.Function` behind it. Number 0 is right. The others are broken, each in its own way,
+# and each of these has happened to somebody:
 #
 # 1. its backward forgets the gradient that arrives;
 # 2. its slope is wrong for negative numbers;
 # 3. it computes its slope in `forward`: right, but a constant for the second derivative;
 # 4. it reads memory in order, and so is wrong for a tensor that is not contiguous;
 # 5. it changes its argument;
-# 6. it keeps its input on the class and not on `ctx`, so a second call overwrites what the first one needs.
+# 6. it keeps its input on the class and not on `ctx`, so a second call overwrites what the first
+#    one needs.
 #
-# Write a test that returns `True` for the right one and `False` for the broken ones. The base functions
-# are smooth; your test does not know them. It may call the function as often as it likes; each base and number
-# gets a fresh one. `gradcheck` and `gradgradcheck` with `raise_exception=False` return a truth value. They don't find everything.
+# Write a test that returns `True` for the right one and `False` for the broken ones. The base
+# functions are smooth; your test does not know them. It may call the function as often as it likes;
+# each base and number gets a fresh one. `gradcheck` and `gradgradcheck` with
+# `raise_exception=False` return a truth value. They don't find everything, and number 5 can make
+# them raise all the same: an error is no verdict.
 
 
 # %% nbgrader={"grade_id": "line-up", "locked": true}
@@ -2234,8 +2297,8 @@ for base in ("bell", "cube"):
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Points in float64, some of them negative, none of them special. One after the other: does the argument stay as it
-# is? `gradcheck`? `gradgradcheck`?
+# Points in float64, some of them negative, none of them special. One after the other: does the
+# argument stay as it is? `gradcheck`? `gradgradcheck`?
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -2243,15 +2306,17 @@ for base in ("bell", "cube"):
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# For the last suspect, compare two gradients: one taken at once, one taken after a second call on other numbers.
+# For the last suspect, compare two gradients: one taken at once, one taken after a second call on
+# other numbers.
 # </details>
 
 # %% [markdown]
 # ## 7. Memory for time
 #
-# Saved tensors grow with depth: every layer keeps its share until backward comes by. But what a layer keeps can be
-# computed again from its input. So keep only the inputs of a few blocks, throw the rest away, and run a
-# block's forward a second time when backward gets there. This is called **activation checkpointing**.
+# Saved tensors grow with depth: every layer keeps its share until backward comes by. But what a
+# layer keeps can be computed again from its input. So keep only the inputs of a few blocks, throw
+# the rest away, and run a block's forward a second time when backward gets there. This is called
+# **activation checkpointing**.
 
 # %%
 from torch.utils.checkpoint import checkpoint
@@ -2276,25 +2341,30 @@ frugal = kept_for(lambda block, h: checkpoint(block, h, use_reentrant=False))
 print(f"plain {plain:,} bytes, checkpointed {frugal:,} bytes")
 
 # %% [markdown]
-# Each block keeps its input alone. The price is one more forward pass, about a third of the
-# work of a training step. It is often the difference between a batch that fits and one that does not.
+# Each block keeps its input alone. The price is one more forward pass, about a third of the work of
+# a training step. It is often the difference between a batch that fits and one that does not.
 #
-# There is one trap. The second forward has to be *the same* as the first. A dropout layer draws new random
-# numbers each time, and then the gradient would belong to another network. So a checkpoint keeps the state of
-# the random generator, goes back to it for the second run, and afterwards puts the generator where it was.
+# There is one trap. The second forward has to be *the same* as the first. A dropout layer draws new
+# random numbers each time, and then the gradient would belong to another network. So a checkpoint
+# keeps the state of the random generator, goes back to it for the second run, and afterwards puts
+# the generator where it was.
 #
 # ### Exercise 4.11 — A checkpoint by hand ★★★ · 20 min · 4 points
 #
-# Write `Checkpoint`, a Function. `Checkpoint.apply(block, x)` returns what `block(x)` returns, a tensor, and
+# Write `Checkpoint`, a Function. `Checkpoint.apply(block, x)` returns what `block(x)` returns, a
+# tensor, and
 #
-# - keeps nothing for backward but `x`, and the state of the CPU generator (`torch.get_rng_state()`);
-# - runs `block` a second time in backward, on the same random numbers, recording this time (`torch.enable_grad()`);
+# - keeps nothing for backward but `x`, and the state of the CPU generator
+#   (`torch.get_rng_state()`);
+# - runs `block` a second time in backward, on the same random numbers, recording this time
+#   (`torch.enable_grad()`);
 # - returns the gradient of `x`, and lets those of the block's parameters arrive in their `.grad`;
 # - leaves the generator after backward as it was before backward.
 #
-# Everything here is on the CPU; on a GPU you would keep the state of its generator too. Gradients have to be equal to
-# the last bit to those of the plain run. `torch.utils.checkpoint` is not allowed. `checkpoint_by_hand` is given:
-# it runs a block with dropout plainly and through your Function, and returns the facts of both.
+# Everything here is on the CPU; on a GPU you would keep the state of its generator too. Gradients
+# have to be equal to the last bit to those of the plain run. `torch.utils.checkpoint` is not
+# allowed. `checkpoint_by_hand` is given: it runs a block with dropout plainly and through your
+# Function, and returns the facts of both.
 
 
 # %% nbgrader={"grade_id": "run-block", "locked": true}
@@ -2399,25 +2469,27 @@ for seed, size in enumerate(((5, 4), (1, 8), (16, 2)), start=1):
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# `forward` of a Function does not record, so `block(x)` in it keeps nothing. The block and the state go on
-# `ctx`, `x` through `save_for_backward`.
+# `forward` of a Function does not record, so `block(x)` in it keeps nothing. The block and the
+# state go on `ctx`, `x` through `save_for_backward`.
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# In `backward`: note where the generator is, go back to the kept state, run the block on a fresh leaf
-# while recording, put the generator back.
+# In `backward`: note where the generator is, go back to the kept state, run the block on a fresh
+# leaf while recording, put the generator back.
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# Then go backward through that small graph with the gradient that arrived: `torch.autograd.backward(y, gradient)`.
-# The parameters collect theirs; the leaf's is what you return. `block` is an input too and gets `None`.
+# Then go backward through that small graph with the gradient that arrived:
+# `torch.autograd.backward(y, gradient)`. The parameters collect theirs; the leaf's is what you
+# return. `block` is an input too and gets `None`.
 # </details>
 
 # %% [markdown]
 # ## 8. Slopes of slopes
 #
-# A backward pass consists of operations. What if they were recorded as well? Then the gradient has a graph, and you can
-# differentiate it. Ask for it with `create_graph=True`. **Predict** the three numbers for x³ at 2:
+# A backward pass consists of operations. What if they were recorded as well? Then the gradient has
+# a graph, and you can differentiate it. Ask for it with `create_graph=True`. **Predict** the three
+# numbers for x³ at 2:
 
 # %% topics=["higher-order-grad"]
 x = torch.tensor(2.0, requires_grad=True)
@@ -2430,8 +2502,9 @@ draw_graph(first, x=x, first=first)
 y.item(), first.item(), second.item()
 
 # %% [markdown]
-# The picture is the graph of the slope 3x²: a power, some products, and `x` at the end. With many inputs the second
-# derivatives form a matrix, the **Hessian** $H$. `torch.func` writes it out for small cases:
+# The picture is the graph of the slope 3x²: a power, some products, and `x` at the end. With many
+# inputs the second derivatives form a matrix, the **Hessian** $H$. `torch.func` writes it out for
+# small cases:
 
 
 # %% topics=["higher-order-grad"]
@@ -2443,10 +2516,12 @@ x = torch.tensor([1.0, 3.0])
 torch.func.grad(saddle)(x), torch.func.hessian(saddle)(x)
 
 # %% [markdown]
-# For a million weights, $H$ would have 10¹² entries. As with the Jacobian, what one needs is a product, here $Hv$: how does
-# the gradient change if I go a little along $v$? There are two ways to it.
+# For a million weights, $H$ would have 10¹² entries. As with the Jacobian, what one needs is a
+# product, here $Hv$: how does the gradient change if I go a little along $v$? There are two ways to
+# it.
 #
-# - **Double backward.** $Hv$ is the gradient of the number $g(x) \cdot v$, where $g$ is the gradient, recorded.
+# - **Double backward.** $Hv$ is the gradient of the number $g(x) \cdot v$, where $g$ is the
+#   gradient, recorded.
 # - **Forward over reverse.** $Hv$ is the forward-mode derivative (`torch.func.jvp`) of the function
 #   `torch.func.grad(f)` along $v$.
 #
@@ -2458,13 +2533,14 @@ torch.func.grad(saddle)(x), torch.func.hessian(saddle)(x)
 #
 # - `hvp_double(f, x, v)`: $Hv$ at `x`, by double backward;
 # - `hvp_forward(f, x, v)`: the same, by forward over reverse;
-# - `newton(f, x, steps)`: after so many Newton steps from `x`. A Newton step goes to $x - p$, where $p$ solves
-#   $H p = g$. `solve(product, g)` is given: it finds $p$ by the method of conjugate gradients, and
-#   all it asks for is `product(v)`, which is $Hv$.
+# - `newton(f, x, steps)`: after so many Newton steps from `x`. A Newton step goes to $x - p$, where
+#   $p$ solves $H p = g$. `solve(product, g)` is given: it finds $p$ by the method of conjugate
+#   gradients, and all it asks for is `product(v)`, which is $Hv$.
 #
-# Never write $H$ down: with 2000 numbers, no tensor may be larger than a few vectors. Leave `x` as it is. Results are detached. Example: at x = (1, 3), for the
-# saddle above, v = (1, 0) gives $Hv$ = (6, 2). Newton's method has to bring the gradient of Rosenbrock's valley
-# from 233 to below 10⁻⁸ in seven steps. `hessian_vector` is given and calls your functions.
+# Never write $H$ down: with 2000 numbers, no tensor may be larger than a few vectors. Leave `x` as
+# it is. Results are detached. Example: at x = (1, 3), for the saddle above, v = (1, 0) gives $Hv$ =
+# (6, 2). Newton's method has to bring the gradient of Rosenbrock's valley from 233 to below 10⁻⁸ in
+# seven steps. `hessian_vector` is given and calls your functions.
 
 
 # %% nbgrader={"grade_id": "landscapes", "locked": true}
@@ -2583,23 +2659,24 @@ check_close(hessian_vector("newton", "bowl", x, 1), truth, "one Newton step", at
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# In `newton`, `solve` wants a function of one argument: a `lambda v:` that calls one of your products at the current
-# point.
+# In `newton`, `solve` wants a function of one argument: a `lambda v:` that calls one of your
+# products at the current point.
 # </details>
 
 # %% [markdown]
 # ### A gradient for each sample
 #
-# `backward()` gives you the gradient of the whole batch: the sum, or the mean, over the samples. Sometimes you need them
-# one by one: to clip each (this is how training with *differential privacy* begins), or to find the samples
-# that pull hardest. There are three ways.
+# `backward()` gives you the gradient of the whole batch: the sum, or the mean, over the samples.
+# Sometimes you need them one by one: to clip each (this is how training with *differential privacy*
+# begins), or to find the samples that pull hardest. There are three ways.
 #
 # - A **loop** over the samples: correct, and slow.
-# - **vmap**: `torch.func.grad` of the loss of one sample, `torch.func.vmap` over the batch. It runs all samples at
-#   once.
-# - **By hand, from hooks.** For a layer `z = a @ W.t()`, the gradient of $W$ for one sample is the outer product of that
-#   sample's row of the gradient of `z` and its row of `a`. The batch's backward computes both rows. You only have to catch the
-#   gradient of `z` when it comes by. That is what a tensor hook is for:
+# - **vmap**: `torch.func.grad` of the loss of one sample, `torch.func.vmap` over the batch. It runs
+#   all samples at once.
+# - **By hand, from hooks.** For a layer `z = a @ W.t()`, the gradient of $W$ for one sample is the
+#   outer product of that sample's row of the gradient of `z` and its row of `a`. The batch's
+#   backward computes both rows. You only have to catch the gradient of `z` when it comes by. That
+#   is what a tensor hook is for:
 
 # %%
 z = torch.tensor([1.0, 2.0], requires_grad=True) * 3
@@ -2624,19 +2701,22 @@ torch.func.vmap(torch.func.grad(sample_error), in_dims=(None, 0, 0))(w, x, y)  #
 # %% [markdown]
 # ### Exercise 4.13 — Clip each, then average ★★★ · 20 min · 5 points
 #
-# `sample_loss(weights, x, y)` is given, the loss of a small network **summed** over the samples in `x` (batch, in) with
-# targets `y` (batch,). `weights` is a dict of tensors `"w1"` (hidden, in), `"b1"` (hidden,) and `"w2"` (classes,
-# hidden). Write
+# `sample_loss(weights, x, y)` is given, the loss of a small network **summed** over the samples in
+# `x` (batch, in) with targets `y` (batch,). `weights` is a dict of tensors `"w1"` (hidden, in),
+# `"b1"` (hidden,) and `"w2"` (classes, hidden). Write
 #
-# - `by_loop`, `by_vmap` and `by_hooks`: each takes `(weights, x, y)` and returns a dict with the same keys; every entry has
-#   the gradients of all samples, of shape (batch, …). The last two may not loop over samples: the number of
-#   operations must not depend on the batch. (For `by_hooks`, write out the network: two products, a tanh and a cross entropy.)
-# - `clip_and_average(gradients, limit)`: takes such a dict. Each sample's gradient, **all its entries together**, is one long
-#   vector. Where its norm exceeds `limit`, scale it down to `limit`; leave shorter ones alone, a zero too.
-#   Then average over the samples. Return a dict of tensors of the weights' shapes.
+# - `by_loop`, `by_vmap` and `by_hooks`: each takes `(weights, x, y)` and returns a dict with the
+#   same keys; every entry has the gradients of all samples, of shape (batch, …). The last two may
+#   not loop over samples: the number of operations must not depend on the batch. (For `by_hooks`,
+#   write out the network: two products, a tanh and a cross entropy.)
+# - `clip_and_average(gradients, limit)`: takes such a dict. Each sample's gradient, **all its
+#   entries together**, is one long vector. Where its norm exceeds `limit`, scale it down to
+#   `limit`; leave shorter ones alone, a zero too. Then average over the samples. Return a dict of
+#   tensors of the weights' shapes.
 #
-# Example: with one weight and the gradients (3, 4) and (0, 1) of two samples, a limit of 1 gives the
-# average of (0.6, 0.8) and (0, 1), which is (0.3, 0.9). The batch has at least one sample. Leave the arguments alone, `.grad` included. `per_sample_grads` is given.
+# Example: with one weight and the gradients (3, 4) and (0, 1) of two samples, a limit of 1 gives
+# the average of (0.6, 0.8) and (0, 1), which is (0.3, 0.9). The batch has at least one sample.
+# Leave the arguments alone, `.grad` included. `per_sample_grads` is given.
 
 
 # %% nbgrader={"grade_id": "sample-loss", "locked": true}
@@ -2772,18 +2852,19 @@ for batch in (1, 7):
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Loop: one sample is `x[i]`, `y[i]`; stack the gradients of each weight in the end. vmap: as in the cell above the
-# exercise; `weights` is a dict, and `grad` and `vmap` take it as it is.
+# Loop: one sample is `x[i]`, `y[i]`; stack the gradients of each weight in the end. vmap: as in the
+# cell above the exercise; `weights` is a dict, and `grad` and `vmap` take it as it is.
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# Hooks: catch the gradients of `z1 = x @ w1.t() + b1` and of `z2 = hidden @ w2.t()`. For each sample, an outer
-# product: `torch.einsum("bo,bi->boi", ...)`. What is the gradient of `b1` for one sample?
+# Hooks: catch the gradients of `z1 = x @ w1.t() + b1` and of `z2 = hidden @ w2.t()`. For each
+# sample, an outer product: `torch.einsum("bo,bi->boi", ...)`. What is the gradient of `b1` for one
+# sample?
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# Clipping: flatten each entry to (batch, …), put them side by side, take the norm of each row. The factor is
-# limit / norm, but at most 1.
+# Clipping: flatten each entry to (batch, …), put them side by side, take the norm of each row. The
+# factor is limit / norm, but at most 1.
 # </details>
 
 # %% [markdown]
@@ -2804,14 +2885,15 @@ for batch in (1, 7):
 #
 # **Three mistakes to remember**
 #
-# 1. Going behind the counter. `.data` gives no error and a wrong gradient. Use `detach()` to look and
-#    `no_grad` to write.
+# 1. Going behind the counter. `.data` gives no error and a wrong gradient. Use `detach()` to look
+#    and `no_grad` to write.
 # 2. Losing the leaf. After `.to(...)` or `* 0.01` your tensor is a result, and its `.grad` stays
 #    `None`. Call `requires_grad_()` last.
 # 3. Keeping a graph by accident. `losses.append(loss)` keeps every step's saved tensors. Append
 #    `loss.item()` or `loss.detach()`.
 #
-# **Read more.** The PyTorch documentation has *Autograd mechanics*, *Extending PyTorch* and a tutorial on
-# *Double Backward with Custom Functions*. Baydin, Pearlmutter, Radul and Siskind, *Automatic Differentiation in
-# Machine Learning: a Survey*, tells forward and reverse mode in full. Chen and others, *Training Deep Nets with Sublinear
-# Memory Cost*, began checkpointing. Chapter 05 goes on with hooks.
+# **Read more.** The PyTorch documentation has *Autograd mechanics*, *Extending PyTorch* and a
+# tutorial on *Double Backward with Custom Functions*. Baydin, Pearlmutter, Radul and Siskind,
+# *Automatic Differentiation in Machine Learning: a Survey*, tells forward and reverse mode in full.
+# Chen and others, *Training Deep Nets with Sublinear Memory Cost*, began checkpointing. Chapter 05
+# goes on with hooks.
