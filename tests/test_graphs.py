@@ -226,10 +226,13 @@ def test_a_notebook_gets_mermaid_a_picture_and_words(monkeypatch):
 
 def test_mermaid_is_what_its_grammar_takes():
     x, w = leaves()
-    text = draw_graph((x * w).sum(), **{'a"b<c': x, "w": w}).mermaid
-    first, *lines = text.splitlines()
-    assert first == "flowchart TD"
-    for line in lines:
+    text = draw_graph((x * w).sum(), **{'a"b<c': x, "{w}": w}).mermaid
+    # What is said to who sees no picture ends at the first brace, so it must hold none.
+    said, lines = re.fullmatch(
+        r"flowchart TD\n  accTitle: .*\n  accDescr \{\n([^{}]*)\n  \}\n(.*)", text, re.DOTALL
+    ).groups()
+    assert "MulBackward0" in said
+    for line in lines.splitlines():
         assert re.fullmatch(
             r'  (n\d+\["[^"]*"\]:::\w+|n\d+ --> n\d+|caption\["[^"]*"\]:::caption|classDef .*)',
             line,

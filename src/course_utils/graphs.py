@@ -91,7 +91,8 @@ class GraphPicture:
     def mermaid(self) -> str:
         """The picture in Mermaid's own language."""
         number = {id(node): count for count, node in enumerate(self.nodes)}
-        lines = ["flowchart TD"]
+        words = self.alt.replace("{", "(").replace("}", ")").replace("->", "to")
+        lines = ["flowchart TD", "  accTitle: a graph", "  accDescr {", words, "  }"]
         for node in self.nodes:
             label = "<br/>".join(map(_for_mermaid, [node.title, *node.lines]))
             lines.append(f'  n{number[id(node)]}["{label}"]:::{node.kind}')
@@ -127,7 +128,7 @@ class GraphPicture:
         return data, {"image/png": {"alt": self.alt}}
 
 
-def draw_graph(tensor: torch.Tensor, **names: torch.Tensor) -> GraphPicture:
+def draw_graph(tensor: torch.Tensor, /, **names: torch.Tensor) -> GraphPicture:
     """Draw the graph that autograd recorded for ``tensor``, from its ``grad_fn`` to the leaves.
 
     Every backward function is a box with the tensors that it saved: name, shape, bytes, and the

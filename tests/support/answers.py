@@ -143,7 +143,8 @@ def run_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | No
 
 
 def _run(source: str, name: str, namespace: dict) -> None:
-    exec(compile(source, f"<{name}>", "exec"), namespace)
+    # Not with this file's own future: a learner's annotations are looked up.
+    exec(compile(source, f"<{name}>", "exec", dont_inherit=True), namespace)
 
 
 def chapters() -> list[Chapter]:

@@ -82,7 +82,7 @@ def write_the_test(base, number):
     return callable(line_up(base, number))
 
 
-# %% wrong="no answer but a number" says=["your test refuses sine 0"]
+# %% wrong="a number instead of a verdict" says=["gives 1: return True or False"]
 def write_the_test(base, number):
     return int(callable(line_up(base, number)))
 
