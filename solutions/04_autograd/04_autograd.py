@@ -465,7 +465,9 @@ figure, axes = plt.subplots(figsize=(6, 3))
 for numbers, style in ((torch.linspace(-1.8, 2.6, 100), "-"), (torch.tensor(places), "o")):
     axes.plot(numbers, (numbers - 1) ** 2 + 1, style, color="#0072b2")
 axes.set(xlabel="x", ylabel="(x - 1)² + 1", title="Twelve steps of gradient descent")
-show(figure, "A parabola; twelve points walk down its left side, in shrinking steps, to x = 1.")
+show(
+    figure, "A parabola; twelve points walk down its left side, in shrinking steps, towards x = 1."
+)
 
 # %% [markdown]
 # The slope shrinks near the minimum, so the steps shrink with it.
