@@ -21,6 +21,8 @@ _HOME = {
     "count_operators": "operators",
     "forbid_copies": "operators",
     "forbid_operators": "operators",
+    "gradient_of": "gradients",
+    "draw_einsum": "index_diagrams",
     "draw_graph": "graphs",
     "draw_storage": "drawings",
     "show": "drawings",

@@ -1,0 +1,2441 @@
+# ---
+# jupyter:
+#   course:
+#     title: Tensor algebra
+#     minutes: 300
+# ---
+
+# %% [markdown]
+# # Tensor algebra: one line instead of a loop
+#
+# A loop over the numbers of a tensor is easy to read and hopelessly slow. One line of algebra does
+# the same work a thousand times faster. So this chapter replaces loops by lines, and asks three
+# questions of each line:
+#
+# 1. **What does it compute?** Which indices are kept, which are summed over?
+# 2. **What does it cost?** How many operations, how many bytes?
+# 3. **Is it still right in float32?** Two formulas that are equal on paper need not be equal in a
+#    machine that keeps seven digits.
+#
+# **After this chapter you can**
+#
+# - choose among the products of PyTorch, and write any of them as an `einsum`;
+# - cut images into patches and put them together again with `einops`;
+# - compute all distances between two sets of points in three ways, and say which one to trust;
+# - predict how much of a sum is lost to rounding, and lose less;
+# - write a softmax that survives large numbers, masks and half precision;
+# - solve a least-squares problem without inverting anything, and read a condition number.
+#
+# **It leans on** chapters 00, 01 (indexing, broadcasting) and 02 (views and copies). **Time:** about
+# 80 minutes to read and run, three and a half hours more with all thirteen exercises. You can skip
+# any exercise: nothing later depends on your answer.
+
+# %% nbgrader={"grade_id": "setup", "locked": true}
+import torch
+import torch.nn.functional as F
+from course_utils import check_close, check_predictions, count_operators, device, draw_einsum
+from course_utils import forbid_changes, forbid_copies, show
+from einops import rearrange, reduce, repeat
+
+# %% [markdown]
+# ## A puzzle to start with
+#
+# Two points on a map lie 1 metre apart. On paper, the squared distance is
+#
+# $$\lVert a - b \rVert^2 = \lVert a \rVert^2 + \lVert b \rVert^2 - 2\, a \cdot b$$
+#
+# and the right-hand side is popular, because for many points it is one fast matrix product.
+# **Predict** what the two lines print.
+
+# %%
+a = torch.tensor([10_000.0, 10_000.0])
+b = torch.tensor([10_001.0, 10_000.0])
+print("left: ", ((a - b) ** 2).sum().sqrt())
+print("right:", ((a * a).sum() + (b * b).sum() - 2 * (a @ b)).sqrt())
+
+# %% [markdown]
+# The same formula on paper. One of them says that the two points are one. No warning, no NaN. A
+# nearest-neighbour search on top of it would return neighbours, only not the nearest.
+#
+# We shall find out why, and what to do. First we need the products themselves.
+
+# %% [markdown]
+# ## 1. Products: five names and one operator
+#
+# PyTorch has a name for each pair of shapes, and `@` for all of them. **Predict** the four shapes.
+
+# %% topics=["matmul-family"]
+v, m = torch.arange(3.0), torch.arange(12.0).view(4, 3)
+x, y = torch.ones(10, 3, 4), torch.ones(10, 4, 5)
+print("dot", torch.dot(v, v).shape, " mv", torch.mv(m, v).shape)
+print("mm ", torch.mm(m, m.T).shape, " bmm", torch.bmm(x, y).shape)
+print("@  ", (v @ v).shape, (m @ v).shape, (m @ m.T).shape, (x @ y).shape)
+
+# %% [markdown]
+# | you have | name | `@` does | result |
+# | --- | --- | --- | --- |
+# | (k), (k) | `dot` | sums the products | () |
+# | (n, k), (k) | `mv` | one dot product for each row | (n) |
+# | (n, k), (k, m) | `mm` | each row with each column | (n, m) |
+# | (b, n, k), (b, k, m) | `bmm` | `mm` for each pair of the batch | (b, n, m) |
+# | (…, n, k), (…, k, m) | `matmul`, the same as `@` | the last two dimensions multiply, all before them broadcast | (…, n, m) |
+#
+# The named ones take exactly these shapes and complain about any other. `@` adapts. That is handy,
+# and it is a risk: a batch dimension that you forgot broadcasts in silence.
+
+# %% topics=["matmul-family"]
+heads = torch.ones(8, 1, 3, 4)  # (batch, 1, time, channel)
+weights = torch.ones(6, 4, 5)  # (head, channel, out)
+print((heads @ weights).shape)
+try:
+    torch.bmm(heads, weights)
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# `*` is no relative of these. It multiplies number by number and sums nothing. Its shapes must
+# broadcast, not chain.
+#
+# > **Then and now.** *"After `bmm` of (10, 3, 4) with (10, 4, 5), `torch.mul` of the same two tensors
+# > is the element-wise version."* It is an error: 4 and 5 do not broadcast, and neither do 3 and 4.
+
+# %% errata=["mul-as-matmul-sibling"]
+try:
+    torch.mul(x, y)
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# ### Why not a loop?
+#
+# Here is the matrix product as everybody first learns it, and what PyTorch gets to see of it.
+# **Predict** how many operators the loop runs for two 6 × 6 matrices.
+
+
+# %% topics=["vectorise-not-loop"]
+def product_by_loops(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """``x @ y`` for x (n, k) and y (k, m), one number at a time."""
+    result = torch.zeros(x.shape[0], y.shape[1])
+    for i in range(x.shape[0]):
+        for j in range(y.shape[1]):
+            for k in range(x.shape[1]):
+                result[i, j] += x[i, k] * y[k, j]
+    return result
+
+
+square = torch.arange(36.0).view(6, 6)
+with count_operators() as counts:
+    slow = product_by_loops(square, square)
+print(counts.total(), "operators; equal:", torch.equal(slow, square @ square))
+
+# %% [markdown]
+# Each operator costs some microseconds before it touches its first number: Python calls PyTorch,
+# PyTorch looks up the right kernel, memory is allocated. On a GPU a kernel has to be launched, too.
+# The loop pays this price two thousand times, the line `square @ square` once. Measure it:
+
+# %% topics=["vectorise-not-loop"] tags=["nbval-ignore-output"]
+import timeit
+
+loop = min(timeit.repeat(lambda: product_by_loops(square, square), number=1, repeat=5))
+line = min(timeit.repeat(lambda: square @ square, number=100, repeat=5)) / 100
+print(f"loop {1e6 * loop:.0f} µs, line {1e6 * line:.1f} µs: {loop / line:.0f} times faster")
+
+# %% [markdown]
+# So: look for the line. If you can only think of one row at a time, write the function for one row
+# and let `torch.vmap` make the batched version. It does not loop either:
+
+# %% topics=["vectorise-not-loop"]
+rows, others = torch.arange(12.0).view(4, 3), torch.ones(4, 3)
+with count_operators() as counts:
+    dots = torch.vmap(torch.dot)(rows, others)  # dot takes vectors only
+print(dots, "products:", counts["bmm"], " dot:", counts["dot"])
+
+# %% [markdown]
+# ### What does a product cost?
+#
+# An (n, k) times (k, m) product makes n · m numbers, each from k multiplications and k additions:
+# 2·n·k·m operations. So the *order* of a chain matters, although the result is the same.
+# **Predict** which of the two chains is cheaper, and by how much.
+
+# %% topics=["matmul-family"]
+from torch.utils.flop_counter import FlopCounterMode
+
+big, vector = torch.ones(500, 500), torch.ones(500, 1)
+with FlopCounterMode(display=False) as left:
+    (big @ big) @ vector
+with FlopCounterMode(display=False) as right:
+    big @ (big @ vector)
+print(f"{left.get_total_flops():,} and {right.get_total_flops():,} operations")
+
+# %% [markdown]
+# A pair of parentheses, a factor of 250. `@` works from left to right, so `big @ big @ vector` is the
+# expensive one. `torch.linalg.multi_dot` chooses the order for you.
+#
+# ### A product and a sum in one
+#
+# Layers compute "bias plus product". BLAS, the classic library for matrices, has one call for both,
+# with two factors: `beta` for what is added and `alpha` for the product. PyTorch keeps its names.
+
+# %% topics=["blas-style-ops"]
+c, a, b = torch.ones(4, 5), torch.arange(12.0).view(4, 3), torch.arange(15.0).view(3, 5)
+print(torch.equal(torch.addmm(c, a, b, beta=2, alpha=3), 2 * c + 3 * (a @ b)))
+with count_operators() as counts:
+    F.linear(a, b.T, bias=torch.ones(5))  # what nn.Linear calls
+print(dict(counts))
+
+# %% [markdown]
+# | call | computes | shapes of the product |
+# | --- | --- | --- |
+# | `addmm(c, a, b)` | `beta·c + alpha·(a @ b)` | (n, k), (k, m) |
+# | `addmv(c, a, v)` | the same with a vector | (n, k), (k) |
+# | `addr(c, u, v)` | `beta·c + alpha·outer(u, v)` | (n), (m) |
+# | `baddbmm(c, a, b)` | the same for each pair of a batch | (b, n, k), (b, k, m) |
+# | `addbmm(c, a, b)` | adds up *all* products of the batch | (b, n, k), (b, k, m) to (n, m) |
+#
+# Two of these names differ by one letter and do different things. **Predict** both shapes:
+
+# %% topics=["blas-style-ops"]
+x, y = torch.ones(10, 3, 4), torch.ones(10, 4, 5)
+print("baddbmm", torch.baddbmm(torch.zeros(10, 3, 5), x, y).shape)
+print("addbmm ", torch.addbmm(torch.zeros(3, 5), x, y).shape)
+print("addmv  ", torch.addmv(torch.zeros(3), x[0], torch.ones(4)))
+print("addr   ", torch.addr(torch.zeros(2, 3), torch.ones(2), torch.arange(3.0)).tolist())
+unset = torch.full((3, 5), float("nan"))
+print("beta=0 ignores NaN:", torch.addmm(unset, x[0], y[0], beta=0)[0, 0])
+
+# %% [markdown]
+# **In practice** you write `F.linear` and `@`. You meet these names in profiles, where a linear layer
+# shows up as `addmm`, and in attention code, where `baddbmm` adds a bias to the scores.
+
+# %% [markdown]
+# ## 2. einsum: say which index is which
+#
+# `bmm` wants its batch first, `mv` wants the matrix on the left. With four dimensions you permute
+# before, permute after, and hope. What you *mean* is simpler. For the matrix product it is
+#
+# $$C_{ik} = \sum_j A_{ij} B_{jk}$$
+#
+# `torch.einsum` takes exactly that: a letter for each dimension of each input, an arrow, and the
+# letters of the result.
+
+# %% topics=["einsum"]
+A, B = torch.arange(6.0).view(2, 3), torch.arange(12.0).view(3, 4)
+print(torch.equal(torch.einsum("ij,jk->ik", A, B), A @ B))
+draw_einsum("ij,jk->ik", ["A", "B"])
+
+# %% [markdown]
+# Each cell of a box is one dimension. Follow the lines. Two rules say everything:
+#
+# - A letter that the result has is **kept**. Its line leads down. Mathematicians call it a *free*
+#   index.
+# - A letter that the result lacks is **summed over**. Its line leads up, to a Σ. This is a *dummy*
+#   index. Its name does not matter: `"ix,xk->ik"` is the same.
+#
+# And one letter is one index: where it appears twice, the same number is used in both places. For
+# every setting of all letters, multiply the entries, and add the product into the result.
+# **Predict** the four results before you run.
+
+# %% topics=["einsum"]
+S = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+print(torch.einsum("ij->ji", S).tolist())
+print(torch.einsum("ij->i", S).tolist())
+print(torch.einsum("ii->i", S).tolist())
+print(torch.einsum("ii->", S).item())
+
+# %%
+draw_einsum("ii->", ["S"], result="trace")
+
+# %% [markdown]
+# Transpose, row sums, diagonal, trace. In the last one both dimensions of `S` carry the same letter,
+# so only the entries with equal indices take part; the result lacks it, so they are added up.
+#
+# Now the case that made einsum popular. In attention, queries have the shape (batch, time, head,
+# channel), and so have the keys, with a time axis of their own. Every query meets every key, for each
+# batch entry and each head by itself:
+
+# %% topics=["einsum"]
+q, k = torch.ones(2, 5, 4, 8), torch.ones(2, 7, 4, 8)  # (batch, time, head, channel)
+print(torch.einsum("bthd,bshd->bhts", q, k).shape)
+draw_einsum("bthd,bshd->bhts", ["q", "k"], result="scores")
+
+# %% [markdown]
+# `b` and `h` appear in both inputs *and* in the result: they are batch dimensions, only equal entries
+# meet. `d` is summed over. `t` and `s` are free, each from one input, so all pairs appear.
+#
+# **What does it cost?** einsum is no new kernel. It permutes, calls `bmm`, and permutes back:
+
+# %% topics=["einsum"]
+with count_operators() as counts:
+    torch.einsum("bthd,bshd->bhts", q, k)
+print("products:", counts["bmm"], " copies:", counts["clone"])
+
+# %% [markdown]
+# The copies bring the operands into an order that `bmm` can use. With more than two operands einsum
+# works from left to right, unless the package `opt_einsum` is installed; it looks for a cheaper order.
+#
+# **Where it ends.** einsum multiplies and adds. It knows no maximum, no `exp`, no splitting of a
+# dimension. And a wrong letter may still be a legal program. **Predict** what this computes instead:
+
+# %%
+wrong = torch.einsum("bthd,bsgd->bhts", q, k)  # one letter changed
+wrong.shape, wrong[0, 0, 0, 0].item(), torch.einsum("bthd,bshd->bhts", q, k)[0, 0, 0, 0].item()
+
+# %% [markdown]
+# The same shape, four times as much: `g` stands alone and is missing from the result, so each query
+# was compared with the sum of all four heads' keys. **In practice:** read off the letters that are
+# missing from the result, and ask of each one whether you want the sum over it.
+
+# %% [markdown]
+# ### Exercise 3.1 — Eight strings ★★ · 15 min · 4 points
+#
+# Write the einsum string for each line. Which letters you take is up to you. The example of a string:
+# `"ij,jk->ik"` for a matrix product.
+#
+# | name | operands | result |
+# | --- | --- | --- |
+# | `trace` | `m` (n, n) | (), the sum of the diagonal |
+# | `column sums` | `x` (n, k) | (k), each the sum of a column |
+# | `outer` | `u` (n), `v` (k) | (n, k), every product `u[i] * v[j]` |
+# | `row by row` | `x` (n, k), `y` (n, k) | (n), the dot product of row i with row i |
+# | `batched product` | `x` (b, n, k), `y` (b, k, m) | (b, n, m), as `bmm` |
+# | `bilinear` | `x` (b, n), `w` (o, n, m), `y` (b, m) | (b, o), for each b and o the number `x[b] @ w[o] @ y[b]` |
+# | `scores` | `q` (b, t, h, d), `k` (b, s, h, d) | (b, t, h, s), the dot product of each query with each key |
+# | `mix` | `p` (b, t, h, s), `v` (b, s, h, d) | (b, t, h, d), the values added up with the weights `p` |
+#
+# Mind the order of the result of `scores`: it is not the one of the picture.
+
+# %% nbgrader={"grade_id": "einsum-eight", "solution": true}
+einsum_eight = {
+    "trace": None,
+    "column sums": None,
+    "outer": None,
+    "row by row": None,
+    "batched product": None,
+    "bilinear": None,
+    "scores": None,
+    "mix": None,
+}
+### BEGIN SOLUTION
+einsum_eight = {
+    "trace": "ii->",
+    "column sums": "ij->j",
+    "outer": "i,j->ij",
+    "row by row": "ij,ij->i",
+    "batched product": "bnk,bkm->bnm",
+    "bilinear": "bn,onm,bm->bo",
+    "scores": "bthd,bshd->bths",
+    "mix": "bths,bshd->bthd",
+}
+### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "einsum-eight-check", "grade": true, "points": 4}
+def check_strings(draw, b, t, s, h, d, n, k, m, o):
+    u, v, p = draw(n), draw(k), draw(b, t, h, s)
+    square, x, y, q, keys = draw(n, n), draw(n, k), draw(n, k), draw(b, t, h, d), draw(b, s, h, d)
+    left, right, w, first, second = (
+        draw(b, n, k),
+        draw(b, k, m),
+        draw(o, n, m),
+        draw(b, n),
+        draw(b, m),
+    )
+    truth = {
+        "trace": ([square], square.trace()),
+        "column sums": ([x], x.sum(0)),
+        "outer": ([u, v], u[:, None] * v),
+        "row by row": ([x, y], (x * y).sum(1)),
+        "batched product": ([left, right], left @ right),
+        "bilinear": ([first, w, second], ((first @ w).movedim(0, 1) * second[:, None]).sum(-1)),
+        "scores": ([q, keys], (q[:, :, None] * keys[:, None]).sum(-1).transpose(2, 3)),
+        "mix": ([p, keys], (p[..., None] * keys.transpose(1, 2)[:, None]).sum(3)),
+    }
+    for name, (operands, expected) in truth.items():
+        string = einsum_eight.get(name)
+        assert isinstance(string, str), f"{name} is {string!r}: write an einsum string"
+        try:
+            result = torch.einsum(string, *operands)
+        except (RuntimeError, ValueError) as error:
+            raise AssertionError(f"{name}: einsum refuses {string!r} ({error})") from None
+        sums = "which letters are missing from its result, and so summed over?"
+        check_close(result, expected, f"{name}, {string!r} ({sums})")
+
+
+check_strings(
+    lambda *size: torch.arange(torch.Size(size).numel()).view(size) % 5, 2, 3, 4, 5, 6, 7, 8, 9, 10
+)
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(1)
+
+
+def draw_some(*size):
+    return torch.randn(size, generator=generator, dtype=torch.float64).to(device)
+
+
+check_strings(draw_some, 3, 2, 5, 4, 1, 6, 2, 3, 1)
+check_strings(draw_some, 2, 1, 3, 0, 2, 1, 4, 2, 3)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# First give every dimension of the operands a letter, the same letter where the same index is
+# meant. Then write the result's letters in the order of its shape.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# In `row by row` the row index appears in both operands and in the result; only the column index
+# is summed over.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# einsum takes three operands as well as two. In `bilinear` the letters n and m vanish, b and o stay.
+# </details>
+
+# %% [markdown]
+# ## 3. einops: split, merge and repeat by name
+#
+# einsum can't split a dimension. `view` and `permute` can, but chapter 02 showed how easily the two
+# are mixed up, and neither says what a dimension *means*. The package `einops` writes shapes as
+# words. Parentheses split on the left of the arrow and merge on the right:
+
+# %% topics=["einops-basics"]
+images = torch.arange(2 * 4 * 6 * 3.0).view(2, 4, 6, 3)  # (batch, height, width, channel)
+print(rearrange(images, "b h w c -> b c h w").shape)
+print(rearrange(images, "b h w c -> b (h w c)").shape)
+print(rearrange(images, "b (h p) w c -> b h p w c", p=2).shape)
+
+# %% [markdown]
+# In the last line one number has to be given, the other follows: 4 rows are 2 groups of `p=2`. The
+# order inside parentheses is the order in memory: in `(h p)` the last letter, `p`, runs fastest.
+#
+# Two more functions complete the set. `reduce` drops what is missing from the right side, by a
+# reduction that you name. `repeat` adds what is new on the right side.
+
+# %% topics=["einops-basics"]
+print(reduce(images, "b h w c -> b c", "max").shape)
+print(reduce(images, "b (h i) (w j) c -> b h w c", "mean", i=2, j=2).shape, "2 × 2 pooling")
+print(repeat(torch.arange(3), "n -> n k", k=2).tolist())
+print(repeat(torch.arange(3), "n -> (n k)", k=2).tolist())
+print(repeat(torch.arange(3), "n -> (k n)", k=2).tolist())
+
+# %% [markdown]
+# The left side must name every dimension. That is a check that `view` never makes:
+#
+# > **Then and now.** *"`repeat(x, 'c h w -> n c h w', n=16)` repeats a batch of images."* A batch has
+# > four dimensions and the pattern names three. einops does not guess.
+
+# %% topics=["einops-basics"] errata=["einops-repeat-rank"]
+try:
+    repeat(torch.zeros(2, 3, 4, 4), "c h w -> n c h w", n=16)
+except Exception as error:
+    print(type(error).__name__, "-", str(error).split("\n")[-1].strip())
+print(repeat(torch.zeros(3, 4, 4), "c h w -> n c h w", n=16).shape)
+
+# %% [markdown]
+# ### Patches
+#
+# A vision transformer starts by cutting an image into patches. **Predict:** `(h p)` and `(p h)` differ
+# in the order of two letters. Which of the two cuts the picture into four quarters?
+
+# %% topics=["einops-basics"]
+import matplotlib.pyplot as plt
+
+ys, xs = torch.meshgrid(torch.linspace(-1, 1, 48), torch.linspace(-1, 1, 48), indexing="ij")
+sun = torch.stack([(xs**2 + ys**2 < 0.5).float(), (ys + 1) / 2, (1 - xs) / 2], dim=-1)  # (h, w, c)
+quarters = rearrange(sun, "(h p) (w q) c -> (h w) p q c", h=2, w=2)
+combs = rearrange(sun, "(p h) (q w) c -> (h w) p q c", h=2, w=2)
+figure, panels = plt.subplots(2, 5, figsize=(8, 3.4))
+for row, patches, name in ((0, quarters, "(h p) (w q)"), (1, combs, "(p h) (q w)")):
+    panels[row, 0].imshow(sun)
+    panels[row, 0].set_title(name, fontsize=10, family="monospace")
+    for number, patch in enumerate(patches):
+        panels[row, number + 1].imshow(patch)
+        panels[row, number + 1].set_title(f"patch {number}", fontsize=10)
+for panel in panels.flat:
+    panel.set_axis_off()
+show(figure, "Above: a disc, cut into four quarters. Below: four small copies of the whole disc.")
+
+# %% [markdown]
+# `(h p)` means: `h` groups, and `p` neighbours in each. `(p h)` takes every second row: each "patch" is
+# a coarse copy of the whole. Both have the same shape.
+#
+# **What does it cost?** einops calls `view`, `permute` and `reshape`. Where these give a view, it
+# gives a view. For training code there are layers, `einops.layers.torch.Rearrange` among them, to put
+# into an `nn.Sequential`.
+
+# %% topics=["einops-basics"]
+with count_operators() as counts:
+    rearrange(images, "b h w c -> b c h w")
+print(dict(counts))
+
+# %% [markdown]
+# ### Exercise 3.2 — Six patterns, and back again ★★ · 15 min · 3 points
+#
+# For each line write a pair: the pattern, and a dict with the sizes that it needs, empty if it needs
+# none. The function is given. An example: pooling the maximum over 2 × 2 pixels, by `reduce`, would be
+# `("b c (h i) (w j) -> b c h w", {"i": 2, "j": 2})`.
+#
+# | name | function | from | to |
+# | --- | --- | --- | --- |
+# | `channels first` | `rearrange` | (b, h, w, c) | (b, c, h, w) |
+# | `global average` | `reduce`, by `"mean"` | (b, c, h, w) | (b, c) |
+# | `upsample` | `repeat` | (b, c, h, w) | (b, c, 2h, 2w), each pixel becomes a 2 × 2 block |
+# | `heads` | `rearrange` | (b, t, 12) | (b, 4, t, 3): the first head gets the first 3 channels, and so on |
+# | `patches` | `rearrange` | (b, c, 6, w) | (b, number of patches, 4c): 2 × 2 patches, row by row; inside a patch first the channel, then its rows |
+# | `back` | `rearrange` | the result of `patches` | (b, c, 6, w) |
+#
+# `w` is even. `patches` is what `F.unfold(x, 2, stride=2)` gives, with its last two dimensions swapped.
+# For `back` you know that the images have 6 rows.
+
+# %% nbgrader={"grade_id": "einops-six", "solution": true}
+einops_six = {
+    "channels first": None,
+    "global average": None,
+    "upsample": None,
+    "heads": None,
+    "patches": None,
+    "back": None,
+}
+### BEGIN SOLUTION
+einops_six = {
+    "channels first": ("b h w c -> b c h w", {}),
+    "global average": ("b c h w -> b c", {}),
+    "upsample": ("b c h w -> b c (h i) (w j)", {"i": 2, "j": 2}),
+    "heads": ("b t (h d) -> b h t d", {"h": 4}),
+    "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
+    "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+}
+### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "einops-six-check", "grade": true, "points": 3}
+def check_patterns(x, tokens, name):
+    patches = F.unfold(x, 2, stride=2).transpose(1, 2)
+    wide = x.repeat_interleave(2, dim=2).repeat_interleave(2, dim=3)
+    truth = {
+        "channels first": (rearrange, (x.movedim(1, -1),), x, ""),
+        "global average": (reduce, (x, "mean"), x.mean((2, 3)), ""),
+        "upsample": (repeat, (x,), wide, "does each pixel stay beside its copies?"),
+        "heads": (
+            rearrange,
+            (tokens,),
+            tokens.unflatten(2, (4, 3)).transpose(1, 2),
+            "4 heads of 3",
+        ),
+        "patches": (
+            rearrange,
+            (x,),
+            patches,
+            "are a patch's pixels neighbours? which index is first?",
+        ),
+        "back": (rearrange, (patches,), x, "the way back from the patches"),
+    }
+    for key, (function, (operand, *how), expected, because) in truth.items():
+        pair = einops_six.get(key)
+        fits = isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[1], dict)
+        assert fits, f'{key} is {pair!r}: write ("pattern", {{}}), with sizes in the dict'
+        try:
+            result = function(operand, pair[0], *how, **pair[1])
+        except Exception as error:
+            reason = str(error).split("\n")[-1].strip()
+            raise AssertionError(f"{key}: einops refuses {pair[0]!r} ({reason})") from None
+        check_close(result, expected, f"{key} of {name} ({because or pair[0]})")
+
+
+x = torch.arange(2 * 3 * 6 * 4.0).view(2, 3, 6, 4)
+check_patterns(x, torch.arange(2 * 5 * 12.0).view(2, 5, 12), "two images")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(2)
+for batch, channels, width, time in ((1, 1, 2, 1), (3, 2, 10, 4), (2, 5, 6, 7), (4, 3, 8, 2)):
+    x = torch.randn(batch, channels, 6, width, generator=generator, dtype=torch.float64).to(device)
+    tokens = torch.randn(batch, time, 12, generator=generator, dtype=torch.float64).to(device)
+    check_patterns(x, tokens, f"images of shape {tuple(x.shape)}")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Write the shape on the left, with parentheses where a dimension has to be split. Then the same
+# letters on the right, in the order you need.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# In `(h d)` the letter `d` runs fastest: neighbours belong to the same head.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# `back` is `patches` read from right to left. einops can work out one unknown size inside each pair
+# of parentheses, so it has to be told how many rows of patches there are: 6 rows of pixels.
+# </details>
+
+# %% [markdown]
+# ### All pairs of channels: bilinear pooling
+#
+# Here is a line where all three questions come up. To tell apart birds or textures, people ask which
+# features of an image fire *together*. For each pixel take the outer product of its channels with
+# themselves, and average over the pixels. Written out, that is a (channel, channel) matrix for
+# each of the h · w pixels. The sum over pixels belongs into the product instead:
+#
+# $$G_{bcd} = \frac{1}{hw} \sum_{p} X_{bcp} X_{bdp}$$
+#
+# > **Then and now.** *"Flatten the pixels by `torch.reshape(N, D, H * W)`, then multiply."* The tensor
+# > itself is missing from that call.
+
+# %% topics=["bilinear-pooling"] errata=["bilinear-pooling-reshape"]
+features = torch.arange(2 * 3 * 4 * 4.0).view(2, 3, 4, 4)  # (batch, channel, height, width)
+try:
+    torch.reshape(2, 3, 16)
+except TypeError as error:
+    print(str(error).split("\n")[0])
+flat = features.flatten(2)  # (batch, channel, pixel)
+gram = flat @ flat.mT / flat.shape[2]
+print(gram.shape, torch.allclose(gram, torch.einsum("bchw,bdhw->bcd", features, features) / 16))
+
+# %% [markdown]
+# Two steps follow, since a few loud channels drown the rest. A **signed square root**,
+# $\operatorname{sign}(g)\sqrt{|g|}$, damps large entries. Then each image's vector is divided by its
+# length. **Predict** the gradient of the signed square root at zero:
+
+# %% topics=["bilinear-pooling"]
+g = torch.tensor([4.0, -4.0, 0.0], requires_grad=True)
+(g.sign() * g.abs().sqrt()).sum().backward()
+g.grad
+
+# %% [markdown]
+# The value at zero is right. The gradient is not a number. The slope of the root is infinite there, the
+# slope of `abs` is taken as 0, and 0 · ∞ is NaN. Zeros are not rare: a channel that a ReLU has
+# switched off gives a whole row of them. The usual cure adds a tiny number inside the root. It changes
+# the value by less than float32 can show beside other entries, and makes the slope finite:
+
+# %% topics=["bilinear-pooling"]
+g.grad = None
+(g.sign() * (g.abs() + 1e-12).sqrt()).sum().backward()
+g.grad
+
+# %% [markdown]
+# Four of the exercises ask for a clean gradient. Their checks call your function through the next one. It
+# is locked, and you may call it, too.
+
+# %% nbgrader={"grade_id": "your-gradient", "locked": true}
+from course_utils import gradient_of, runs_with_the_answer
+
+
+@runs_with_the_answer
+def try_gradient(name: str, *args, weights: torch.Tensor | None = None):
+    """The gradient of ``(weights * f(*args)).sum()``, where f is your function of that name."""
+    return gradient_of(globals()[name], *args, weights=weights)
+
+
+# %% [markdown]
+# ### Exercise 3.3 — Bilinear pooling ★★ · 15 min · 4 points
+#
+# For `x` of shape (batch, channel, height, width), floating point, return (batch, channel²): the
+# average over the pixels of the outer products, its signed square root, flattened row by row, each
+# image's vector divided by its length. Be equal to the slow version below, which is locked.
+#
+# - No matrix may be written out for each pixel: no storage larger than `x` or the result, whichever
+#   is larger. One product for the whole batch, no loop.
+# - An image of zeros gives zeros, not NaN. The gradient is finite, also where a channel is all zero.
+#   Tiny numbers up to 1e-12 may be added for that.
+#
+# Example: one pixel with the channels 3 and −4 gives the products 9, −12, −12, 16, the roots
+# 3, −3.46, −3.46, 4, of length 7, and so the result 0.43, −0.49, −0.49, 0.57.
+
+
+# %% nbgrader={"grade_id": "slow-bilinear", "locked": true}
+def slow_bilinear(x: torch.Tensor) -> torch.Tensor:
+    """Bilinear pooling, one pixel at a time: x (batch, channel, h, w) to (batch, channel²)."""
+    rows = []
+    for image in x:
+        pixels = image.flatten(1).T  # (h * w, channel)
+        pooled = sum(torch.outer(pixel, pixel) for pixel in pixels) / len(pixels)
+        rows.append((pooled.sign() * (pooled.abs() + 1e-12).sqrt()).flatten())
+    return torch.stack([row / row.norm().clamp_min(1e-12) for row in rows])
+
+
+# %% nbgrader={"grade_id": "bilinear-pooling", "solution": true}
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    """Pairs of channels, pooled over pixels: x (batch, channel, h, w) to (batch, channel²)."""
+    ### BEGIN SOLUTION
+    pooled = torch.einsum("bchw,bdhw->bcd", x, x) / (x.shape[2] * x.shape[3])
+    rooted = pooled.sign() * (pooled.abs() + 1e-12).sqrt()
+    return F.normalize(rooted.flatten(1), dim=1)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "bilinear-pooling-check", "grade": true, "points": 4}
+def check_case(x, name):
+    call, most = f"bilinear_pooling(x) with x {name}", max(x.nbytes, len(x) * x.shape[1] ** 2 * 8)
+    with forbid_changes(x), count_operators() as counts, forbid_copies(up_to=most):
+        result = bilinear_pooling(x)
+    check_close(result, slow_bilinear(x), call, atol=2e-6)
+    products = counts["bmm"] + counts["mm"] + counts["baddbmm"] + counts["addmm"]
+    assert products <= 1, f"{call}: {products} matrix products, one for the whole batch will do"
+    slope = try_gradient(
+        "bilinear_pooling", x, weights=torch.arange(1.0, x.shape[1] ** 2 + 1).to(x)
+    )
+    assert slope.isfinite().all(), f"the gradient of {call} is not finite: what is it at zero?"
+
+
+check_case(torch.tensor([[[[3.0]], [[-4.0]]]], dtype=torch.float64), "of one pixel, 3 and -4")
+x = (torch.arange(2 * 4 * 5 * 3, dtype=torch.float64).view(2, 4, 5, 3) % 7 - 3).to(device)
+check_case(x, "of shape (2, 4, 5, 3)")
+x[:, 1] = 0
+check_case(x, "with a channel that is all zero")
+check_case(torch.zeros_like(x), "of zeros")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(3)
+x = torch.randn(3, 5, 6, 8, generator=generator, dtype=torch.float64).to(device)
+for name, y in {"random": x, "a slice": x[1:, ::2, :, 1:], "transposed": x.mT}.items():
+    check_case(y, name)
+    check_case(y.relu(), f"after a ReLU, {name}")
+    check_case(y.contiguous(memory_format=torch.channels_last), f"channels_last, {name}")
+weights = torch.randn(25, generator=generator, dtype=torch.float64).to(device)
+slope = try_gradient("bilinear_pooling", x, weights=weights)
+check_close(slope, gradient_of(slow_bilinear, x, weights=weights), "the gradient by x", atol=1e-6)
+check_close(bilinear_pooling(x.float()), slow_bilinear(x).float(), "float32", atol=1e-5)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# With the pixels in one dimension, the sum of outer products is `flat @ flat.mT`.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `F.normalize` divides by the length and leaves a vector of zeros alone. Which `dim`?
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# For the gradient at zero, add 1e-12 to the absolute value before you take the root.
+# </details>
+
+# %% [markdown]
+# ## 4. Distances between all pairs
+#
+# Back to the puzzle. Nearest neighbours, clustering, kernels, contrastive losses: all of them start
+# from a matrix of distances. Entry [i, j] says how far `x[i]` is from `y[j]`. The literal way is to
+# broadcast: give `x` a dimension for j and `y` one for i.
+
+# %% topics=["pairwise-distance"]
+x = torch.tensor([[0.0, 0.0], [3.0, 4.0]])  # (n, d)
+y = torch.tensor([[0.0, 0.0], [3.0, 0.0], [6.0, 8.0]])  # (m, d)
+difference = x[:, None] - y  # (n, 1, d) - (m, d) gives (n, m, d)
+print(difference.shape)
+print((difference**2).sum(-1).sqrt())
+
+# %% [markdown]
+# What such a matrix looks like: sixty points in three clouds, each point against each.
+
+# %% topics=["pairwise-distance"]
+generator = torch.Generator().manual_seed(0)
+centres = torch.tensor([[0.0, 0.0], [6.0, 0.0], [3.0, 9.0]]).repeat_interleave(20, dim=0)
+points = centres + torch.randn(60, 2, generator=generator)
+distances = (points[:, None] - points).square().sum(-1).sqrt()
+figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2), width_ratios=[1, 1.2])
+left.scatter(*points.T, c=torch.arange(60) // 20, cmap="viridis")
+left.set(title="60 points, in the order of their clouds", aspect="equal")
+shown = right.imshow(distances, cmap="magma_r")
+right.set(title="their distances", xlabel="j", ylabel="i")
+figure.colorbar(shown, ax=right)
+show(figure, "A heat map of 60 × 60 distances: three light blocks along a diagonal of zeros.")
+
+# %% [markdown]
+# The diagonal is zero, each cloud is a light block, and the matrix is symmetric. So far the line is
+# right. Now the other two questions.
+#
+# **What does it cost?** The difference has n · m · d numbers, although the result has n · m. For
+# 10,000 points against 10,000 in 512 dimensions that is 205 gigabytes in float32. The picture of a
+# line is misleading here: it hides an intermediate.
+#
+# **Is it right?** The values are. **Predict** the gradient.
+#
+# > **Then and now.** *"Pairwise distances are `((x[:, None] - y) ** 2).sum(-1).sqrt()`."* As a value,
+# > yes. Where two points coincide, as on the diagonal, the gradient is NaN, and after one step of an
+# > optimizer so are all points.
+
+# %% errata=["pairwise-sqrt-nan"] topics=["pairwise-distance"]
+p = torch.tensor([[0.0, 0.0], [3.0, 4.0]], requires_grad=True)
+((p[:, None] - p) ** 2).sum(-1).sqrt().sum().backward()
+print("by hand:", p.grad.tolist())
+p.grad = None
+torch.cdist(p, p).sum().backward()
+print("cdist:  ", [[round(g, 4) for g in row] for row in p.grad.tolist()])
+
+# %% [markdown]
+# The same 0 · ∞ as above. `torch.cdist` takes the gradient at distance zero as 0, and it never writes
+# out the differences.
+#
+# Mask the zeros *before* the root, not after. `torch.where` on the result does not help: its gradient
+# multiplies the NaN branch by 0, and 0 · NaN is NaN. **Predict** which of the two is clean:
+
+# %%
+s = torch.tensor([0.0, 4.0], requires_grad=True)
+torch.where(s > 0, s.sqrt(), 0).sum().backward()
+after, s.grad = s.grad, None
+safe = torch.where(s > 0, s, 1)  # a harmless number goes into the root
+torch.where(s > 0, safe.sqrt(), 0).sum().backward()
+print("masked after:", after.tolist(), " masked before and after:", s.grad.tolist())
+
+# %% [markdown]
+# Remember this double `where`. It is the cure whenever a function has a bad slope at a point that you
+# want to leave out.
+#
+# ### The Gram identity
+#
+# $\lVert x \rVert^2 + \lVert y \rVert^2 - 2\, x \cdot y$ needs one product and no (n, m, d) tensor.
+# It is the fast way. And it was the wrong line of the puzzle. Look at the numbers in it:
+
+# %% topics=["pairwise-distance"]
+a, b = torch.tensor([10_000.0, 10_000.0]), torch.tensor([10_001.0, 10_000.0])
+print(f"|b|² in float32: {(b @ b).item():,.0f}   exactly: {10_001**2 + 10_000**2:,}")
+print(f"from one float32 to the next, at this size: {torch.finfo(torch.float32).eps * 2**27:.0f}")
+
+# %% [markdown]
+# A float32 has 24 binary digits, about seven decimal ones. At two hundred million its neighbours are
+# 16 apart. The answer, 1, is far below what these numbers can tell apart. We subtract two large
+# numbers that agree in all their digits, and what is left is rounding. This is called **cancellation**.
+# The subtraction is innocent: it is exact. It uncovers the rounding that happened before.
+#
+# The error depends on how far the points are from the origin, compared with their distance. See it,
+# for points one apart that move away from the origin:
+
+# %% topics=["pairwise-distance"]
+far = 10.0 ** torch.arange(0, 5.01, 0.05)
+one = torch.stack([far, far], dim=1)  # (101, 2), and a neighbour for each, 1 to the right
+other = one + torch.tensor([1.0, 0.0])
+gram = (one**2).sum(1) + (other**2).sum(1) - 2 * (one * other).sum(1)
+direct = ((one - other) ** 2).sum(1)
+figure, axes = plt.subplots(figsize=(7, 3))
+axes.plot(far, gram.clamp_min(0).sqrt(), ".", color="#b04500", label="Gram identity")
+axes.plot(far, direct.sqrt(), color="#0072b2", label="difference first")
+axes.set_yscale("symlog")
+axes.set(xscale="log", xlabel="distance from the origin", ylabel="computed distance")
+axes.set_title("Two points, 1 apart, in float32")
+axes.legend()
+show(figure, "The difference stays at 1; the Gram identity scatters ever wider from 1000 on.")
+
+# %% [markdown]
+# Distances do not change when all points move by the same vector. So subtract a common centre from
+# both sets first. That is one cheap line, and it is most of the cure. Two small things remain. Rounding
+# may leave a squared distance slightly below zero, and the root of that is NaN: clamp. And for points
+# that nearly coincide the identity stays inaccurate.
+#
+# ### What `cdist` does
+#
+# It has two ways inside, a direct one and the Gram identity. By default it takes the second as soon as
+# either set has more than 25 points. **Predict:** is this safe far from the origin?
+
+# %% topics=["pairwise-distance"]
+spot = torch.rand(30, 2, generator=generator) + 10_000
+direct = torch.cdist(spot, spot, compute_mode="donot_use_mm_for_euclid_dist")
+for n in (25, 26):
+    error = (torch.cdist(spot[:n], spot[:n]) - direct[:n, :n]).abs().max()
+    print(f"{n} points, error above 0.1:", bool(error > 0.1))
+
+# %% [markdown]
+# All points lie in one square metre, and the error is more than 10 centimetres. One point fewer, and the
+# same call is right. So a test on a small example will not find it. Name the `compute_mode`, or move the
+# points to the origin.
+#
+# **In practice.** Embeddings that are normalised lie near the origin, and the Gram identity serves them
+# well. Coordinates, timestamps and unscaled features do not. And a GPU that multiplies in TF32 keeps
+# ten binary digits instead of 23: there the identity fails a thousand times earlier.
+
+# %% [markdown]
+# ### Exercise 3.4 — Distances, three ways ★★★ · 30 min · 6 points
+#
+# Write `pairwise_three_ways(x, y, how)` for `x` (n, d) and `y` (m, d), float32 or float64. It returns
+# the Euclidean distances, (n, m), in the way that `how` names:
+#
+# - `"broadcast"`: from the differences, without a product of matrices;
+# - `"gram"`: by the identity, with one product of matrices. No storage may be larger than the largest
+#   of `x`, `y` and the result;
+# - `"cdist"`: by `torch.cdist`, and by its direct way, whatever the number of points.
+#
+# In each way: no loop. Points far from the origin are handled (for `"gram"`, subtract the same
+# vector from both sets). Where two points coincide, the distance is 0, up to rounding, and the
+# gradient is finite; never NaN.
+#
+# Example: `x = [[0, 0]]`, `y = [[3, 4], [0, 0]]` gives `[[5, 0]]`. n, m or d may be 0.
+
+
+# %% nbgrader={"grade_id": "pairwise-three-ways", "solution": true}
+def pairwise_three_ways(x: torch.Tensor, y: torch.Tensor, how: str) -> torch.Tensor:
+    """Euclidean distances (n, m) of x (n, d) and y (m, d); how: "broadcast", "gram", "cdist"."""
+    ### BEGIN SOLUTION
+    if how == "cdist":
+        return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    if how == "broadcast":
+        squared = (x[:, None] - y).square().sum(-1)
+    else:
+        centre = y.detach().sum(0) / max(len(y), 1)
+        x, y = x - centre, y - centre
+        squared = x.square().sum(1)[:, None] + y.square().sum(1) - 2 * (x @ y.T)
+    zero = squared <= 0
+    return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "pairwise-three-ways-check", "grade": true, "points": 2}
+def check_case(x, y, name):
+    truth = (x[:, None] - y).square().sum(-1).sqrt()
+    unit = (x[:, None] - y) / truth.masked_fill(truth == 0, 1)[..., None]
+    for how in ("broadcast", "gram", "cdist"):
+        call = f'pairwise_three_ways(x, y, "{how}") with {name}'
+        with forbid_changes(x, y):
+            check_close(pairwise_three_ways(x, y, how), truth, call, atol=1e-6)
+        slopes = try_gradient("pairwise_three_ways", x, y, how)
+        for slope, expected, letter in zip(slopes, (unit.sum(1), -unit.sum(0)), "xy", strict=True):
+            what = f"the gradient by {letter} of {call}"
+            assert not slope.isnan().any(), f"{what} is NaN: what is the slope of the root at 0?"
+            check_close(slope, expected, what, atol=1e-5)
+
+
+x = torch.tensor([[0.0, 0.0]], dtype=torch.float64, device=device)
+y = torch.tensor([[3.0, 4.0], [0.0, 0.0]], dtype=torch.float64, device=device)
+check_case(x, y, "the example, where two points coincide")
+check_case(y, y, "a set against itself")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(4)
+grid = torch.randint(-3, 4, (9, 6), generator=generator).double().to(device)
+check_case(grid[:, :3], grid[2:, 3:], "slices")
+check_case(grid[:, :1], grid[:4, 1:2], "points on a line, some of which coincide")
+check_case(grid[:0, :3], grid[:, :3], "no x")
+check_case(grid[:, :3], grid[:0, :3], "no y")
+check_case(grid[:5, :0], grid[:, :0], "points without coordinates")
+check_case(grid[:1].expand(5, 6), grid, "an expanded x")
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "pairwise-three-ways-check-2", "grade": true, "points": 2}
+def check_cost(x, y):
+    most = max(len(x) * len(y), x.numel(), y.numel()) * x.itemsize
+    for how in ("broadcast", "gram", "cdist"):
+        call = f'pairwise_three_ways(x, y, "{how}")'
+        limit = forbid_copies(up_to=most if how != "broadcast" else most * x.shape[1])
+        with limit, count_operators() as counts:
+            pairwise_three_ways(x, y, how)
+        products = sum(counts[name] for name in ("mm", "addmm", "bmm", "baddbmm"))
+        inside = counts["_cdist_forward"], counts["_euclidean_dist"]
+        assert products == (how == "gram"), f"{call} ran {products} products of matrices"
+        assert inside[1] == 0, f"{call}: cdist took the Gram identity; name its compute_mode"
+        assert inside[0] == (how == "cdist"), f"{call} ran cdist {inside[0]} times"
+        assert counts.total() < 50, f"{call} ran {counts.total()} operators: is there a loop?"
+
+
+check_cost(torch.ones(60, 40, device=device), torch.zeros(50, 40, device=device))
+### BEGIN HIDDEN TESTS
+check_cost(torch.ones(70, 3, device=device), torch.zeros(30, 3, device=device))
+check_cost(torch.ones(26, 64, device=device), torch.zeros(26, 64, device=device))
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "pairwise-three-ways-check-3", "grade": true, "points": 2}
+def check_far(x, y, name):
+    truth = (x.double()[:, None] - y.double()).square().sum(-1).sqrt().float()
+    for how in ("broadcast", "gram", "cdist"):
+        result = pairwise_three_ways(x, y, how)
+        call = f'pairwise_three_ways(x, y, "{how}") with {name}, in float32'
+        nan = isinstance(result, torch.Tensor) and result.isnan().any()
+        assert not nan, f"{call} holds NaN: is there a number below zero in the root?"
+        check_close(result, truth, call, rtol=1e-3, atol=1e-2)
+
+
+generator = torch.Generator().manual_seed(5)
+near = torch.rand(40, 2, generator=generator).to(device)
+check_far(near[:20], near[10:], "points near the origin")
+check_far(near[:20] + 10_000, near[10:] + 10_000, "points far from the origin")
+### BEGIN HIDDEN TESTS
+wide = torch.rand(35, 60, generator=generator).to(device)
+check_far(wide - 2_000, wide[::2] - 2_000, "points far from the origin in many dimensions")
+check_far(wide, wide, "a set against itself")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# For `"gram"`: `(x * x).sum(1)[:, None]` is a column, `(y * y).sum(1)` a row. The centre may be
+# the mean of `y`; but the mean of nothing is NaN.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# A squared distance that is 0 or below must not reach the root. Put 1 in its place, take the root,
+# then put 0 in the place of the result.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# For `"cdist"` look at the cell that compares 25 with 30 points.
+# </details>
+
+# %% [markdown]
+# ### Broadcasting that nobody asked for
+#
+# `x[:, None] - y` makes a matrix of two vectors, and we asked for it. The same rule works when nobody
+# asks: a column of predictions minus a row of targets.
+#
+# > **Then and now.** *"Avoid 1-D tensors, use n × 1 matrices: it prevents surprises."* It causes one,
+# > as soon as the targets are 1-D, as labels are. The predictions below are perfect.
+
+# %% errata=["prefer-n-by-1"] tags=["shows-warning"]
+import warnings
+
+predictions, targets = torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, 2.0])
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # mse_loss warns of the sizes; a formula of your own does not
+    print("(2, 1) against (2):", F.mse_loss(predictions, targets).item())
+print("(2) against (2):   ", F.mse_loss(predictions.squeeze(1), targets).item())
+
+# %% [markdown]
+# Neither shape is better. Equal shapes are: assert them where two tensors meet.
+
+# %% [markdown]
+# ## 5. How wrong is a sum?
+#
+# The Gram identity was wrong since its inputs had been rounded. How much rounding is there in a plain
+# sum? A float32 keeps 24 binary digits, so every addition may be off by half a unit in the last place:
+# relative to the result by at most $u = 2^{-24} \approx 6 \cdot 10^{-8}$. Where do the errors go?
+#
+# **Predict:** add 1 to 16,777,216 in float32.
+
+# %%
+print(torch.tensor(2.0**24) + 1)
+print(torch.tensor(2.0**24) + 2)
+
+# %% [markdown]
+# From $2^{24}$ on the neighbours are 2 apart. A loop that adds up ones gets stuck there, forever:
+# every further 1 is rounded away. That is the extreme case of a rule. In a **naive** loop the running
+# total grows, and each addition makes an error relative to the *total*. After n additions the error
+# may be n · u.
+#
+# **Pairwise** summation adds neighbours first, then the sums of pairs, and so on. Each number
+# goes through only log₂ n additions, and the error may be log₂(n) · u. **Compensated** summation (Kahan)
+# computes after each addition what was rounded away, and subtracts it from the next number. Its error
+# stays near u.
+
+# %%
+total, lost = torch.tensor(1e8), torch.tensor(0.0)  # lost: what was added too much so far
+for number in torch.tensor([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]):
+    wanted = number - lost
+    new = total + wanted
+    lost = (new - total) - wanted
+    total = new
+print(f"compensated {total.item():.0f}, naive {(torch.tensor(1e8) + 1).item():.0f}")
+
+# %% [markdown]
+# At 10⁸ neighbours are 8 apart. The naive loop adds eight ones and stays where it was. The
+# compensated one remembers what is lost, and when it amounts to a step, the step is made.
+#
+# Now the curve. The same random numbers, summed in three ways, and the errors that the rules predict.
+# The naive loop is NumPy's `cumsum`, which keeps float32 all along.
+
+# %% topics=["vectorise-not-loop"]
+import numpy as np
+
+numbers = torch.rand(2**20, generator=torch.Generator().manual_seed(1)).numpy()
+exact = np.cumsum(numbers.astype(np.float64))
+naive = np.cumsum(numbers)  # float32 at every step
+sizes = 2 ** np.arange(2, 21)
+
+
+def fold(x: np.ndarray) -> np.ndarray:
+    """Pairwise sum of a float32 array whose length is a power of two."""
+    while len(x) > 1:
+        x = x[: len(x) // 2] + x[len(x) // 2 :]
+    return x[0]
+
+
+errors = {
+    "naive loop": [abs(naive[n - 1] / exact[n - 1] - 1) for n in sizes],
+    "pairwise": [abs(fold(numbers[:n]) / exact[n - 1] - 1) for n in sizes],
+}
+print(
+    "naive is worse by a factor above 10:", errors["naive loop"][-1] > 10 * errors["pairwise"][-1]
+)
+
+# %%
+unit = 2.0**-24
+figure, axes = plt.subplots(figsize=(7.5, 3.6))
+for (name, values), colour in zip(errors.items(), ("#b04500", "#0072b2"), strict=True):
+    axes.plot(sizes, np.maximum(values, 3e-10), "o-", color=colour, label=f"{name}, measured")
+axes.plot(sizes, sizes * unit, "--", color="#b04500", label="n · u, at most (naive)")
+axes.plot(
+    sizes, np.log2(sizes) * unit, "--", color="#0072b2", label="log₂(n) · u, at most (pairwise)"
+)
+axes.axhline(unit, color="#777777", linewidth=1)
+axes.text(4, unit / 2.6, "u: one rounding", color="#555555", fontsize=9)
+axes.set(xscale="log", yscale="log", xlabel="how many numbers", ylabel="relative error")
+axes.set_title("The error of a sum in float32")
+axes.legend(fontsize=8.5)
+show(
+    figure,
+    "The naive error climbs with n far above one rounding; the pairwise error stays near it.",
+)
+
+# %% [markdown]
+# The dashed lines are what can happen at worst. In practice errors have both signs and cancel in part,
+# so the measured curves lie below. But look at the slopes: one grows with n, the other hardly does.
+#
+# **In practice.** `torch.sum` works pairwise, in blocks, so you need not write any of this. You do meet
+# it where *you* are the loop: a running loss, a gradient accumulated over a thousand steps, an average
+# of weights. And in half precision it comes early: bfloat16 has 8 binary digits, and a
+# loop of ones is stuck at 256. So accumulate in float32, or better.
+
+# %% [markdown]
+# ### Exercise 3.5 — Sums that keep their digits ★★★ · 30 min · 6 points
+#
+# **First predict.** What do these sums of ones give? Write whole numbers. A float32 has 24 binary
+# digits, float64 53, bfloat16 8, float16 11. Halfway between two neighbours, rounding goes to the
+# one whose last binary digit is 0.
+#
+# **Then write** `sum_in_float32(x, how)` for `x` of shape (n, k), float32. It returns the sum of each
+# column, (k), computed in float32:
+#
+# - `"naive"`: row after row, from the first to the last, starting at zero;
+# - `"pairwise"`: with at most 3 · log₂(n) + 3 additions of tensors;
+# - `"compensated"`: row after row, with an error of at most 2u times the sum of absolute values, for
+#   the few thousand rows that are tried.
+#
+# A loop over rows or halves is fine; a loop over columns is not needed. No `sum`, `cumsum`, `mean` or
+# product, and no other dtype. n may be any number, 0 and odd ones included.
+#
+# Example: the column `[1e8, 1, 1, 1, 1]` gives 1e8 by the naive way and 100000008 (the nearest
+# float32 to 100000004 that remains to be reached: both 1e8 and 1e8 + 8 are 4 away) or 1e8 by the
+# others.
+
+# %% nbgrader={"grade_id": "sum-in-float32", "solution": true}
+predicted_sums = {
+    "a loop over 2**25 ones, float32": None,
+    "a loop over 2**25 ones, float64": None,
+    "pairwise over 2**25 ones, float32": None,
+    "a loop over 1000 ones, bfloat16": None,
+    "a loop over 3000 ones, float16": None,
+}
+### BEGIN SOLUTION
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 2**8,
+    "a loop over 3000 ones, float16": 2**11,
+}
+### END SOLUTION
+
+
+def sum_in_float32(x: torch.Tensor, how: str) -> torch.Tensor:
+    """Column sums (k) of x (n, k), float32; how: "naive", "pairwise" or "compensated"."""
+    ### BEGIN SOLUTION
+    total, lost = x.new_zeros(x.shape[1]), 0
+    if how == "pairwise":
+        while len(x) > 1:
+            half = len(x) // 2
+            x = torch.cat([x[:half] + x[half : 2 * half], x[2 * half :]])
+    for row in x:
+        wanted = row - lost
+        new = total + wanted
+        if how == "compensated":
+            lost = (new - total) - wanted
+        total = new
+    return total
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "sum-in-float32-check", "grade": true, "points": 2}
+check_predictions(
+    predicted_sums,
+    {
+        "a loop over 2**25 ones, float32": 16_777_216,
+        "a loop over 2**25 ones, float64": 33_554_432,
+        "pairwise over 2**25 ones, float32": 33_554_432,
+        "a loop over 1000 ones, bfloat16": 256,
+        "a loop over 3000 ones, float16": 2048,
+    },
+    because={
+        "a loop over 2**25 ones, float32": "from which total on is 1 only half a step?",
+        "a loop over 2**25 ones, float64": "with 53 digits, is 1 ever rounded away here?",
+        "pairwise over 2**25 ones, float32": "equal powers of two are added: is anything rounded?",
+        "a loop over 1000 ones, bfloat16": "8 binary digits: where does 1 become half a step?",
+        "a loop over 3000 ones, float16": "11 binary digits: where does 1 become half a step?",
+    },
+)
+
+
+# %% nbgrader={"grade_id": "sum-in-float32-check-2", "grade": true, "points": 4}
+import numpy as np
+
+
+def check_case(x, name, watch=True):
+    exact, size, n = x.double().sum(0), x.double().abs().sum(0), len(x)
+    depth, unit = max(n - 1, 1).bit_length(), 2.0**-24
+    bounds = {"naive": n * unit, "pairwise": (depth + 1) * unit, "compensated": 2.01 * unit}
+    for how, bound in bounds.items():
+        call = f'sum_in_float32(x, "{how}") with x {name}'
+        with forbid_changes(x), count_operators() if watch else torch.no_grad() as counts:
+            result = sum_in_float32(x, how)
+        check_close(result, exact.float(), call, rtol=1, atol=torch.inf)  # shape, dtype, device
+        error = (
+            ((result.double() - exact).abs() / size.clamp_min(1e-30)).max()
+            if n
+            else result.abs().sum()
+        )
+        assert error <= bound, f"{call}: error {error / unit:.1f} u, at most {bound / unit:.1f} u"
+        if how == "naive":
+            loop = torch.from_numpy(np.cumsum(x.cpu().numpy(), axis=0))[-1:].to(x).squeeze(0)
+            same = n == 0 or torch.equal(result, loop)
+            assert same, f"{call} is not what a loop over the rows gives: is it more exact?"
+        if watch:
+            banned = {"sum", "cumsum", "mean", "mm", "mv", "bmm", "_to_copy", "logcumsumexp"} & set(
+                counts
+            )
+            assert not banned, f"{call}: {', '.join(banned)} ran; add up in float32 by yourself"
+            adds = counts["add"] + counts["add_"] + counts["sub"] + counts["sub_"]
+            few = how != "pairwise" or adds <= 3 * depth + 3
+            assert few, f"{call}: {adds} additions for {n} rows; add halves to halves"
+            many = how == "pairwise" or adds >= n - 1
+            assert many, f"{call}: {adds} additions for {n} rows; go row after row"
+
+
+check_case(torch.tensor([[1e8, 1.0], [1.0, 2.0], [1.0, 3.0], [1.0, 4.0], [1.0, 5.0]]), "of 5 rows")
+check_case(torch.full((3000, 2), 0.1, device=device), "of 3000 tenths", watch=False)
+check_case(torch.full((7, 2), 0.1, device=device), "of 7 rows")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(6)
+for shape in ((1, 3), (2, 1), (0, 4), (64, 5), (129, 2)):
+    x = torch.randn(shape, generator=generator).to(device)
+    check_case(x, f"of shape {shape}")
+    check_case(x.repeat(1, 2)[:, ::2], f"a slice of shape {shape}")
+x = torch.rand(4000, 3, generator=generator).to(device)
+x[0] = 1e6
+check_case(x, "of 4000 rows, the first of which is large", watch=False)
+x = torch.randn(2000, 2, generator=generator).to(device) * 1000
+check_case(torch.cat([x, -x.flip(0), x[:100]]), "whose rows cancel", watch=False)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# For the predictions: a float with p binary digits holds every whole number up to 2ᵖ. The next one,
+# 2ᵖ + 1, lies halfway.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# For `"pairwise"`: add the second half of the rows to the first half, and go on with the result. With
+# an odd number of rows one is left over: carry it along.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# For `"compensated"`: the cell above with eight ones has the loop. There a row is a number.
+# </details>
+
+# %% [markdown]
+# ### The variance in one pass
+#
+# The most popular sum to get wrong is the variance. On paper it is the mean of the squares minus the
+# square of the mean. That needs one pass over the data. It is also a difference of two large numbers
+# that nearly agree: the Gram identity once more.
+#
+# > **Then and now.** *"For the variance over all processes, add up `x` and `x * x` everywhere and take
+# > E[x²] − E[x]²."* In float32 it loses everything as soon as the mean is large beside the spread.
+# > **Predict** the first line, for three numbers whose variance is 2/3:
+
+# %% errata=["one-pass-variance"]
+x = torch.tensor([10_000.0, 10_001.0, 10_002.0])
+print("one pass:", ((x * x).mean() - x.mean() ** 2).item())
+print("two passes:", round(((x - x.mean()) ** 2).mean().item(), 4))
+print("torch.var:", round(x.var(correction=0).item(), 4))
+
+# %% [markdown]
+# Subtract the mean first. Where the data lie in several places, each place computes its count, mean
+# and sum of squared deviations, and the *parts are merged*. With the difference δ of the two means,
+#
+# $$M = M_a + M_b + \delta^2\, \frac{n_a n_b}{n_a + n_b}$$
+#
+# and no large numbers are subtracted:
+
+# %% errata=["one-pass-variance"]
+part, rest = x[:1], x[1:]
+delta = rest.mean() - part.mean()
+merged = ((rest - rest.mean()) ** 2).sum() + delta**2 * len(part) * len(rest) / len(x)
+round((merged / len(x)).item(), 4)
+
+# %% [markdown]
+# `nn.SyncBatchNorm` merges in this way. (`correction` says what is taken off n before dividing: 0 for
+# the plain mean, 1, the default, for a sample whose own mean was used.)
+#
+# ### Exercise 3.6 — Covariance, weighted and batched ★★ · 20 min · 4 points
+#
+# For `x` of shape (…, n, d), n observations of d variables, return the covariance matrices, (…, d, d).
+# Without weights it is what `torch.cov` gives for one `x` at a time (that function wants the variables
+# in the rows). With weights $w_i \ge 0$, of shape (n) or (…, n), it is
+#
+# $$m = \frac{\sum_i w_i x_i}{W}, \qquad
+# C = \frac{\sum_i w_i (x_i - m)(x_i - m)^T}{W - V / W}, \qquad W = \sum_i w_i, \quad V = \sum_i w_i^2$$
+#
+# With all weights 1 the divisor is n − 1, so the first is a special case of the second. `torch.cov` has
+# it as `aweights`.
+#
+# No loop, no `torch.cov`; points far from the origin are handled. n ≥ 2, and at least two weights are
+# above zero. Example: the observations (0, 0) and (2, 4) give `[[2, 4], [4, 8]]`.
+
+
+# %% nbgrader={"grade_id": "covariance", "solution": true}
+def covariance(x: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
+    """Covariance (..., d, d) of x (..., n, d), float, with weights (n) or (..., n) or none."""
+    ### BEGIN SOLUTION
+    if weights is None:
+        weights = x.new_ones(x.shape[-2])
+    w = weights[..., None]
+    total = w.sum(-2, keepdim=True)
+    centred = x - (w * x).sum(-2, keepdim=True) / total
+    return (w * centred).mT @ centred / (total - (w * w).sum(-2, keepdim=True) / total)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "covariance-check", "grade": true, "points": 4}
+def check_case(x, weights, name, **tolerances):
+    call = f"covariance(x{'' if weights is None else ', weights'}) with x {name}"
+    *batch, n, d = x.shape
+    flat = x.double().reshape(-1, n, d)
+    many = [None] * len(flat)
+    if weights is not None:
+        many = weights.double().expand(*batch, n).reshape(-1, n)
+    pairs = zip(flat, many, strict=True)
+    truth = [torch.cov(one.T, aweights=w).reshape(d, d) for one, w in pairs]
+    with forbid_changes(x), count_operators() as counts:
+        result = covariance(x) if weights is None else covariance(x, weights)
+    check_close(result, torch.stack(truth).reshape(*batch, d, d).to(x.dtype), call, **tolerances)
+    assert counts.total() < 60, f"{call} ran {counts.total()} operators: is there a loop?"
+
+
+x = torch.tensor([[0.0, 0.0], [2.0, 4.0], [1.0, 5.0]], device=device)
+check_case(x[:2], None, "= [[0, 0], [2, 4]]")
+check_case(x, torch.tensor([1.0, 2.0, 0.5], device=device), "of 3 observations")
+check_case(x.repeat(4, 2, 1, 1), None, "a batch of shape (4, 2, 3, 2)")
+check_case(x + 10_000, None, "far from the origin, in float32", rtol=1e-3)
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(7)
+x = torch.randn(20, 5, 8, 3, generator=generator, dtype=torch.float64).to(device)
+w = torch.rand(20, 5, 8, generator=generator, dtype=torch.float64).to(device)
+check_case(x, w, "a batch, with weights of its own for each")
+check_case(x, w[0, 0], "a batch, with the same weights for all")
+check_case(x[3, 1], w[3, 1] * 100, "of shape (8, 3), large weights")
+check_case(x[..., :1], w, "of one variable")
+check_case(x[:, :, ::3].mT.contiguous().mT, w[:, :, ::3], "a slice in another memory order")
+check_case(x[0, 0], (w[0, 0] > 0.3).double(), "of which some have the weight 0")
+check_case(x.float() + 3000, w.float(), "far from the origin, weighted, in float32", atol=2e-3)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Give the weights a dimension of size 1 at the end; then they broadcast over the d variables. Keep the
+# summed dimension with `keepdim=True`.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# The sum over i of $w_i (x_i - m)(x_i - m)^T$ is a product of two matrices, (d, n) and (n, d). The
+# weights belong into one of them, not into both.
+# </details>
+
+# %% [markdown]
+# ## 6. Softmax: three ways to lose a number
+#
+# A classifier ends in logits, numbers of any size. Softmax makes probabilities of them:
+#
+# $$\operatorname{softmax}(x)_i = \frac{e^{x_i}}{\sum_j e^{x_j}}$$
+#
+# First, *which* numbers are summed? `dim` names the dimension along which the result adds up to 1:
+# the one that runs over the classes. **Predict** which sums are 1:
+
+# %% topics=["softmax-dim"]
+logits = torch.tensor([[1.0, 2.0, 3.0], [1.0, 1.0, 4.0]])  # (batch, class)
+print("dim=1, rows:   ", logits.softmax(1).sum(1).tolist())
+print("dim=0, columns:", logits.softmax(0).sum(0).tolist())
+
+# %% topics=["softmax-dim"]
+figure, panels = plt.subplots(1, 2, figsize=(8, 2.2))
+for dim, panel in enumerate(panels):
+    table = logits.softmax(dim)
+    panel.imshow(table, cmap="Blues", vmin=0, vmax=1.3)
+    for (i, j), value in np.ndenumerate(table.numpy()):
+        panel.text(j, i, f"{value:.2f}", ha="center", va="center")
+    panel.set_title(f"softmax(dim={dim}): each {('column', 'row')[dim]} adds up to 1", fontsize=10)
+    panel.set(xticks=range(3), yticks=range(2), xlabel="class", ylabel="sample")
+show(
+    figure,
+    "Two tables of probabilities: in the left one each column adds up to 1, in the right each row.",
+)
+
+# %% [markdown]
+# With `dim=0` the samples of a batch compete with each other. Nothing complains, and it even trains a
+# little. The safe habit is to name the last dimension, `dim=-1`, and to keep the classes there.
+#
+# Second, **overflow**. The largest float32 is about 3 · 10³⁸, so $e^{89}$ is infinity, and
+# ∞ / ∞ is NaN. But softmax does not change if the same number is subtracted from all logits: it
+# cancels above and below. Subtract the largest, and the largest power is $e^0 = 1$.
+
+# %%
+x = torch.tensor([1000.0, 999.0])
+print("as written:     ", (x.exp() / x.exp().sum()).tolist())
+shifted = (x - x.max()).exp()
+print("maximum first:  ", [round(p, 4) for p in (shifted / shifted.sum()).tolist()])
+print("torch.softmax:  ", [round(p, 4) for p in x.softmax(0).tolist()])
+
+# %% [markdown]
+# Third, **underflow**. A loss needs the logarithm of the probability.
+#
+# > **Then and now.** *"Take `log(softmax(x))` and feed it to `NLLLoss`."* The probability of a class
+# > that is 200 below the best is $e^{-200}$, which is 0 in float32. Its logarithm is −∞, the loss
+# > infinite, the gradient NaN.
+
+# %% errata=["log-of-softmax"]
+x = torch.tensor([0.0, 200.0])
+print("log(softmax): ", x.softmax(0).log().tolist())
+print("log_softmax:  ", x.log_softmax(0).tolist())
+print("cross_entropy:", F.cross_entropy(x, torch.tensor(0)).item())
+
+# %% [markdown]
+# The number −200 was there all the time. `log_softmax` never leaves the logarithm:
+#
+# $$\log \operatorname{softmax}(x)_i = x_i - \log \sum_j e^{x_j}
+# \qquad \text{with} \qquad
+# \log \sum_j e^{x_j} = m + \log \sum_j e^{x_j - m}, \quad m = \max_j x_j$$
+#
+# The right one is called **logsumexp**. It is the most useful line of numerics in all of machine
+# learning: cross-entropy, attention, mixtures and beam search rest on it. One corner is left. Masked
+# entries are −∞. What if *all* entries of a row are? Then m is −∞, and −∞ − (−∞) is NaN.
+
+# %%
+row = torch.full((2,), float("-inf"), requires_grad=True)
+value = torch.logsumexp(row, 0)
+value.backward()
+print("value:", value.item(), " gradient:", row.grad.tolist())
+
+# %% [markdown]
+# PyTorch gets the value right. Its gradient is NaN, and one such row spoils every weight before it.
+# You will do better.
+
+# %% [markdown]
+# ### Exercise 3.7 — logsumexp that never breaks ★★ · 20 min · 4 points
+#
+# Return $\log \sum e^x$ along one dimension, which disappears. `x` is floating point, of any shape; the
+# size along `dim` is at least 1, other sizes may be 0.
+#
+# - No overflow, for numbers of any size.
+# - A row of −∞ gives −∞, and its gradient is 0. −∞ next to other numbers counts as nothing.
+# - A row that holds +∞ gives +∞ (its gradient is not looked at).
+# - Elsewhere the gradient is softmax.
+#
+# Not allowed: PyTorch's own `logsumexp`, `logaddexp`, `softmax`, `log_softmax`, `logcumsumexp`, or a
+# loss. Example: `[[0, 0], [1000, 1000]]` along `dim=1` gives `[0.6931, 1000.6931]`.
+
+
+# %% nbgrader={"grade_id": "stable-logsumexp", "solution": true}
+def stable_logsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
+    """log(sum(exp(x))) along ``dim`` of x, floating point, of any shape; ``dim`` is dropped."""
+    ### BEGIN SOLUTION
+    largest = x.detach().amax(dim, keepdim=True)
+    largest = torch.where(largest.isfinite(), largest, 0)
+    total = (x - largest).exp().sum(dim)
+    nothing = total == 0
+    result = total.masked_fill(nothing, 1).log() + largest.squeeze(dim)
+    return result.masked_fill(nothing, -torch.inf)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "stable-logsumexp-check", "grade": true, "points": 4}
+own = {"logsumexp", "logaddexp", "_softmax", "_log_softmax", "logcumsumexp", "nll_loss_forward"}
+
+
+def check_case(x, dim, name):
+    call = f"stable_logsumexp(x, {dim}) with x {name}"
+    with forbid_changes(x), count_operators() as counts:
+        result = stable_logsumexp(x, dim)
+    banned = (own | {"logaddexp2"}) & set(counts)
+    assert not banned, f"{call}: {', '.join(banned)} ran; build it from exp, sum and log"
+    nan = isinstance(result, torch.Tensor) and result.isnan().any()
+    assert not nan, f"{call} holds NaN: is there ∞ − ∞ somewhere?"
+    check_close(result, torch.logsumexp(x, dim), call)
+    if (x == torch.inf).any():
+        return
+    weights = torch.arange(1.0, result.numel() + 1).view(result.shape).to(x)
+    slope = try_gradient("stable_logsumexp", x, dim, weights=weights)
+    assert not slope.isnan().any(), f"the gradient of {call} is NaN: 0 · ∞ somewhere?"
+    check_close(
+        slope, x.softmax(dim).nan_to_num() * weights.unsqueeze(dim), f"the gradient of {call}"
+    )
+
+
+inf = torch.inf
+check_case(
+    torch.tensor([[0.0, 0.0], [1000.0, 1000.0]], device=device), 1, "= [[0, 0], [1000, 1000]]"
+)
+check_case(torch.tensor([-1000.0, -1000.5], device=device), 0, "= [-1000, -1000.5]")
+check_case(torch.tensor([[0.0, -inf], [-inf, -inf]], device=device), 1, "with a row of −∞")
+check_case(torch.tensor([[1.0, inf], [-inf, inf]], device=device), 1, "with +∞")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(8)
+x = torch.randn(4, 5, 6, generator=generator, dtype=torch.float64).to(device) * 500
+for dim in (0, 1, -1, -3):
+    check_case(x, dim, "random, large")
+    check_case(x.masked_fill(x.abs() > 300, -inf), dim, "with −∞ in places")
+    check_case(x.mT[1:, ::2] / 500, dim, "a transposed slice")
+check_case(x[0, 0], 0, "a vector")
+check_case(x[:0], 1, "of shape (0, 5, 6)")
+check_case(x[:1, :1], 0, "with a size of 1 along dim")
+check_case(torch.full((2, 3), -inf, device=device), 0, "all −∞")
+check_case(torch.tensor([3e38, -3e38, 3e38], device=device), 0, "near the largest float32")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Subtract the maximum along `dim` and add it again at the end. `amax` with `keepdim=True` keeps it in
+# shape.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# If the maximum is not finite, subtract 0 instead. Then a row of −∞ has the sum 0.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# The slope of the logarithm at 0 is infinite. Use the double `where` of section 4: put a harmless
+# number in before the logarithm, the right value after it.
+# </details>
+
+# %% [markdown]
+# ### Which class, and how often right?
+#
+# For the predicted class no softmax is needed: it keeps the order, so the largest logit is the largest
+# probability. **Predict** what the second line prints. Its labels are a column.
+
+# %% topics=["argmax-accuracy"]
+logits = torch.tensor([[2.0, 0.0, 1.0], [0.0, 3.0, 1.0], [1.0, 0.0, 5.0], [4.0, 1.0, 0.0]])
+labels = torch.tensor([0, 1, 2, 2])
+guesses = logits.argmax(dim=1)  # (batch, class) to (batch)
+print(guesses.tolist(), "accuracy", (guesses == labels).float().mean().item())
+print("with a column:", (guesses == labels[:, None]).float().mean().item(), "of", 4 * 4)
+
+# %% [markdown]
+# Broadcasting again: four guesses against four labels are sixteen comparisons. `max(dim)` returns the
+# value and the index together. When two logits tie, which index comes is not promised.
+#
+# One accuracy for all classes hides the rare ones. Count by class, with `bincount` instead of a loop,
+# and average over the classes: the *macro* average.
+
+# %% topics=["argmax-accuracy"]
+hits = labels[guesses == labels].bincount(minlength=3)
+recall = hits / labels.bincount(minlength=3)
+print("of each class found:", recall.tolist(), " macro average:", round(recall.mean().item(), 3))
+
+# %% [markdown]
+# The package `torchmetrics` has these and many more, and adds them up over batches and processes.
+#
+# ### From probabilities to distributions
+#
+# Softmax gives a distribution over classes. `torch.distributions` treats it as one: it draws from it
+# and gives log-probabilities, from *logits*, with logsumexp inside. So −200 survives here, too.
+
+# %% topics=["dist-distributions"]
+from torch.distributions import Beta, Categorical
+
+choice = Categorical(logits=torch.tensor([0.0, 200.0]))
+print(choice.log_prob(torch.tensor(0)).item(), choice.probs.tolist())
+torch.manual_seed(0)
+draws = Categorical(logits=torch.tensor([1.0, 1.0, 3.0])).sample((10_000,))
+print(
+    "class 2 about as often as softmax says:",
+    abs((draws == 2).float().mean() - 0.787).item() < 0.02,
+)
+
+# %% [markdown]
+# Distributions are batched like everything else: parameters of shape (b) make b distributions at once.
+# The **Beta** distribution lives on the numbers from 0 to 1. Mixup, a way to augment data, draws from
+# it how much of each of two images to take.
+
+# %% topics=["dist-distributions"]
+grid = torch.linspace(0.01, 0.99, 99)
+figure, axes = plt.subplots(figsize=(6.5, 2.6))
+for alpha in (0.4, 1.0, 5.0):
+    density = Beta(alpha, alpha).log_prob(grid).exp()
+    axes.plot(grid, density, label=f"Beta({alpha}, {alpha})")
+axes.set(xlabel="share of the first image", ylabel="density", ylim=(0, 4))
+axes.legend()
+show(figure, "Beta(0.4, 0.4) favours 0 and 1, Beta(1, 1) is flat, Beta(5, 5) favours the middle.")
+
+# %% topics=["dist-distributions"]
+torch.manual_seed(0)
+shares = Beta(0.4, 0.4).sample((1000, 1, 1, 1))  # one for each image of a batch
+strength = torch.tensor(2.0, requires_grad=True)
+Beta(strength, strength).rsample((5,)).sum().backward()
+ends = ((shares < 0.1) | (shares > 0.9)).float().mean()
+print(shares.shape, "half of them near 0 or 1:", bool(ends > 0.5))
+print("gradient:", strength.grad is not None)
+
+# %% [markdown]
+# With 0.4 most shares lie near 0 or 1: one image dominates. `sample` cuts the gradient. `rsample`, where
+# a distribution has it, lets the gradient through to the parameters. Sampling takes PyTorch's global
+# generator; seed it with `torch.manual_seed`.
+
+# %% [markdown]
+# ### Exercise 3.8 — Softmax under a mask ★★ · 15 min · 4 points
+#
+# Attention puts a mask on its scores. Return the softmax of `scores` along `dim`, over the entries where
+# `mask` is `True` alone; the others get exactly 0. `scores` is of any floating dtype, half precision
+# included, and the result has its dtype. `mask` is boolean and broadcasts with `scores`, whose shape
+# the result has.
+#
+# - A row with everything masked gives zeros, and its gradient is 0: no NaN.
+# - No overflow, whatever the scores.
+#
+# Example: scores `[2, 2, 100]` with mask `[True, True, False]` give `[0.5, 0.5, 0]`. Any function of
+# PyTorch is allowed.
+
+
+# %% nbgrader={"grade_id": "masked-softmax", "solution": true}
+def masked_softmax(scores: torch.Tensor, mask: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """Softmax of ``scores`` along ``dim`` where the boolean ``mask`` is True; 0 elsewhere."""
+    ### BEGIN SOLUTION
+    hidden = scores.masked_fill(~mask, -torch.inf)
+    return hidden.softmax(dim).masked_fill(~mask, 0)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "masked-softmax-check", "grade": true, "points": 4}
+def check_case(scores, mask, dim, name):
+    call = f"masked_softmax(scores, mask, {dim}) with {name}"
+    hidden = scores.double().masked_fill(~mask, -torch.inf)
+    truth = hidden.softmax(dim).masked_fill(~mask, 0)
+    with forbid_changes(scores, mask):
+        result = masked_softmax(scores, mask, dim)
+    known = isinstance(result, torch.Tensor) and result.shape == scores.shape
+    none = ~mask.expand(scores.shape).any(dim, keepdim=True)
+    zero = not known or (result * none == 0).all()
+    assert zero, f"{call}: a row with everything masked should be zeros, is it NaN or uniform?"
+    loose = scores.itemsize == 2
+    check_close(
+        result,
+        truth.to(scores.dtype),
+        call,
+        rtol=1e-2 if loose else None,
+        atol=1e-3 if loose else None,
+    )
+    weights = torch.arange(1.0, scores.numel() + 1).view(scores.shape).to(truth) % 7
+    slope = try_gradient("masked_softmax", scores.double(), mask, dim, weights=weights)
+    assert not slope.isnan().any(), f"the gradient of {call} is NaN"
+    average = (truth * weights).sum(dim, keepdim=True)
+    check_close(slope, truth * (weights - average), f"the gradient of {call}", atol=1e-6)
+
+
+scores = torch.tensor([[2.0, 2.0, 100.0], [1.0, 2.0, 3.0]], device=device)
+mask = torch.tensor([[True, True, False], [True, False, True]], device=device)
+check_case(scores, mask, -1, "the example")
+check_case(scores * 1000, mask, -1, "large scores")
+check_case(scores, mask & mask[:, 2:], -1, "a row with everything masked")
+check_case((scores - 50).half() * 500, mask, -1, "scores in half precision")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(9)
+scores = torch.randn(2, 3, 4, 5, generator=generator, dtype=torch.float64).to(device) * 8
+mask = (torch.rand(2, 3, 4, 5, generator=generator) < 0.5).to(device)
+for dim in (-1, 0, 2):
+    check_case(scores, mask, dim, "a random mask")
+    check_case(scores.mT, mask.mT, dim, "transposed scores")
+check_case(scores, mask[:, :1, :1], -1, "a mask that broadcasts")
+check_case(scores, torch.zeros_like(mask), -1, "everything masked")
+check_case(scores, torch.ones_like(mask), 1, "nothing masked")
+check_case(scores[:0], mask[:0], -1, "an empty batch")
+check_case(scores.half() * 100, mask, -1, "scores in half precision")
+check_case(scores.bfloat16(), mask, -1, "scores in bfloat16")
+check_case((scores - 1e5).float(), mask, -1, "scores far below zero")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# What must stand in a masked place so that its power of e is 0, in every dtype?
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# A row of −∞ gives NaN. `masked_fill` it with 0 in the result; try whether its gradient is clean.
+# </details>
+
+# %% [markdown]
+# ## 7. Linear algebra: never invert, always look
+#
+# The tools first. Most of them live in `torch.linalg` and work on batches: the last two dimensions are
+# the matrix, all before them are a batch. **Predict** the trace and the last line.
+
+# %% topics=["linalg-ops"]
+m = torch.arange(1.0, 10.0).view(3, 3)
+print("diagonal", m.diagonal().tolist(), " trace", m.trace().item())
+print("lower   ", m.tril().tolist())
+print("upper, without the diagonal", m.triu(1).tolist())
+print("a batch of diagonal matrices", torch.diag_embed(torch.ones(5, 3)).shape)
+print("cross   ", torch.linalg.cross(torch.eye(3)[0], torch.eye(3)[1]).tolist())
+
+# %% [markdown]
+# `tril` makes the causal mask of a language model: position i may look at the positions up to i.
+# `diagonal` is a view, `torch.diag` reads a diagonal or builds a matrix, depending on what it gets;
+# `diag_embed` always builds, also in batches. `linalg.cross` takes the last dimension; the old
+# `torch.cross` without a `dim` takes the first of size 3 and warns.
+#
+# ### Solve, do not invert
+#
+# On paper $Ax = b$ has the solution $A^{-1} b$. A machine should not form the inverse: it costs three
+# times as much, and it loses more digits. `torch.linalg.solve` factorises instead. Take the Hilbert
+# matrix, with entries 1 / (i + j + 1), a classic of bad manners:
+
+# %% topics=["linalg-ops"]
+i = torch.arange(6, dtype=torch.float32)
+hilbert = 1 / (i[:, None] + i + 1)
+b = hilbert @ torch.ones(6)  # so the solution is all ones
+for name, x in {
+    "solve  ": torch.linalg.solve(hilbert, b),
+    "inverse": torch.linalg.inv(hilbert) @ b,
+}.items():
+    left, off = (hilbert @ x - b).norm() / b.norm(), (x - 1).norm()
+    print(name, "residual below 1e-6:", bool(left < 1e-6), " error above 1e-3:", bool(off > 1e-3))
+
+# %% [markdown]
+# Look at what happened. `solve` satisfies the equations to the last digit, and still its solution is far
+# off. It is not the method's fault. This matrix turns very different x into nearly the same b. How badly
+# is told by one number.
+#
+# ### The singular values tell
+#
+# Every matrix is a rotation, a stretching along axes, and another rotation: $A = U\, S\, V^T$, the
+# *singular value decomposition*. The stretchings S are the singular values. The largest divided by the
+# smallest is the **condition number**.
+
+# %% topics=["linalg-ops"]
+U, S, Vh = torch.linalg.svd(hilbert)
+print("put together again:", torch.allclose(U @ torch.diag(S) @ Vh, hilbert, atol=1e-6))
+print(
+    f"largest {S[0]:.2f}, smallest {S[-1]:.1e}, condition about 10^{torch.linalg.cond(hilbert.double()).log10():.0f}"
+)
+
+# %% [markdown]
+# The rule of thumb: **of the digits that a dtype has, a linear system loses as many as the condition
+# number has zeros.** Float32 has seven. With a condition of 10⁷ nothing is left, which is what we saw.
+# (`torch.svd`, the old name, returns V instead of its transpose. Mind that when you translate code.)
+#
+# The same decomposition compresses. Keep the few largest singular values, and you have the best
+# approximation of that rank. Here is the distance matrix of section 4 by its first singular values:
+
+# %% topics=["linalg-ops"]
+U, S, Vh = torch.linalg.svd(distances)
+figure, panels = plt.subplots(1, 4, figsize=(9, 2.4))
+for panel, rank in zip(panels, (1, 2, 4, 60), strict=True):
+    panel.imshow(U[:, :rank] * S[:rank] @ Vh[:rank], cmap="magma_r", vmin=0, vmax=14)
+    panel.set_title(
+        f"rank {rank}: {rank * 121:,} numbers" if rank < 60 else "all of it: 3,600", fontsize=9
+    )
+    panel.set_axis_off()
+show(
+    figure, "The heat map of distances from 1, 2 and 4 singular values, and whole; 4 look the same."
+)
+
+# %% [markdown]
+# A rank-4 matrix of 60 × 60 needs 484 numbers instead of 3,600. LoRA, which fine-tunes large models by
+# adding a product of two thin matrices to each weight, rests on this.
+#
+# ### Exercise 3.9 — Blocks on a diagonal ★★ · 15 min · 3 points
+#
+# For `blocks` of shape (…, n, p, q), of any dtype, return (…, n·p, n·q): the n blocks of each batch
+# entry along the diagonal, zeros elsewhere, as `torch.block_diag` does it for separate matrices.
+#
+# No loop: the number of operators must not grow with n or with the batch. No `torch.block_diag`. An
+# infinity or a NaN in one block stays in its place: 0 · ∞ is not 0. Any size may be 0.
+#
+# Example: n = 2 blocks of shape (1, 2), `[[1, 2]]` and `[[3, 4]]`, give `[[1, 2, 0, 0], [0, 0, 3, 4]]`.
+
+
+# %% nbgrader={"grade_id": "block-diagonal", "solution": true}
+def block_diagonal(blocks: torch.Tensor) -> torch.Tensor:
+    """Block-diagonal matrices (..., n * p, n * q) from blocks (..., n, p, q) of any dtype."""
+    ### BEGIN SOLUTION
+    *batch, n, p, q = blocks.shape
+    spread = torch.diag_embed(blocks.movedim(-3, -1), dim1=-4, dim2=-2)  # (..., n, p, n, q)
+    return spread.reshape(*batch, n * p, n * q)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "block-diagonal-check", "grade": true, "points": 3}
+def check_case(blocks, name):
+    call = f"block_diagonal(blocks) with {name}"
+    *batch, n, p, q = blocks.shape
+    truth = blocks.new_zeros(*batch, n * p, n * q)
+    for k in range(n):
+        truth[..., k * p : (k + 1) * p, k * q : (k + 1) * q] = blocks[..., k, :, :]
+    with forbid_changes(blocks), count_operators() as counts:
+        result = block_diagonal(blocks)
+    check_close(result, truth, call)
+    assert not counts["block_diag"], f"{call}: torch.block_diag ran"
+    return counts.total()
+
+
+x = torch.arange(1.0, 25.0, device=device)
+check_case(x[:4].view(2, 1, 2), "[[1, 2]] and [[3, 4]]")
+few = check_case(x[:6].view(3, 1, 2), "3 blocks")
+many = check_case(x.view(12, 1, 2), "12 blocks")
+assert many <= few, f"12 blocks took {many} operators, 3 blocks {few}: is there a loop?"
+many = check_case(x.repeat(10, 1).view(10, 3, 4, 2), "a batch of 10")
+assert many <= few + 6, f"a batch of 10 took {many} operators, one entry {few}: is there a loop?"
+check_case(torch.tensor([[[torch.inf]], [[1.0]]], device=device), "an infinity in the first block")
+### BEGIN HIDDEN TESTS
+check_case(x.view(2, 3, 2, 2).int(), "a batch of whole numbers")
+check_case(x.view(2, 3, 1, 4) > 7, "a batch of booleans")
+check_case(x.view(4, 3, 2).mT, "transposed blocks")
+check_case(x[:6].view(2, 3)[:, None].expand(2, 5, 3)[None], "expanded blocks")
+check_case(x[:1].view(1, 1, 1), "one block of one number")
+for shape in ((0, 2, 3), (2, 0, 3), (4, 0, 2, 3), (3, 2, 2, 0)):
+    check_case(torch.zeros(shape, dtype=torch.float64, device=device), f"the shape {shape}")
+check_case(x.view(1, 2, 2, 3, 2) * torch.nan, "NaN")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Think of the result as (…, n, p, n, q) first. Which entries are not zero? Those whose two n-indices
+# are equal.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Three ways lead there: write into the `diagonal` view of a tensor of zeros; `torch.where` with the
+# comparison of two `arange`; or `torch.diag_embed`, with `dim1` and `dim2`.
+# </details>
+
+# %% [markdown]
+# ### The power of a matrix
+#
+# Multiply a vector by the same matrix again and again. Along each eigenvector it grows by that
+# eigenvalue each time, so the largest one wins. **Predict** the direction that is left:
+
+# %% topics=["linalg-ops"]
+A = torch.tensor([[2.0, 1.0], [1.0, 2.0]])  # eigenvalues 3 and 1
+v = torch.tensor([1.0, 0.0])
+for _ in range(5):
+    v = A @ v / (A @ v).norm()
+    print([round(number, 3) for number in v.tolist()], f"{v @ A @ v:.4f}")
+print("eigh:", [round(value, 4) for value in torch.linalg.eigh(A).eigenvalues.tolist()])
+
+# %% [markdown]
+# The direction tends to (0.707, 0.707), and $v^T A v$, the *Rayleigh quotient*, to 3. Each step shrinks
+# the error by the ratio of the two largest eigenvalues in size: here a third. A product with the matrix
+# is all it takes. So it works where the matrix is too large to be written down: PageRank, the sharpness
+# of a loss (from products with the Hessian), spectral normalisation.
+#
+# ### Exercise 3.10 — Power iteration, and when to stop ★★ · 20 min · 4 points
+#
+# For a symmetric matrix `a` (n, n), n ≥ 1, return the pair (eigenvalue, eigenvector): the eigenvalue
+# *largest in absolute value*, as a zero-dim tensor with its sign, and an eigenvector (n) of length 1,
+# with either sign.
+#
+# - Stop at the first step where $\lVert A v - \lambda v \rVert \le \text{tol} \cdot |\lambda|$.
+#   If that does not happen within `max_steps` products, raise `RuntimeError`.
+# - Start from random numbers of a generator of your own. A start such as all ones may be orthogonal to
+#   what you look for.
+# - A matrix of zeros has the eigenvalue 0. Nothing else of `torch.linalg` than norms is allowed.
+#
+# Examples: `[[2, 1], [1, 2]]` gives 3 and ±(0.707, 0.707); `[[-5, 0], [0, 2]]` gives −5. For
+# `[[0, 1], [1, 0]]`, with the eigenvalues 1 and −1, nothing wins: `RuntimeError`.
+
+
+# %% nbgrader={"grade_id": "power-iteration", "solution": true}
+def power_iteration(
+    a: torch.Tensor, tol: float = 1e-5, max_steps: int = 1000
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Eigenvalue () largest in size of symmetric a (n, n), float, and its eigenvector (n)."""
+    ### BEGIN SOLUTION
+    generator = torch.Generator().manual_seed(0)
+    product = torch.randn(len(a), generator=generator, dtype=torch.float64).to(a)
+    for _ in range(max_steps):
+        v = product / product.norm()
+        product = a @ v
+        value = v @ product
+        if (product - value * v).norm() <= tol * value.abs():
+            return value, v
+    raise RuntimeError(f"no eigenvector after {max_steps} steps")
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "power-iteration-check", "grade": true, "points": 4}
+def check_case(a, name, tol=1e-5, most=1500):
+    call = f"power_iteration(a, {tol}) with {name}"
+    with forbid_changes(a), count_operators() as counts:
+        pair = power_iteration(a, tol)
+    fits = isinstance(pair, (tuple, list)) and len(pair) == 2
+    assert fits, f"{call}: return the pair (eigenvalue, eigenvector), not {pair!r}"
+    value, v = pair
+    banned = [name for name in counts if "linalg" in name and "norm" not in name]
+    assert not banned, f"{call}: {', '.join(banned)} ran"
+    all_values = torch.linalg.eigvalsh(a.double())
+    truth = all_values[all_values.abs().argmax()]
+    because = "largest in size, with its sign"
+    check_close(value, truth.to(a.dtype), f"the eigenvalue ({because}) of {call}", rtol=3 * tol)
+    check_close(v.norm(), torch.ones_like(value), f"the length of the eigenvector of {call}")
+    left = (a.double() @ v.double() - truth * v.double()).norm().item()
+    assert left <= 3 * tol * abs(truth) + 1e-12, f"{call}: |Av - λv| is {left:.1e}, not small"
+    ran = counts.total()
+    assert ran <= most, f"{call}: {ran} operators ran; stop as soon as |Av - λv| is small"
+
+
+check_case(torch.tensor([[2.0, 1.0], [1.0, 2.0]], device=device), "[[2, 1], [1, 2]]")
+check_case(torch.tensor([[-5.0, 0.0], [0.0, 2.0]], device=device), "[[-5, 0], [0, 2]]")
+check_case(
+    torch.tensor([[1.0, -1.0], [-1.0, 1.0]], device=device),
+    "[[1, -1], [-1, 1]], where Av = 0 for ones",
+)
+check_case(torch.zeros(3, 3, device=device), "zeros")
+tie = torch.tensor([[0.0, 1.0], [1.0, 0.0]], device=device)
+said = "power_iteration of [[0, 1], [1, 0]], which never settles,"
+try:
+    power_iteration(tie)
+except RuntimeError:
+    said = ""
+assert not said, f"{said} returned: is |Av - λv| looked at? It should raise RuntimeError"
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(10)
+for spectrum in (
+    [-9.0, 5.0, 3.0, 1.0, 0.5],
+    [4.0, 3.0, 2.0],
+    [1e6, 1.0, 1.0],
+    [1e-6, 1e-7],
+    [-3.0],
+):
+    n = len(spectrum)
+    q = torch.linalg.qr(torch.randn(n, n, generator=generator, dtype=torch.float64))[0]
+    a = (q * torch.tensor(spectrum, dtype=torch.float64)) @ q.T
+    a = ((a + a.T) / 2).to(device)
+    check_case(a, f"the eigenvalues {spectrum}", tol=1e-8)
+    check_case(a.float(), f"the eigenvalues {spectrum}, in float32")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# In each step: make v of length 1, compute `product = a @ v` once, and use it for λ = v · product, for
+# the residual, and as the next v.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# With a negative eigenvalue v changes its sign in each step, so "v no longer changes" never comes true.
+# And the length of Av knows no sign: take the Rayleigh quotient.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# Compare with `<=`. For a matrix of zeros both sides are 0.
+# </details>
+
+# %% [markdown]
+# ### Orthogonal columns
+#
+# Many methods want columns of length 1 at right angles to each other: Q with $Q^T Q = I$. **Gram-Schmidt**
+# makes them one after the other. From column j take away what lies along the columns that are done,
+# and divide the rest by its length. With the coefficients in a triangular matrix R this is the
+# **QR decomposition**, $A = Q R$.
+#
+# There are two ways to take away. *Classical*: compute all coefficients $q_i \cdot a_j$ from the column
+# as it was given, then subtract everything. *Modified*: subtract along $q_1$, compute the coefficient
+# for $q_2$ from what is left, and so on. On paper it is the same number, as $q_1$ and $q_2$ are
+# orthogonal. In a machine they are so only nearly, and the classical way never notices. How much is lost
+# you will measure yourself: here is a matrix of three nearly equal columns.
+
+# %%
+tiny = 1e-4
+nearly = torch.tensor([[1.0, 1, 1], [tiny, 0, 0], [0, tiny, 0], [0, 0, tiny]])
+print("1 + tiny² in float32:", (torch.tensor(1.0) + tiny**2).item())
+print("nearly equal:", torch.linalg.matrix_rank(nearly, rtol=1e-3).item(), "column would do")
+Q, R = torch.linalg.qr(torch.tensor([[3.0, 1.0], [4.0, 2.0]]))
+print("R of [[3, 1], [4, 2]]:", [[round(number, 2) for number in row] for row in R.tolist()])
+
+# %% [markdown]
+# Q and R are not unique. Flip the sign of a column of Q and of the same row of R, and the product
+# stays. `linalg.qr` takes what its algorithm gives, here −5. Gram-Schmidt divides by a
+# length, so its R has a positive diagonal. To compare two decompositions, make the signs equal first.
+
+# %% [markdown]
+# ### Exercise 3.11 — Gram-Schmidt, classical and modified ★★★ · 25 min · 5 points
+#
+# For `a` (m, n) with m ≥ n, floating point and of full rank, return (Q, R): Q (m, n) with orthonormal
+# columns and R (n, n), upper triangular with a positive diagonal, so that Q R = a. `modified` chooses
+# the way. A loop over columns is fine (two loops for the modified way). `linalg.qr` and its relatives are
+# not allowed.
+#
+# Example: `[[3, 1], [4, 2]]` has Q = `[[0.6, -0.8], [0.8, 0.6]]` and R = `[[5, 2.2], [0, 0.4]]`.
+# For `nearly`, above, the classical way gives two columns whose product is 0.5 instead of 0. With the
+# modified way no product is above 0.001.
+
+
+# %% nbgrader={"grade_id": "gram-schmidt", "solution": true}
+def gram_schmidt(a: torch.Tensor, modified: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
+    """Q (m, n) and R (n, n) of a (m, n), float, by the modified or the classical way."""
+    ### BEGIN SOLUTION
+    n = a.shape[1]
+    q, r = torch.zeros_like(a), a.new_zeros(n, n)
+    for j in range(n):
+        column = a[:, j]
+        # Which of the finished columns are taken away at once.
+        portions = [slice(i, i + 1) for i in range(j)] if modified else [slice(0, j)]
+        for done in portions:
+            r[done, j] = q[:, done].T @ column
+            column = column - q[:, done] @ r[done, j]
+        r[j, j] = column.norm()
+        q[:, j] = column / r[j, j]
+    return q, r
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "gram-schmidt-check", "grade": true, "points": 5}
+def check_case(a, name, clean=True):
+    for modified in (False, True):
+        call = f"gram_schmidt(a, modified={modified}) with a {name}"
+        with forbid_changes(a), count_operators() as counts:
+            pair = gram_schmidt(a, modified)
+        fits = isinstance(pair, (tuple, list)) and len(pair) == 2
+        assert fits, f"{call}: return the pair (Q, R), not {pair!r}"
+        banned = [name for name in counts if "linalg" in name and "norm" not in name]
+        banned += [name for name in counts if "householder" in name or "geqrf" in name]
+        assert not banned, f"{call}: {', '.join(banned)} ran"
+        q, r = pair
+        check_close(q @ r, a, f"Q R of {call}", atol=1e-5)
+        assert torch.equal(r, r.triu()), f"R of {call} is not upper triangular"
+        assert (r.diagonal() > 0).all(), f"R of {call}: its diagonal should be positive (lengths)"
+        lost = (q.T @ q - torch.eye(a.shape[1]).to(a)).abs().max().item() if a.numel() else 0.0
+        if clean:
+            assert lost < 1e-4, f"{call}: two columns of Q have the product {lost:.2g}, not 0 or 1"
+        elif modified:
+            assert lost < 1e-3, (
+                f"{call}: orthogonality is lost ({lost:.2g}); use what is left of a column"
+            )
+        else:
+            assert lost > 0.1, (
+                f"{call}: the classical way takes all coefficients from the given column"
+            )
+    return q
+
+
+tiny = 1e-4
+check_case(torch.tensor([[3.0, 1.0], [4.0, 2.0]], device=device), "= [[3, 1], [4, 2]]")
+rows = [[1.0, 1, 1], [tiny, 0, 0], [0, tiny, 0], [0, 0, tiny]]
+check_case(torch.tensor(rows, device=device), "of three nearly equal columns", clean=False)
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(11)
+for m, n in ((1, 1), (4, 4), (9, 3), (12, 6), (3, 0)):
+    a = torch.randn(m, n, generator=generator, dtype=torch.float64).to(device)
+    q = check_case(a, f"of shape ({m}, {n})")
+    expected, r = torch.linalg.qr(a)
+    check_close(q, expected * r.diagonal().sign(), f"Q of shape ({m}, {n})", atol=1e-6)
+    check_case(a.float(), f"of shape ({m}, {n}) in float32")
+a = torch.randn(5, 8, generator=generator, dtype=torch.float64).to(device)
+check_case(a.T, "transposed")
+check_case(-a[:, ::2] * 1000, "a slice of large numbers")
+rows = [[1.0, 1, 1, 1]] + [[tiny * (i == j) for j in range(4)] for i in range(4)]
+check_case(torch.tensor(rows, device=device), "of four nearly equal columns", clean=False)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Column j of R holds the coefficients of column j: `r[i, j]` belongs to `q[:, i]`, and `r[j, j]` is the
+# length of the rest.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# The two ways differ in one place: is the coefficient computed from `a[:, j]`, or from what is left of
+# it so far?
+# </details>
+
+# %% [markdown]
+# ### Least squares
+#
+# More equations than unknowns: fit $A x \approx b$ so that $\lVert Ax - b \rVert$ is as small as
+# possible. Three ways lead there.
+#
+# - The **normal equations**, $A^T A\, x = A^T b$. One product, one small system. This is what one
+#   derives on paper.
+# - **QR**: with $A = QR$ it is $R\, x = Q^T b$. R is triangular, so it is solved from the bottom up, by
+#   `torch.linalg.solve_triangular`.
+# - `torch.linalg.lstsq`, which chooses a method for you.
+#
+# The catch of the first: $A^T A$ has the **square** of the condition number of A. **See** it, in float32,
+# for matrices of growing condition number whose solution is known:
+
+
+# %% topics=["linalg-ops"]
+def matrix_of_condition(condition: float, generator: torch.Generator) -> torch.Tensor:
+    """A 40 × 4 matrix whose singular values go from 1 down to 1 / condition."""
+    u = torch.linalg.qr(torch.randn(40, 4, generator=generator, dtype=torch.float64))[0]
+    v = torch.linalg.qr(torch.randn(4, 4, generator=generator, dtype=torch.float64))[0]
+    return u * torch.logspace(0, -torch.tensor(condition).log10().item(), 4) @ v.T
+
+
+generator = torch.Generator().manual_seed(0)
+conditions = [10.0 ** (k / 4) for k in range(25)]
+truth = torch.ones(4, dtype=torch.float64)
+errors = {"normal equations": [], "QR": [], "lstsq": []}
+for condition in conditions:
+    exact = matrix_of_condition(condition, generator)
+    A, b = exact.float(), (exact @ truth).float()
+    q, r = torch.linalg.qr(A)
+    normal = torch.linalg.solve_ex(A.T @ A, A.T @ b).result
+    by_qr = torch.linalg.solve_triangular(r, (q.T @ b)[:, None], upper=True)[:, 0]
+    by_lstsq = torch.linalg.lstsq(A, b[:, None]).solution[:, 0]
+    for name, x in zip(errors, (normal, by_qr, by_lstsq), strict=True):
+        errors[name].append((x - truth).norm().item() / 2)
+
+# %%
+figure, axes = plt.subplots(figsize=(7, 3.4))
+for (name, values), mark in zip(errors.items(), ("o-", "s-", "^:"), strict=True):
+    axes.plot(conditions, values, mark, markersize=4, label=name)
+axes.plot(
+    conditions, [c * c * 2**-24 for c in conditions], "--", color="#999999", label="condition² · u"
+)
+axes.plot(
+    conditions, [c * 2**-24 for c in conditions], "--", color="#555555", label="condition · u"
+)
+axes.set(
+    xscale="log",
+    yscale="log",
+    ylim=(1e-8, 10),
+    xlabel="condition number of A",
+    ylabel="relative error",
+)
+axes.set_title("Least squares in float32")
+axes.legend(fontsize=8.5)
+show(
+    figure,
+    "The normal equations' error grows twice as fast as that of QR and lstsq, to 1 at about 3000.",
+)
+
+# %% [markdown]
+# Both ways follow their dashed line. At a condition of about 3000 the normal equations have no digit
+# left, where QR still has four. In float64 the same happens, only later.
+#
+# **In practice.** Use `lstsq`, or QR. Take the normal equations where the condition is small by
+# construction, or where a ridge term λI was added, which makes it small. And look at
+# `torch.linalg.cond` *before* you trust a solution. A nearly constant feature beside the constant column
+# is enough to ruin it; centring and scaling the features is the cheapest cure.
+
+# %% [markdown]
+# ### Exercise 3.12 — Least squares, three ways ★★★ · 25 min · 5 points
+#
+# **First predict** how many decimal digits are left, by the rule of thumb: float32 has 7, float64 has
+# 16; QR loses as many as the condition number has zeros, the normal equations twice as many.
+#
+# **Then write** `least_squares(a, b, how)` for `a` (…, m, n), m ≥ n, of full rank, and `b` (…, m). It
+# returns x (…, n). `how` is `"normal"`, `"qr"` or `"lstsq"`, each as above, each with one factorisation
+# or call for the whole batch. No inverse, no pseudo-inverse. R is triangular: do not hand it to the
+# general `solve`.
+#
+# Example: the line through (0, 1), (1, 3), (2, 5): `a = [[1, 0], [1, 1], [1, 2]]`, `b = [1, 3, 5]` gives
+# `[1, 2]`, the intercept and the slope.
+
+# %% nbgrader={"grade_id": "least-squares", "solution": true}
+digits_left = {
+    "float32, condition 1e3, QR": None,
+    "float32, condition 1e3, normal equations": None,
+    "float64, condition 1e6, QR": None,
+    "float64, condition 1e6, normal equations": None,
+}
+### BEGIN SOLUTION
+digits_left = {
+    "float32, condition 1e3, QR": 4,
+    "float32, condition 1e3, normal equations": 1,
+    "float64, condition 1e6, QR": 10,
+    "float64, condition 1e6, normal equations": 4,
+}
+### END SOLUTION
+
+
+def least_squares(a: torch.Tensor, b: torch.Tensor, how: str) -> torch.Tensor:
+    """The x (..., n) that makes |a x - b| smallest; a (..., m, n), b (..., m); how as above."""
+    ### BEGIN SOLUTION
+    b = b[..., None]
+    if how == "normal":
+        x = torch.linalg.solve(a.mT @ a, a.mT @ b)
+    elif how == "qr":
+        q, r = torch.linalg.qr(a)
+        x = torch.linalg.solve_triangular(r, q.mT @ b, upper=True)
+    else:
+        x = torch.linalg.lstsq(a, b).solution
+    return x.squeeze(-1)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "least-squares-check", "grade": true, "points": 1}
+rule = "the digits of the dtype, minus the zeros of the condition number"
+twice = "the condition number is squared: its zeros count twice"
+check_predictions(
+    digits_left,
+    {
+        "float32, condition 1e3, QR": 7 - 3,
+        "float32, condition 1e3, normal equations": 7 - 6,
+        "float64, condition 1e6, QR": 16 - 6,
+        "float64, condition 1e6, normal equations": 16 - 12,
+    },
+    because={name: twice if "normal" in name else rule for name in digits_left},
+)
+
+
+# %% nbgrader={"grade_id": "least-squares-check-2", "grade": true, "points": 4}
+uses = {
+    "normal": (
+        "_linalg_solve_ex",
+        "linalg_cholesky_ex",
+        "linalg_ldl_factor_ex",
+        "linalg_lu_factor_ex",
+    )
+}
+uses |= {"qr": ("linalg_qr",), "lstsq": ("linalg_lstsq",)}
+inverses = {"linalg_inv_ex", "linalg_pinv", "cholesky_inverse"}
+
+
+def check_case(a, b, truth, name, ways=("normal", "qr", "lstsq"), **tolerances):
+    for how in ways:
+        call = f'least_squares(a, b, "{how}") with {name}'
+        with forbid_changes(a, b), count_operators() as counts:
+            x = least_squares(a, b, how)
+        check_close(x, truth, call, **tolerances)
+        assert not inverses & set(counts), f"{call}: {', '.join(inverses & set(counts))} ran"
+        ran = sum(counts[operator] for operator in uses[how])
+        assert ran == 1, f"{call}: {', '.join(uses[how])} ran {ran} times, expected once"
+        other = [key for key in uses if key != how and any(counts[op] for op in uses[key])]
+        assert not other, f"{call}: what ran belongs to {other[0]!r}; R is triangular, use that"
+
+
+a = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], device=device)
+b = torch.tensor([1.0, 3.0, 5.0], device=device)
+line = torch.tensor([1.0, 2.0], device=device)
+check_case(a, b, line, "the line through three points")
+check_case(a.expand(4, 3, 2), b.expand(4, 3), line.expand(4, 2), "a batch of 4")
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(12)
+for shape, m, n in (((), 6, 3), ((5,), 7, 4), ((2, 3), 8, 2), ((), 3, 3), ((2,), 4, 1)):
+    a = torch.randn(*shape, m, n, generator=generator, dtype=torch.float64).to(device)
+    b = torch.randn(*shape, m, generator=generator, dtype=torch.float64).to(device)
+    truth = (torch.linalg.pinv(a) @ b[..., None]).squeeze(-1)
+    check_case(a, b, truth, f"a of shape {tuple(a.shape)}", atol=1e-6)
+    check_case(
+        a.mT.contiguous().mT, b, truth, f"a in another memory order {tuple(a.shape)}", atol=1e-6
+    )
+u = torch.linalg.qr(torch.randn(40, 3, generator=generator, dtype=torch.float64))[0].to(device)
+a, truth = u * torch.tensor([1.0, 0.03, 1e-3], device=device), torch.ones(3, device=device)
+b, name = (a @ truth.double()).float(), "a condition number of 1000, in float32"
+check_case(a.float(), b, truth, name, ways=("qr", "lstsq"), rtol=2e-3)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# The functions of `torch.linalg` want the right-hand side as a matrix. Give `b` a last dimension of
+# size 1, and take it off at the end.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Use `mT`, which swaps the last two dimensions, rather than `T`: there may be a batch.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# `solve_triangular` must be told that R is upper triangular: `upper=True`. `lstsq` returns several
+# things; you want `.solution`.
+# </details>
+
+# %% [markdown]
+# ## 8. Puzzles: the loop never comes back
+#
+# How far do you get with the smallest set of tools? With `arange`, broadcasting, comparison and `@`
+# alone: surprisingly far. A comparison of two `arange` is a matrix of zeros and ones, and
+# multiplying by such a matrix *selects*, *sums* and *moves* entries. The identity matrix and a sum:
+
+# %%
+i = torch.arange(4)
+identity = (i[:, None] == i) * 1
+x = torch.tensor([3, 1, 4, 1])
+print(identity.tolist())
+print("moved by one:", (((i[:, None] == i + 1) * 1) @ x).tolist())
+
+# %% [markdown]
+# The matrix `i[:, None] == i + 1` has its ones just below the diagonal, so row 1 picks entry 0, row 2
+# entry 1, and row 0 picks nothing. This is more than a game. A mask that is multiplied is how attention
+# works, how a GPU does lookups in parallel, and how you prove to yourself that a loop can go.
+#
+# ### Exercise 3.13 — Twelve one-liners ★★★ · 45 min · 6 points
+#
+# Write each as a `lambda` or a function. The locked cell has the slow specification of each, with its
+# arguments. Everything is of dtype int64, on the CPU.
+#
+# **Allowed:** `torch.arange`, an index of `None` and `:` (as in `x[:, None]`), `.T`, `len` and
+# `.shape`, `+ - * // %`, comparisons, `& | ~`, and `@`. **Not allowed:** anything else, above all `sum`,
+# `where`, indexing by numbers or tensors, other functions of PyTorch, and loops. What runs is
+# counted. Multiply a boolean by 1 to make it a whole number.
+#
+# An example, which is not asked for: as many ones as `x` has entries is `lambda x: x * 0 + 1`.
+
+
+# %% nbgrader={"grade_id": "puzzle-specs", "locked": true}
+specs = {
+    "total": lambda x: torch.tensor(sum(x.tolist())),  # x (n) to ()
+    "outer": lambda x, y: torch.tensor([[a * b for b in y] for a in x]),  # (n), (m) to (n, m)
+    "eye": lambda n: torch.tensor([[int(i == j) for j in range(n)] for i in range(n)]),
+    "lower": lambda n: torch.tensor([[int(i >= j) for j in range(n)] for i in range(n)]),
+    "running sum": lambda x: torch.tensor([sum(x[: i + 1]) for i in range(len(x))]),
+    "differences": lambda x: torch.tensor([x[i] - (x[i - 1] if i else 0) for i in range(len(x))]),
+    "reverse": lambda x: torch.tensor(x.tolist()[::-1]),
+    "roll": lambda x, k: torch.tensor([x[(i - k) % len(x)] for i in range(len(x))]),
+    "one hot": lambda x, n: torch.tensor([[int(a == j) for j in range(n)] for a in x]),
+    "histogram": lambda x, n: torch.tensor([x.tolist().count(j) for j in range(n)]),
+    "rank": lambda x: torch.tensor([sum(int(b < a) for b in x) for a in x]),  # how many are smaller
+    "segment sum": lambda x, s, n: torch.tensor(
+        [
+            sum(a for a, own in zip(x.tolist(), s.tolist(), strict=True) if own == j)
+            for j in range(n)
+        ]
+    ),
+}
+allowed = {"arange", "unsqueeze", "slice", "alias", "view", "expand", "t", "transpose", "permute"}
+allowed |= {"add", "sub", "rsub", "mul", "floor_divide", "remainder", "neg", "mm", "mv", "dot"}
+allowed |= {"eq", "ne", "lt", "le", "gt", "ge", "bitwise_and", "bitwise_or", "bitwise_not"}
+allowed |= {"bmm", "clone", "_unsafe_view", "squeeze", "detach"}  # what @ may need inside
+
+
+def check_puzzle(answers, name: str, *args) -> None:
+    """Compare an answer with its specification, and look at what it ran."""
+    shown = ", ".join(str(a.tolist()) if isinstance(a, torch.Tensor) else str(a) for a in args)
+    answer = answers.get(name)
+    assert callable(answer), f"{name} is {answer!r}: write a lambda or the name of a function"
+    with (
+        forbid_changes(*(a for a in args if isinstance(a, torch.Tensor))),
+        count_operators() as counts,
+    ):
+        result = answer(*args)
+    check_close(result, specs[name](*args).long(), f"{name} of {shown}")
+    banned = sorted(set(counts) - allowed)
+    assert not banned, f"{name}: {', '.join(banned)} ran, which is not allowed here"
+    assert counts, f"{name}: no operator of PyTorch ran; build it from those that are allowed"
+    assert counts.total() <= 20, f"{name}: {counts.total()} operators ran: is there a loop?"
+
+
+# %% nbgrader={"grade_id": "puzzles", "solution": true}
+puzzles = {
+    "total": None,
+    "outer": None,
+    "eye": None,
+    "lower": None,
+    "running sum": None,
+    "differences": None,
+    "reverse": None,
+    "roll": None,
+    "one hot": None,
+    "histogram": None,
+    "rank": None,
+    "segment sum": None,
+}
+### BEGIN SOLUTION
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "eye": lambda n: (index(n)[:, None] == index(n)) * 1,
+    "lower": lambda n: (index(n)[:, None] >= index(n)) * 1,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "one hot": lambda x, n: (x[:, None] == index(n)) * 1,
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "rank": lambda x: (x[:, None] > x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+}
+### END SOLUTION
+
+# %% nbgrader={"grade_id": "puzzles-check", "grade": true, "points": 3}
+x, y = torch.tensor([3, 1, 4, 1]), torch.tensor([2, 7])
+check_puzzle(puzzles, "total", x)
+check_puzzle(puzzles, "outer", x, y)
+check_puzzle(puzzles, "eye", 3)
+check_puzzle(puzzles, "lower", 3)
+check_puzzle(puzzles, "running sum", x)
+check_puzzle(puzzles, "differences", x)
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(13)
+for n in (1, 2, 7):
+    x = torch.randint(-9, 10, (2 * n,), generator=generator)[::2]
+    for name in ("total", "running sum", "differences"):
+        check_puzzle(puzzles, name, x)
+    check_puzzle(puzzles, "outer", x, torch.randint(-9, 10, (n + 2,), generator=generator))
+    check_puzzle(puzzles, "eye", n)
+    check_puzzle(puzzles, "lower", n)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "puzzles-check-2", "grade": true, "points": 3}
+x, s = torch.tensor([3, 1, 4, 1]), torch.tensor([2, 0, 2, 2])
+check_puzzle(puzzles, "reverse", x)
+check_puzzle(puzzles, "roll", x, 1)
+check_puzzle(puzzles, "roll", x, -1)
+check_puzzle(puzzles, "one hot", s, 4)
+check_puzzle(puzzles, "histogram", s, 4)
+check_puzzle(puzzles, "rank", x)
+check_puzzle(puzzles, "segment sum", x, s, 4)
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(14)
+for n in (1, 2, 7):
+    x = torch.randint(-9, 10, (2 * n,), generator=generator)[::2]
+    s = torch.randint(0, n + 1, (n,), generator=generator)
+    check_puzzle(puzzles, "reverse", x)
+    check_puzzle(puzzles, "rank", x)
+    check_puzzle(puzzles, "one hot", s, n + 2)
+    check_puzzle(puzzles, "histogram", s, n + 2)
+    check_puzzle(puzzles, "segment sum", x, s, n + 2)
+    for k in (0, 1, -2, n, n + 3):
+        check_puzzle(puzzles, "roll", x, k)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# To sum, multiply by ones: `x @ ones`. To sum some of the entries, multiply by a row of zeros and ones.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Row i of your matrix says which entries of `x` go into entry i of the result. For `running sum` these
+# are all j with j ≤ i.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# For `reverse`, entry i comes from the j with i + j = n − 1. For `roll` it comes from
+# j = (i − k) % n. For `histogram` and `segment sum` row j has a one wherever the label is j.
+# </details>
+
+# %% [markdown]
+# ## What to take home
+#
+# | you want | write | cost | in float32 |
+# | --- | --- | --- | --- |
+# | a product | `@`, `F.linear` | 2·n·k·m operations; parentheses decide | pairwise sums inside |
+# | any sum of products | `torch.einsum`, letters | one `bmm`, some copies | as `@` |
+# | split, merge, repeat | `rearrange`, `reduce`, `repeat` | a view where possible | exact |
+# | all distances | difference first, or `cdist` with `donot_use_mm…` | n·m·d, or n·m numbers | good; gradient at 0 needs care |
+# | all distances, fast | Gram identity, **centred** | one product | loses digits far from the origin |
+# | a long sum | `torch.sum` | n | log₂ n · u; your own loop: n · u |
+# | variance, covariance | subtract the mean first | two passes | the one-pass formula cancels |
+# | log-probabilities | `log_softmax`, `cross_entropy` | n | `log(softmax)` underflows |
+# | x with A x = b | `linalg.solve`, `lstsq`, QR | n³ | condition · u; normal equations: condition² · u |
+#
+# **Three mistakes to remember**
+#
+# 1. Subtracting two large numbers that nearly agree: distances, variances, normal equations. Centre
+#    first, or choose another formula.
+# 2. Masking a NaN after it was made. The value looks right and the gradient is NaN. Mask before *and*
+#    after.
+# 3. Broadcasting that nobody asked for: (n, 1) against (n) is n × n. Assert shapes where tensors
+#    meet.
+#
+# **Read more.** The PyTorch documentation has pages on *torch.einsum*, *torch.linalg* and *Numerical
+# accuracy*. The einops tutorial draws every pattern. Nicholas Higham's *Accuracy and Stability of Numerical
+# Algorithms* has the sums, the variance and the cancellation in its first chapters; Trefethen and Bau's
+# *Numerical Linear Algebra* has QR and conditioning. William Kahan's *Further Remarks on Reducing
+# Truncation Errors* is one page long. The puzzles follow Sasha Rush's *Tensor Puzzles*. Chapter 04 asks
+# where the gradients of this chapter come from.
