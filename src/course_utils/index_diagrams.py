@@ -49,7 +49,8 @@ def draw_einsum(
     for operand in operands:
         starts.append(width)
         width += max(len(operand), 1) + GAP
-    width = max(width - GAP, len(kept), 3.0)
+    own, width = width - GAP, max(width - GAP, len(kept), 3.0)
+    starts = [start + (width - own) / 2 for start in starts]
     places = [
         (letter, start + n + 0.5)
         for operand, start in zip(operands, starts, strict=True)
@@ -57,7 +58,7 @@ def draw_einsum(
     ]
     first = (width - len(kept)) / 2
     ends = {letter: first + n + 0.5 for n, letter in enumerate(kept)}
-    knots = {letter: _middle([x for own, x in places if own == letter]) for letter in summed}
+    knots = {letter: _middle([x for one, x in places if one == letter]) for letter in summed}
 
     height = (KNOTS + 0.6 if summed else OPERANDS + 1.8) + 0.7
     figure = Drawing(figsize=((width + 1.0) * UNIT, height * UNIT), dpi=DOTS_PER_INCH)

@@ -1,0 +1,77 @@
+# %% wrong="no care for the gradient at zero" says=["the gradient of", "with a channel that is all zero is not finite"]
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    pooled = flat @ flat.mT / flat.shape[2]
+    return F.normalize((pooled.sign() * pooled.abs().sqrt()).flatten(1), dim=1)
+
+
+# %% wrong="forgets to divide by the length" says=["of one pixel, 3 and -4 differs", "expected 0.428571, got 3"]
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    pooled = flat @ flat.mT / flat.shape[2]
+    return (pooled.sign() * (pooled.abs() + 1e-12).sqrt()).flatten(1)
+
+
+# %% wrong="a root without a sign" says=["of one pixel, 3 and -4", "differs"]
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    pooled = flat @ flat.mT / flat.shape[2]
+    return F.normalize((pooled.abs() + 1e-12).sqrt().flatten(1), dim=1)
+
+
+# %% wrong="writes out a matrix for each pixel" says=["a copy was made: mul allocated"]
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    pooled = (flat[:, :, None] * flat[:, None]).mean(-1)
+    return F.normalize((pooled.sign() * (pooled.abs() + 1e-12).sqrt()).flatten(1), dim=1)
+
+
+# %% wrong="a loop over the batch" says=["one for the whole batch will do"]
+def bilinear_pooling(x):
+    rows = []
+    for image in x:
+        flat = image.flatten(1)
+        pooled = flat @ flat.T / flat.shape[1]
+        rows.append((pooled.sign() * (pooled.abs() + 1e-12).sqrt()).flatten())
+    return F.normalize(torch.stack(rows), dim=1)
+
+
+# %% wrong="normalises the rows of each matrix" says=["of one pixel, 3 and -4", "differs"]
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    pooled = flat @ flat.mT / flat.shape[2]
+    return F.normalize(pooled.sign() * (pooled.abs() + 1e-12).sqrt(), dim=2).flatten(1)
+
+
+# %% wrong="divides zeros by their length" says=["of zeros", "differs", "got nan"]
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    pooled = flat @ flat.mT / flat.shape[2]
+    rooted = pooled.sign() * (pooled.abs() + 1e-12).sqrt()
+    return (rooted / rooted.norm(dim=(1, 2), keepdim=True)).flatten(1)
+
+
+# %% wrong="leaves the matrix as it is" says=["has shape (1, 2, 2), expected (1, 4)"]
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    pooled = flat @ flat.mT / flat.shape[2]
+    rooted = pooled.sign() * (pooled.abs() + 1e-12).sqrt()
+    return rooted / (rooted.norm(dim=(1, 2), keepdim=True) + 1e-12)
+
+
+# %% right="bmm of a reshaped tensor, a double where for the root, the length by hand"
+def bilinear_pooling(x):
+    b, c, h, w = x.shape
+    flat = x.reshape(b, c, h * w)
+    pooled = torch.bmm(flat, flat.transpose(1, 2)).div(h * w).reshape(b, c * c)
+    size = pooled.abs()
+    rooted = torch.where(size > 0, torch.where(size > 0, size, 1).sqrt(), 0) * pooled.sign()
+    return rooted / rooted.square().sum(1, keepdim=True).add(1e-24).sqrt()
+
+
+# %% right="no division by the number of pixels: the length takes care of it"
+def bilinear_pooling(x):
+    z = rearrange(x, "b c h w -> b c (h w)")
+    g = torch.einsum("bcp,bdp->bcd", z, z) / z.shape[-1]
+    g = torch.copysign((g.abs() + 1e-12).sqrt(), g) * (g != 0)
+    return F.normalize(rearrange(g, "b c d -> b (c d)"), dim=-1)

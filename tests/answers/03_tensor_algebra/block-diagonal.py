@@ -1,0 +1,77 @@
+# %% wrong="multiplies by the identity" says=["an infinity in the first block", "got nan"]
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    eye = torch.eye(n, device=blocks.device).to(blocks.dtype)
+    return (blocks[..., None, :] * eye[:, None, :, None]).reshape(*batch, n * p, n * q)
+
+
+# %% wrong="a loop over the blocks" says=["12 blocks took", "is there a loop?"]
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    result = blocks.new_zeros(*batch, n * p, n * q)
+    for k in range(n):
+        result[..., k * p : (k + 1) * p, k * q : (k + 1) * q] = blocks[..., k, :, :]
+    return result
+
+
+# %% wrong="torch.block_diag" says=["torch.block_diag ran"]
+def block_diagonal(blocks):
+    if blocks.dim() == 3:
+        return torch.block_diag(*blocks)
+    return torch.stack([block_diagonal(one) for one in blocks])
+
+
+# %% wrong="reshapes the blocks alone" says=["RuntimeError", "is invalid for input of size"]
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    return blocks.reshape(*batch, n * p, n * q)
+
+
+# %% wrong="the dimensions in the wrong order" says=["[[1, 2]] and [[3, 4]] differs"]
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    spread = torch.diag_embed(blocks.movedim(-3, -1))  # (..., p, q, n, n)
+    return spread.reshape(*batch, n * p, n * q)
+
+
+# %% wrong="a loop over the batch" says=["a batch of 10 took", "is there a loop?"]
+def block_diagonal(blocks):
+    if blocks.dim() > 3:
+        whole = [block_diagonal(one) for one in blocks]
+        n, p, q = blocks.shape[-3:]
+        return torch.stack(whole) if whole else blocks.new_zeros(*blocks.shape[:-3], n * p, n * q)
+    n, p, q = blocks.shape
+    spread = torch.diag_embed(blocks.movedim(0, -1), dim1=0, dim2=2)
+    return spread.reshape(n * p, n * q)
+
+
+# %% right="writes into the diagonal view of zeros"
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    result = torch.zeros(*batch, n, p, n, q, dtype=blocks.dtype, device=blocks.device)
+    result.diagonal(dim1=-4, dim2=-2).copy_(blocks.movedim(-3, -1))
+    return (
+        result.flatten(-2).flatten(-3, -2)
+        if result.numel()
+        else result.reshape(*batch, n * p, n * q)
+    )
+
+
+# %% right="where two arange are equal"
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    i = torch.arange(n, device=blocks.device)
+    own = i.view(n, 1, 1, 1) == i.view(1, 1, n, 1)
+    spread = torch.where(
+        own, blocks.unsqueeze(-2), torch.zeros((), dtype=blocks.dtype, device=blocks.device)
+    )
+    return rearrange(spread, "... n p m q -> ... (n p) (m q)")
+
+
+# %% right="index assignment"
+def block_diagonal(blocks):
+    n, p, q = blocks.shape[-3:]
+    result = blocks.new_zeros(n, n, *blocks.shape[:-3], p, q)
+    i = torch.arange(n, device=blocks.device)
+    result[i, i] = blocks.movedim(-3, 0)
+    return result.movedim((0, 1), (-4, -2)).reshape(*blocks.shape[:-3], n * p, n * q)

@@ -1,0 +1,75 @@
+# %% wrong="every second row instead of neighbours" says=["upsample", "does each pixel stay beside its copies?"]
+einops_six = {
+    "channels first": ("b h w c -> b c h w", {}),
+    "global average": ("b c h w -> b c", {}),
+    "upsample": ("b c h w -> b c (i h) (j w)", {"i": 2, "j": 2}),
+    "heads": ("b t (h d) -> b h t d", {"h": 4}),
+    "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
+    "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+}
+
+# %% wrong="patches that are combs" says=["patches", "are a patch's pixels neighbours?"]
+einops_six = {
+    "channels first": ("b h w c -> b c h w", {}),
+    "global average": ("b c h w -> b c", {}),
+    "upsample": ("b c h w -> b c (h i) (w j)", {"i": 2, "j": 2}),
+    "heads": ("b t (h d) -> b h t d", {"h": 4}),
+    "patches": ("b c (p h) (q w) -> b (h w) (c p q)", {"p": 2, "q": 2}),
+    "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+}
+
+# %% wrong="the channel last inside a patch" says=["patches", "which index is first?"]
+einops_six = {
+    "channels first": ("b h w c -> b c h w", {}),
+    "global average": ("b c h w -> b c", {}),
+    "upsample": ("b c h w -> b c (h i) (w j)", {"i": 2, "j": 2}),
+    "heads": ("b t (h d) -> b h t d", {"h": 4}),
+    "patches": ("b c (h p) (w q) -> b (h w) (p q c)", {"p": 2, "q": 2}),
+    "back": ("b (h w) (p q c) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+}
+
+# %% wrong="heads that take every fourth channel" says=["heads", "4 heads of 3"]
+einops_six = {
+    "channels first": ("b h w c -> b c h w", {}),
+    "global average": ("b c h w -> b c", {}),
+    "upsample": ("b c h w -> b c (h i) (w j)", {"i": 2, "j": 2}),
+    "heads": ("b t (d h) -> b h t d", {"h": 4}),
+    "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
+    "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+}
+
+# %% wrong="no size for the way back" says=["back: einops refuses", "Could not infer"]
+einops_six = {
+    "channels first": ("b h w c -> b c h w", {}),
+    "global average": ("b c h w -> b c", {}),
+    "upsample": ("b c h w -> b c (h i) (w j)", {"i": 2, "j": 2}),
+    "heads": ("b t (h d) -> b h t d", {"h": 4}),
+    "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
+    "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"p": 2, "q": 2}),
+}
+
+# %% wrong="a pattern without its dict" says=["channels first is", "with sizes in the dict"]
+einops_six = {
+    "channels first": "b h w c -> b c h w",
+    "global average": "b c h w -> b c",
+}
+
+# %% wrong="knows the width of the example only" says=["back", "einops refuses"]
+einops_six = {
+    "channels first": ("b h w c -> b c h w", {}),
+    "global average": ("b c h w -> b c", {}),
+    "upsample": ("b c h w -> b c (h i) (w j)", {"i": 2, "j": 2}),
+    "heads": ("b t (h d) -> b h t d", {"h": 4}),
+    "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
+    "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"w": 2, "p": 2, "q": 2}),
+}
+
+# %% right="long names, an ellipsis, numbers in the pattern, sizes given from the other side"
+einops_six = {
+    "channels first": ["batch ... channel -> batch channel ...", {}],
+    "global average": ("b c ... -> b c", {}),
+    "upsample": ("b c h w -> b c (h 2) (w 2)", {}),
+    "heads": ("batch time (head channel) -> batch head time channel", {"channel": 3}),
+    "patches": ("b c (down p) (right q) -> b (down right) (c p q)", {"down": 3, "p": 2, "q": 2}),
+    "back": ("b (h w) (c p q) -> b c (h p) (w q)", dict(h=3, p=2, q=2)),
+}

@@ -1,0 +1,104 @@
+# %% wrong="the classical way for both" says=["modified=True", "use what is left of a column"]
+def gram_schmidt(a, modified=True):
+    n = a.shape[1]
+    q, r = torch.zeros_like(a), a.new_zeros(n, n)
+    for j in range(n):
+        r[:j, j] = q[:, :j].T @ a[:, j]
+        v = a[:, j] - q[:, :j] @ r[:j, j]
+        r[j, j] = v.norm()
+        q[:, j] = v / r[j, j]
+    return q, r
+
+
+# %% wrong="the modified way for both" says=["modified=False", "takes all coefficients from the given column"]
+def gram_schmidt(a, modified=True):
+    n = a.shape[1]
+    q, r = torch.zeros_like(a), a.new_zeros(n, n)
+    for j in range(n):
+        v = a[:, j]
+        for i in range(j):
+            r[i, j] = q[:, i] @ v
+            v = v - r[i, j] * q[:, i]
+        r[j, j] = v.norm()
+        q[:, j] = v / r[j, j]
+    return q, r
+
+
+# %% wrong="asks linalg.qr" says=["linalg_qr ran"]
+def gram_schmidt(a, modified=True):
+    q, r = torch.linalg.qr(a)
+    signs = r.diagonal().sign()
+    return q * signs, r * signs[:, None]
+
+
+# %% wrong="columns that are not of length 1" says=["Q.T @ Q is off the identity by"]
+def gram_schmidt(a, modified=True):
+    n = a.shape[1]
+    q, r = a.clone(), torch.eye(n).to(a)
+    for j in range(n):
+        for i in range(j):
+            r[i, j] = q[:, i] @ (q[:, j] if modified else a[:, j])
+            q[:, j] -= r[i, j] * q[:, i]
+    return q, r
+
+
+# %% wrong="the coefficients in the lower triangle" says=["Q R of gram_schmidt"]
+def gram_schmidt(a, modified=True):
+    n = a.shape[1]
+    q, r = torch.zeros_like(a), a.new_zeros(n, n)
+    for j in range(n):
+        v = a[:, j]
+        for i in range(j):
+            r[j, i] = q[:, i] @ (v if modified else a[:, j])
+            v = v - r[j, i] * q[:, i]
+        r[j, j] = v.norm()
+        q[:, j] = v / r[j, j]
+    return q, r
+
+
+# %% wrong="works on the argument itself" says=["an argument was changed"]
+def gram_schmidt(a, modified=True):
+    n = a.shape[1]
+    given, q, r = a.clone(), a, a.new_zeros(n, n)
+    for j in range(n):
+        for i in range(j):
+            r[i, j] = q[:, i] @ (q[:, j] if modified else given[:, j])
+            q[:, j] -= r[i, j] * q[:, i]
+        r[j, j] = q[:, j].norm()
+        q[:, j] /= r[j, j]
+    return q, r
+
+
+# %% wrong="no coefficients on the diagonal" says=["Q R of gram_schmidt"]
+def gram_schmidt(a, modified=True):
+    n = a.shape[1]
+    q, r = torch.zeros_like(a), torch.eye(n).to(a)
+    for j in range(n):
+        v = a[:, j]
+        for i in range(j):
+            r[i, j] = q[:, i] @ (v if modified else a[:, j])
+            v = v - r[i, j] * q[:, i]
+        q[:, j] = v / v.norm()
+    return q, r
+
+
+# %% right="modified: takes each finished column from all that follow, at once"
+def gram_schmidt(a, modified=True):
+    m, n = a.shape
+    if not modified:
+        columns, r = [], torch.zeros(n, n, dtype=a.dtype, device=a.device)
+        for j in range(n):
+            v = a[:, j].clone()
+            for i, q in enumerate(columns):
+                r[i, j] = torch.dot(q, a[:, j])
+                v -= r[i, j] * q
+            r[j, j] = torch.linalg.vector_norm(v)
+            columns.append(v / r[j, j])
+        return torch.stack(columns, dim=1) if columns else torch.zeros_like(a), r
+    rest, r = a.clone(), torch.zeros(n, n, dtype=a.dtype, device=a.device)
+    for i in range(n):
+        r[i, i] = rest[:, i].norm()
+        rest[:, i] /= r[i, i]
+        r[i, i + 1 :] = rest[:, i] @ rest[:, i + 1 :]
+        rest[:, i + 1 :] -= torch.outer(rest[:, i], r[i, i + 1 :])
+    return rest, r

@@ -1,0 +1,151 @@
+# %% wrong="forgets that the normal equations square the condition" says=["normal equations is not 4", "its zeros count twice"]
+digits_left = {
+    "float32, condition 1e3, QR": 4,
+    "float32, condition 1e3, normal equations": 4,
+    "float64, condition 1e6, QR": 10,
+    "float64, condition 1e6, normal equations": 10,
+}
+
+
+def least_squares(a, b, how):
+    b = b[..., None]
+    if how == "normal":
+        x = torch.linalg.solve(a.mT @ a, a.mT @ b)
+    elif how == "qr":
+        q, r = torch.linalg.qr(a)
+        x = torch.linalg.solve_triangular(r, q.mT @ b, upper=True)
+    else:
+        x = torch.linalg.lstsq(a, b).solution
+    return x.squeeze(-1)
+
+
+# %% wrong="inverts" says=["linalg_inv_ex ran"]
+digits_left = {
+    "float32, condition 1e3, QR": 4,
+    "float32, condition 1e3, normal equations": 1,
+    "float64, condition 1e6, QR": 10,
+    "float64, condition 1e6, normal equations": 4,
+}
+
+
+def least_squares(a, b, how):
+    b = b[..., None]
+    if how == "normal":
+        x = torch.linalg.inv(a.mT @ a) @ a.mT @ b
+    elif how == "qr":
+        q, r = torch.linalg.qr(a)
+        x = torch.linalg.inv(r) @ q.mT @ b
+    else:
+        x = torch.linalg.lstsq(a, b).solution
+    return x.squeeze(-1)
+
+
+# %% wrong="the general solve for a triangular R" says=['"qr"', "R is triangular, use that"]
+digits_left = {
+    "float32, condition 1e3, QR": 4,
+    "float32, condition 1e3, normal equations": 1,
+    "float64, condition 1e6, QR": 10,
+    "float64, condition 1e6, normal equations": 4,
+}
+
+
+def least_squares(a, b, how):
+    b = b[..., None]
+    if how == "normal":
+        x = torch.linalg.solve(a.mT @ a, a.mT @ b)
+    elif how == "qr":
+        q, r = torch.linalg.qr(a)
+        x = torch.linalg.solve(r, q.mT @ b)
+    else:
+        x = torch.linalg.lstsq(a, b).solution
+    return x.squeeze(-1)
+
+
+# %% wrong="lstsq for all three" says=['"normal"', "ran 0 times, expected once"]
+digits_left = {
+    "float32, condition 1e3, QR": 4,
+    "float32, condition 1e3, normal equations": 1,
+    "float64, condition 1e6, QR": 10,
+    "float64, condition 1e6, normal equations": 4,
+}
+
+
+def least_squares(a, b, how):
+    return torch.linalg.lstsq(a, b[..., None]).solution.squeeze(-1)
+
+
+# %% wrong="leaves the last dimension of size 1" says=["a dimension of size 1 is missing or too many"]
+digits_left = {
+    "float32, condition 1e3, QR": 4,
+    "float32, condition 1e3, normal equations": 1,
+    "float64, condition 1e6, QR": 10,
+    "float64, condition 1e6, normal equations": 4,
+}
+
+
+def least_squares(a, b, how):
+    b = b[..., None]
+    if how == "normal":
+        return torch.linalg.solve(a.mT @ a, a.mT @ b)
+    if how == "qr":
+        q, r = torch.linalg.qr(a)
+        return torch.linalg.solve_triangular(r, q.mT @ b, upper=True)
+    return torch.linalg.lstsq(a, b).solution
+
+
+# %% wrong="T instead of mT: no batch" says=["RuntimeError"]
+digits_left = {
+    "float32, condition 1e3, QR": 4,
+    "float32, condition 1e3, normal equations": 1,
+    "float64, condition 1e6, QR": 10,
+    "float64, condition 1e6, normal equations": 4,
+}
+
+
+def least_squares(a, b, how):
+    if how == "normal":
+        return torch.linalg.solve(a.t() @ a, a.t() @ b)
+    if how == "qr":
+        q, r = torch.linalg.qr(a)
+        return torch.linalg.solve_triangular(r, (q.t() @ b)[:, None], upper=True)[:, 0]
+    return torch.linalg.lstsq(a, b[:, None]).solution[:, 0]
+
+
+# %% wrong="the normal equations under the name of QR" says=['"qr"', "linalg_qr ran 0 times"]
+digits_left = {
+    "float32, condition 1e3, QR": 4,
+    "float32, condition 1e3, normal equations": 1,
+    "float64, condition 1e6, QR": 10,
+    "float64, condition 1e6, normal equations": 4,
+}
+
+
+def least_squares(a, b, how):
+    b = b[..., None]
+    if how == "lstsq":
+        return torch.linalg.lstsq(a, b).solution.squeeze(-1)
+    return torch.linalg.solve(a.mT @ a, a.mT @ b).squeeze(-1)
+
+
+# %% right="Cholesky, einsum, and the transposed triangular system"
+digits_left = {
+    "float32, condition 1e3, QR": 4.0,
+    "float32, condition 1e3, normal equations": 1.0,
+    "float64, condition 1e6, QR": 10.0,
+    "float64, condition 1e6, normal equations": 4.0,
+}
+
+
+def least_squares(a, b, how):
+    if how == "normal":
+        gram = torch.einsum("...mi,...mj->...ij", a, a)
+        right = torch.einsum("...mi,...m->...i", a, b)
+        lower = torch.linalg.cholesky(gram)
+        return torch.cholesky_solve(right.unsqueeze(-1), lower).squeeze(-1)
+    if how == "qr":
+        q, r = torch.linalg.qr(a, mode="reduced")
+        row = torch.einsum("...mi,...m->...i", q, b).unsqueeze(-2)
+        return torch.linalg.solve_triangular(r.mT, row, upper=False, left=False)[..., 0, :]
+    if how == "lstsq":
+        return torch.linalg.lstsq(a, b.unsqueeze(-1))[0][..., 0]
+    raise ValueError(how)

@@ -1,0 +1,260 @@
+# %% wrong="thinks that a loop counts on" says=["a loop over 2**25 ones, float32 is not 33554432", "from which total on is 1 only half a step?"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**25,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 1000,
+    "a loop over 3000 ones, float16": 3000,
+}
+
+
+def sum_in_float32(x, how):
+    total, lost = x.new_zeros(x.shape[1]), 0
+    if how == "pairwise":
+        while len(x) > 1:
+            half = len(x) // 2
+            x = torch.cat([x[:half] + x[half : 2 * half], x[2 * half :]])
+    for row in x:
+        wanted = row - lost
+        new = total + wanted
+        if how == "compensated":
+            lost = (new - total) - wanted
+        total = new
+    return total
+
+
+# %% wrong="counts bits as if one of them were the sign" says=["bfloat16 is not 128", "where does 1 become half a step?"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 2**7,
+    "a loop over 3000 ones, float16": 2**11,
+}
+
+
+def sum_in_float32(x, how):
+    return x.sum(0)
+
+
+# %% wrong="PyTorch's sum" says=["sum ran; add up in float32 by yourself"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 2**8,
+    "a loop over 3000 ones, float16": 2**11,
+}
+
+
+def sum_in_float32(x, how):
+    return x.sum(0)
+
+
+# %% wrong="float64 inside" says=["is not what a loop over the rows gives: is it more exact?"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 2**8,
+    "a loop over 3000 ones, float16": 2**11,
+}
+
+
+def sum_in_float32(x, how):
+    total = torch.zeros(x.shape[1], dtype=torch.float64, device=x.device)
+    for row in x:
+        total += row
+    return total.float()
+
+
+# %% wrong="a naive loop for all three" says=['"pairwise") with x of 3000 tenths', "at most 13.0 u"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 2**8,
+    "a loop over 3000 ones, float16": 2**11,
+}
+
+
+def sum_in_float32(x, how):
+    total = x.new_zeros(x.shape[1])
+    for row in x:
+        total = total + row
+    return total
+
+
+# %% wrong="loses the odd row" says=['"pairwise"', "error"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 2**8,
+    "a loop over 3000 ones, float16": 2**11,
+}
+
+
+def sum_in_float32(x, how):
+    total, lost = x.new_zeros(x.shape[1]), 0
+    if how == "pairwise":
+        while len(x) > 1:
+            half = len(x) // 2
+            x = x[:half] + x[half : 2 * half]
+    for row in x:
+        wanted = row - lost
+        new = total + wanted
+        if how == "compensated":
+            lost = (new - total) - wanted
+        total = new
+    return total
+
+
+# %% wrong="the compensation with the wrong sign" says=['"compensated"', "error"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 2**8,
+    "a loop over 3000 ones, float16": 2**11,
+}
+
+
+def sum_in_float32(x, how):
+    total, lost = x.new_zeros(x.shape[1]), 0
+    if how == "pairwise":
+        while len(x) > 1:
+            half = len(x) // 2
+            x = torch.cat([x[:half] + x[half : 2 * half], x[2 * half :]])
+    for row in x:
+        wanted = row + lost
+        new = total + wanted
+        if how == "compensated":
+            lost = (new - total) - wanted
+        total = new
+    return total
+
+
+# %% wrong="converts to float64 first" says=["a dtype was converted; stay in float32"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 2**8,
+    "a loop over 3000 ones, float16": 2**11,
+}
+
+
+def sum_in_float32(x, how):
+    return x.double().sum(0).float() if how != "naive" else sum(x, x.new_zeros(x.shape[1]))
+
+
+# %% wrong="pairwise for all three" says=["4 additions for 6 rows; go row after row"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 2**8,
+    "a loop over 3000 ones, float16": 2**11,
+}
+
+
+def sum_in_float32(x, how):
+    total = x.new_zeros(x.shape[1])
+    while len(x) > 1:
+        half = len(x) // 2
+        x = torch.cat([x[:half] + x[half : 2 * half], x[2 * half :]])
+    return total + x[0] if len(x) else total
+
+
+# %% wrong="a loop where it should be pairwise, with compensation" says=['"pairwise"', "additions for 6 rows; add halves to halves"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 2**8,
+    "a loop over 3000 ones, float16": 2**11,
+}
+
+
+def sum_in_float32(x, how):
+    total, lost = x.new_zeros(x.shape[1]), 0
+    for row in x:
+        wanted = row - lost
+        new = total + wanted
+        if how != "naive":
+            lost = (new - total) - wanted
+        total = new
+    return total
+
+
+# %% right="neighbours in pairs, padded with zeros; Neumaier's variant; in-place sums of a copy"
+predicted_sums = dict(
+    zip(
+        (
+            "a loop over 2**25 ones, float32",
+            "a loop over 2**25 ones, float64",
+            "pairwise over 2**25 ones, float32",
+            "a loop over 1000 ones, bfloat16",
+            "a loop over 3000 ones, float16",
+        ),
+        (16777216.0, 33554432.0, 33554432.0, 256.0, 2048.0),
+    )
+)
+
+
+def sum_in_float32(x, how):
+    if how == "naive":
+        result = torch.zeros(x.shape[1], dtype=x.dtype, device=x.device)
+        for i in range(x.shape[0]):
+            result += x[i]
+        return result
+    if how == "pairwise":
+        if len(x) == 0:
+            return torch.zeros(x.shape[1], device=x.device)
+        while len(x) > 1:
+            if len(x) % 2:
+                x = F.pad(x, (0, 0, 0, 1))
+            x = x[0::2] + x[1::2]
+        return x[0].clone()
+    total = torch.zeros_like(x[0]) if len(x) else torch.zeros(x.shape[1], device=x.device)
+    rest = torch.zeros_like(total)
+    for row in x:
+        new = total + row
+        rest += torch.where(total.abs() >= row.abs(), (total - new) + row, (row - new) + total)
+        total = new
+    return total + rest
+
+
+# %% right="pairwise by recursion over halves of columns at once"
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 1 << 24,
+    "a loop over 2**25 ones, float64": 1 << 25,
+    "pairwise over 2**25 ones, float32": 1 << 25,
+    "a loop over 1000 ones, bfloat16": 1 << 8,
+    "a loop over 3000 ones, float16": 1 << 11,
+}
+
+
+def sum_in_float32(x, how):
+    rows = x.unbind(0)
+    zero = x.new_zeros(x.shape[1])
+    if how == "pairwise":
+        size = 1
+        while size < len(x):
+            size *= 2
+        y = torch.cat([x, x.new_zeros(size - len(x), x.shape[1])]) if len(x) else zero[None]
+        while len(y) > 1:
+            top, bottom = y.chunk(2)
+            y = top + bottom
+        return y.squeeze(0)
+    total, carry = zero, zero
+    for row in rows:
+        if how == "compensated":
+            y = row + carry
+            t = total + y
+            carry = y - (t - total)
+            total = t
+        else:
+            total = torch.add(total, row)
+    return total
