@@ -48,3 +48,8 @@ def test_an_argument_that_is_not_used_has_the_gradient_zero():
 def test_what_has_no_gradient_is_refused_in_words(function, words):
     with pytest.raises(AssertionError, match=words):
         gradient_of(function, torch.ones(2))
+
+
+def test_weights_that_do_not_fit_the_result_are_refused_in_words():
+    with pytest.raises(AssertionError, match=r"has shape \(2,\), expected \(3,\)"):
+        gradient_of(cube, torch.ones(2), weights=torch.ones(3))

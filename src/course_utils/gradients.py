@@ -27,7 +27,7 @@ def gradient_of(
     Args:
         function: from tensors and other values to one tensor.
         args: its arguments; they are copied first, so their own ``grad`` stays as it is.
-        weights: of a shape that broadcasts with the result's; by default all ones.
+        weights: of the result's shape, or of its last dimension's; by default all ones.
 
     Returns:
         One tensor, or a list of them where several arguments are floating-point tensors. It is
@@ -45,6 +45,9 @@ def gradient_of(
             raise AssertionError(f"the result is of type {type(result).__name__}, not a tensor")
         if not result.requires_grad:
             raise AssertionError(NO_GRAPH)
+        if weights is not None and weights.shape not in (result.shape, result.shape[-1:]):
+            shapes = f"{tuple(result.shape)}, expected {tuple(weights.shape)}"
+            raise AssertionError(f"the result whose gradient is asked for has shape {shapes}")
         total = result.sum() if weights is None else (weights * result).sum()
         found = torch.autograd.grad(total, leaves, materialize_grads=True)
     return found[0] if len(found) == 1 else list(found)

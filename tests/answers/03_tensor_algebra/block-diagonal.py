@@ -34,7 +34,7 @@ def block_diagonal(blocks):
     return spread.reshape(*batch, n * p, n * q)
 
 
-# %% wrong="a loop over the batch" says=["a batch of 10 took", "is there a loop?"]
+# %% wrong="a loop over the batch" says=["a batch of 40 took", "is there a loop?"]
 def block_diagonal(blocks):
     if blocks.dim() > 3:
         whole = [block_diagonal(one) for one in blocks]

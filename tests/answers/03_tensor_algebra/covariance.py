@@ -1,4 +1,4 @@
-# %% wrong="divides by n" says=["= [[0, 0], [2, 4]]", "expected 2, got 1"]
+# %% wrong="divides by n" says=["covariance of [[0, 0], [2, 4]]", "expected 2, got 1"]
 def covariance(x, weights=None):
     w = x.new_ones(x.shape[-2]) if weights is None else weights
     w = (w / w.sum(-1, keepdim=True))[..., None]
@@ -15,7 +15,7 @@ def covariance(x, weights=None):
     return scatter * total / (total - (w * w).sum(-2, keepdim=True) / total)
 
 
-# %% wrong="observations in the columns, as torch.cov has them" says=["= [[0, 0], [2, 4]]", "expected 2, got 0"]
+# %% wrong="observations in the columns, as torch.cov has them" says=["covariance of [[0, 0], [2, 4]]", "expected 2, got 0"]
 def covariance(x, weights=None):
     if weights is not None:
         return torch.cov(x, aweights=weights[: x.shape[-1]])

@@ -37,7 +37,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError
 
 
-# %% wrong="no stopping rule" says=["operators ran; stop as soon as"]
+# %% wrong="no stopping rule" says=["operators ran for [[2, 1], [1, 2]]; stop as soon as"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(max_steps):
@@ -63,7 +63,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     return values[k], vectors[:, k]
 
 
-# %% wrong="never gives up in words" says=["which never settles, returned"]
+# %% wrong="never gives up in words" says=["never settles, yet an answer was returned"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(max_steps):

@@ -9,7 +9,7 @@ def stable_logsumexp(x, dim):
     return (x - m).exp().sum(dim).log() + m.squeeze(dim)
 
 
-# %% wrong="mends the value, not the gradient" says=["the gradient of", "with a row of −∞ is NaN", "0 · ∞"]
+# %% wrong="mends the value, not the gradient" says=["the gradient of", "with x all −∞ is NaN", "0 · ∞"]
 def stable_logsumexp(x, dim):
     m = x.detach().amax(dim, keepdim=True)
     m = torch.where(m.isfinite(), m, 0)
@@ -27,7 +27,7 @@ def stable_logsumexp(x, dim):
     return (x - x.amax(dim, keepdim=True)).exp().sum(dim).log()
 
 
-# %% wrong="PyTorch's own" says=["logsumexp ran; build it from exp, sum and log"]
+# %% wrong="PyTorch's own" says=["logsumexp", "ran; build it from exp, sum and log"]
 def stable_logsumexp(x, dim):
     return torch.logsumexp(x, dim)
 

@@ -149,7 +149,7 @@ def sum_in_float32(x, how):
     return x.double().sum(0).float() if how != "naive" else sum(x, x.new_zeros(x.shape[1]))
 
 
-# %% wrong="pairwise for all three" says=["4 additions for 6 rows; go row after row"]
+# %% wrong="pairwise for all three" says=["is not what a loop over the rows gives: is it more exact?"]
 predicted_sums = {
     "a loop over 2**25 ones, float32": 2**24,
     "a loop over 2**25 ones, float64": 2**25,
@@ -167,7 +167,7 @@ def sum_in_float32(x, how):
     return total + x[0] if len(x) else total
 
 
-# %% wrong="a loop where it should be pairwise, with compensation" says=['"pairwise"', "additions for 6 rows; add halves to halves"]
+# %% wrong="a loop where it should be pairwise, with compensation" says=['"pairwise"', "additions for 41 rows; add halves to halves"]
 predicted_sums = {
     "a loop over 2**25 ones, float32": 2**24,
     "a loop over 2**25 ones, float64": 2**25,
