@@ -51,7 +51,7 @@ def sum_in_float32(x, how):
     return x.sum(0)
 
 
-# %% wrong="float64 inside" says=["is not what a loop over the rows gives: is it more exact?"]
+# %% wrong="Python numbers, which are exact to 53 digits" says=["is not what a loop over the rows gives: is it more exact?"]
 predicted_sums = {
     "a loop over 2**25 ones, float32": 2**24,
     "a loop over 2**25 ones, float64": 2**25,
@@ -62,10 +62,9 @@ predicted_sums = {
 
 
 def sum_in_float32(x, how):
-    total = torch.zeros(x.shape[1], dtype=torch.float64, device=x.device)
-    for row in x:
-        total += row
-    return total.float()
+    import math
+
+    return torch.tensor([math.fsum(column) for column in x.T.tolist()], device=x.device)
 
 
 # %% wrong="a naive loop for all three" says=['"pairwise") with x of 3000 tenths', "at most 13.0 u"]
