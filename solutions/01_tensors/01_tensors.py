@@ -1501,10 +1501,20 @@ torch.equal(brightest, x.amax(dim=(1, 2)))
 #
 # What is not valid may be *anything*, also `nan` or `inf`: it is padding. And the gradient must be finite
 # everywhere, 0 at what is not valid. Two points are for the values, one for padding that is not a number,
-# and one for the gradient. `gradient_at` is finished, leave it: the check uses it, and so may you.
+# and one for the gradient. The cell below asks your function for it; the check uses it, and so may you.
 #
 # Example: values `[[1, 2, 9], [4, 9, 9]]` with valid entries `[[True, True, False], [False, False, False]]`
 # give `[1.5, 0]`, and the gradient of their sum is `[[0.5, 0.5, 0], [0, 0, 0]]`.
+
+
+# %% nbgrader={"grade_id": "gradient-at", "locked": true}
+from course_utils import gradient_of, runs_with_the_answer
+
+
+@runs_with_the_answer
+def gradient_at(values: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
+    """Gradient of the sum of all row means, of the shape of ``values``."""
+    return gradient_of(masked_row_mean, values, valid)
 
 
 # %% nbgrader={"grade_id": "masked-row-mean", "solution": true}
@@ -1514,13 +1524,6 @@ def masked_row_mean(values: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
     total = torch.where(valid, values, 0).sum(dim=1)
     return total / valid.sum(dim=1).clamp(min=1)
     ### END SOLUTION
-
-
-def gradient_at(values: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
-    """Gradient of the sum of all row means, of the shape of ``values``."""
-    values = values.detach().clone().requires_grad_()
-    masked_row_mean(values, valid).sum().backward()
-    return values.grad
 
 
 # %% nbgrader={"grade_id": "masked-row-mean-check", "grade": true, "points": 2}

@@ -782,10 +782,10 @@ points = centres + torch.randn(60, 2, generator=generator)
 distances = (points[:, None] - points).square().sum(-1).sqrt()
 
 # %% topics=["pairwise-distance"]
-figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2), width_ratios=[1, 1.2])
+figure, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3), width_ratios=[1, 1.2])
 left.scatter(*points.T, c=torch.arange(60) // 20, cmap="viridis")
 left.set(title="60 points, in the order of their clouds", aspect="equal")
-shown = right.imshow(distances, cmap="magma_r")
+shown = right.imshow(distances, cmap="magma_r", interpolation="nearest")
 right.set(title="their distances", xlabel="j", ylabel="i")
 figure.colorbar(shown, ax=right)
 show(figure, "A heat map of 60 × 60 distances: three light blocks along a diagonal of zeros.")
@@ -1117,7 +1117,7 @@ print(
 
 # %%
 unit = 2.0**-24
-figure, axes = plt.subplots(figsize=(7.5, 3.6))
+figure, axes = plt.subplots(figsize=(6.5, 3.2))
 for (name, values), colour in zip(errors.items(), ("#b04500", "#0072b2"), strict=True):
     axes.plot(sizes, np.maximum(values, 3e-10), "o-", color=colour, label=f"{name}, measured")
 axes.plot(sizes, sizes * unit, "--", color="#b04500", label="n · u, at most (naive)")
@@ -1825,16 +1825,18 @@ U, S, Vh = torch.linalg.svd(distances)
 print("the first six of sixty:", [round(s) for s in S[:6].tolist()])
 
 # %% topics=["linalg-ops"]
-figure, panels = plt.subplots(1, 4, figsize=(9, 2.4))
-for panel, rank in zip(panels, (1, 2, 4, 60), strict=True):
-    panel.imshow(U[:, :rank] * S[:rank] @ Vh[:rank], cmap="magma_r", vmin=0, vmax=14)
+figure, panels = plt.subplots(1, 3, figsize=(5, 1.9))
+for panel, rank in zip(panels, (1, 4, 60), strict=True):
+    panel.imshow(
+        U[:, :rank] * S[:rank] @ Vh[:rank], cmap="magma_r", vmin=0, vmax=14, interpolation="nearest"
+    )
     panel.set_title(
         f"rank {rank}: {rank * 121:,} numbers" if rank < 60 else "all of it: 3,600", fontsize=9
     )
     panel.set_axis_off()
 show(
     figure,
-    "The heat map of distances from 1, 2 and 4 singular values, and whole: 4 show every block.",
+    "The heat map of distances from 1 and 4 singular values, and whole: 4 show every block.",
 )
 
 # %% [markdown]
@@ -2215,7 +2217,7 @@ for condition in conditions:
         errors[name].append((x - truth).norm().item() / 2)
 
 # %%
-figure, axes = plt.subplots(figsize=(7, 3.4))
+figure, axes = plt.subplots(figsize=(5.6, 2.9))
 for (name, values), mark in zip(errors.items(), ("o-", "s-", "^:"), strict=True):
     axes.plot(conditions, values, mark, markersize=4, label=name)
 axes.plot(
