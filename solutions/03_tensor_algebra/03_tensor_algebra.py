@@ -631,8 +631,8 @@ g.grad
 # %% [markdown]
 # The value at zero is right. The gradient is not a number. The slope of the root is infinite there, the
 # slope of `abs` is taken as 0, and 0 · ∞ is NaN. Zeros are not rare: a channel that a ReLU has
-# switched off gives a whole row of them. The usual cure adds a tiny number inside the root. It changes
-# the value by less than float32 can show beside other entries, and makes the slope finite:
+# switched off gives a whole row of them. The usual cure adds a tiny number inside the root. It hardly
+# changes the value, and it makes the slope finite:
 
 # %% topics=["bilinear-pooling"]
 g.grad = None
@@ -640,8 +640,8 @@ g.grad = None
 g.grad
 
 # %% [markdown]
-# Four of the exercises ask for a clean gradient. Their checks call your function through the next one. It
-# is locked, and you may call it, too.
+# Four of the exercises ask for a clean gradient. Their checks get it by the function in the next cell.
+# The cell is locked; you may call the function, too.
 
 # %% nbgrader={"grade_id": "your-gradient", "locked": true}
 from course_utils import gradient_of, runs_with_the_answer
@@ -891,13 +891,14 @@ for n in (25, 26):
     print(f"{n} points, error above 0.1:", bool(error > 0.1))
 
 # %% [markdown]
-# All points lie in one square metre, and the error is more than 10 centimetres. One point fewer, and the
-# same call is right. So a test on a small example will not find it. Name the `compute_mode`, or move the
-# points to the origin.
+# All points lie in one square metre, and with 26 of them the error is more than 10 centimetres. One
+# point fewer, and the same call is right. So a test on a small example will not find it. Name the
+# `compute_mode`, or move the points to the origin.
 #
 # **In practice.** Embeddings that are normalised lie near the origin, and the Gram identity serves them
-# well. Coordinates, timestamps and unscaled features do not. And a GPU that multiplies in TF32 keeps
-# ten binary digits instead of 23: there the identity fails a thousand times earlier.
+# well. Coordinates, timestamps and unscaled features do not. And a GPU that is allowed to multiply in
+# TF32 keeps 11 binary digits instead of 24: there the identity fails some ninety times nearer to the
+# origin.
 
 # %% [markdown]
 # ### Exercise 3.4 — Distances, three ways ★★★ · 30 min · 6 points
@@ -1024,7 +1025,7 @@ check_far(wide, wide, "a set against itself")
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# For `"cdist"` look at the cell that compares 25 with 30 points.
+# For `"cdist"` look at the cell that compares 25 points with 26.
 # </details>
 
 # %% [markdown]
@@ -1067,10 +1068,10 @@ print(torch.tensor(2.0**24) + 2)
 # total grows, and each addition makes an error relative to the *total*. After n additions the error
 # may be n · u.
 #
-# **Pairwise** summation adds neighbours first, then the sums of pairs, and so on. Each number
-# goes through only log₂ n additions, and the error may be log₂(n) · u. **Compensated** summation (Kahan)
-# computes after each addition what was rounded away, and subtracts it from the next number. Its error
-# stays near u.
+# **Pairwise** summation adds two and two, then the sums of pairs, and so on. (Which two does not
+# matter.) Each number goes through only log₂ n additions, and the error may be log₂(n) · u.
+# **Compensated** summation (Kahan) computes after each addition what was rounded away, and subtracts it
+# from the next number. Its error stays near u.
 
 # %%
 total, lost = torch.tensor(1e8), torch.tensor(0.0)  # lost: what was added too much so far
@@ -1085,8 +1086,8 @@ print(f"compensated {total.item():.0f}, naive {(torch.tensor(1e8) + 1).item():.0
 # At 10⁸ neighbours are 8 apart. The naive loop adds eight ones and stays where it was. The
 # compensated one remembers what is lost, and when it amounts to a step, the step is made.
 #
-# Now the curve. The same random numbers, summed in three ways, and the errors that the rules predict.
-# The naive loop is NumPy's `cumsum`, which keeps float32 all along.
+# Now the curve: the same random numbers, summed naively and pairwise, and the errors that the rules
+# predict. The naive loop is NumPy's `cumsum`, which keeps float32 all along.
 
 # %% topics=["vectorise-not-loop"]
 import numpy as np
@@ -1658,8 +1659,7 @@ print("sample: ", Beta(strength, strength).sample((5,)).requires_grad)
 print("rsample:", Beta(strength, strength).rsample((5,)).requires_grad)
 
 # %% [markdown]
-# Sampling takes PyTorch's global
-# generator; seed it with `torch.manual_seed`.
+# Sampling takes PyTorch's global generator; seed it with `torch.manual_seed`.
 
 # %% [markdown]
 # ### Exercise 3.8 — Softmax under a mask ★★ · 15 min · 4 points
@@ -1806,11 +1806,10 @@ for name, x in (("solve  ", solved), ("inverse", inverted)):
 # smallest is the **condition number**.
 
 # %% topics=["linalg-ops"]
-U, S, Vh = torch.linalg.svd(hilbert)
-print("put together again:", torch.allclose(U @ torch.diag(S) @ Vh, hilbert, atol=1e-6))
-print(
-    f"largest {S[0]:.2f}, smallest {S[-1]:.1e}, condition about 10^{torch.linalg.cond(hilbert.double()).log10():.0f}"
-)
+U, S, Vh = torch.linalg.svd(hilbert.double())
+print("put together again:", torch.allclose(U @ torch.diag(S) @ Vh, hilbert.double()))
+print(f"largest {S[0]:.2f}, smallest {S[-1]:.0e}")
+print(f"condition about 10^{torch.linalg.cond(hilbert.double()).log10():.0f}")
 
 # %% [markdown]
 # The rule of thumb: **of the digits that a dtype has, a linear system loses as many as the condition
@@ -1825,7 +1824,7 @@ U, S, Vh = torch.linalg.svd(distances)
 print("the first six of sixty:", [round(s) for s in S[:6].tolist()])
 
 # %% topics=["linalg-ops"]
-figure, panels = plt.subplots(1, 3, figsize=(5, 1.9))
+figure, panels = plt.subplots(1, 3, figsize=(6.6, 2.2))
 for panel, rank in zip(panels, (1, 4, 60), strict=True):
     panel.imshow(
         U[:, :rank] * S[:rank] @ Vh[:rank], cmap="magma_r", vmin=0, vmax=14, interpolation="nearest"
