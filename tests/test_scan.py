@@ -208,7 +208,10 @@ def test_the_courses_own_cells_and_the_named_answers_are_no_findings():
             if lines := scan(notebook, solution):
                 found[answer.exercise, answer.name] = lines
     assert found == {
+        ("predict-dtype", "asked the machine, which nobody can forbid"): [
+            "predict-dtype, line 2: runs code that it does not show (eval)"
+        ],
         ("view-or-copy", "by asking which results share"): [
             "view-or-copy, line 7: runs code that it does not show (eval)"
-        ]
+        ],
     }

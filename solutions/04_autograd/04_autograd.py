@@ -2201,11 +2201,11 @@ check_case(torch.tensor([3e38, -3e38, 88.0, 90.0], device=device), 1.0)
 # 6. it keeps its input on the class and not on `ctx`, so a second call overwrites what the first
 #    one needs.
 #
-# Write a test that returns `True` for the right one and `False` for the broken ones. The base
-# functions are smooth; your test does not know them. It may call the function as often as it likes;
-# each base and number gets a fresh one. `gradcheck` and `gradgradcheck` with
-# `raise_exception=False` return a truth value. They don't find everything, and number 5 can make
-# them raise all the same: an error is no verdict.
+# Write `write_the_test(function)`, which returns `True` for the right one and `False` for the broken
+# ones. It is not told which of them it has before it. The base functions are smooth; your test does
+# not know them. It may call the function as often as it likes; each call of your test gets a fresh
+# one. `gradcheck` and `gradgradcheck` with `raise_exception=False` return a truth value. They don't
+# find everything, and number 5 can make them raise all the same: an error is no verdict.
 
 
 # %% nbgrader={"grade_id": "line-up", "locked": true}
@@ -2244,10 +2244,21 @@ def line_up(base: str, number: int):
     return Suspect.apply
 
 
+# %% nbgrader={"grade_id": "line-up-3", "locked": true}
+from collections.abc import Callable
+
+from course_utils import runs_with_the_answer
+
+
+@runs_with_the_answer
+def try_the_test(base: str, number: int):
+    """What ``write_the_test`` says of a suspect, whose number it does not get to know."""
+    return write_the_test(line_up(base, number))
+
+
 # %% nbgrader={"grade_id": "write-the-test", "solution": true}
-def write_the_test(base: str, number: int) -> bool:
-    """Whether this suspect's values and gradients can be trusted."""
-    function = line_up(base, number)
+def write_the_test(function: Callable[[torch.Tensor], torch.Tensor]) -> bool:
+    """Whether the values and gradients of this function of a tensor can be trusted."""
     ### BEGIN SOLUTION
     generator = torch.Generator().manual_seed(0)
     points = torch.randn(3, 4, generator=generator, dtype=torch.float64)
@@ -2282,7 +2293,7 @@ wrongs = [
 
 
 def check_case(base, number):
-    answer = write_the_test(base, number)
+    answer = try_the_test(base, number)
     assert answer is not None, "write_the_test gives None: is there an answer yet?"
     assert isinstance(answer, bool), f"write_the_test gives {answer!r}: return True or False"
     right = "refuses" if number == 0 else "lets through"

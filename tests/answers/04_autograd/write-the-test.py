@@ -1,20 +1,17 @@
 # %% wrong="gradcheck alone, on positive numbers" says=["lets through sine 2, whose slope is wrong for negative numbers"]
-def write_the_test(base, number):
-    function = line_up(base, number)
+def write_the_test(function):
     x = torch.rand(5, dtype=torch.float64, requires_grad=True)
     return torch.autograd.gradcheck(function, [x], raise_exception=False)
 
 
 # %% wrong="gradcheck alone" says=["lets through sine 3, whose slope is a constant"]
-def write_the_test(base, number):
-    function = line_up(base, number)
+def write_the_test(function):
     x = torch.linspace(-1.5, 1.2, 6, dtype=torch.float64).requires_grad_()
     return torch.autograd.gradcheck(function, [x], raise_exception=False)
 
 
 # %% wrong="both checks, one contiguous tensor" says=["lets through sine 4, which is wrong for a tensor that is not contiguous"]
-def write_the_test(base, number):
-    function = line_up(base, number)
+def write_the_test(function):
     x = torch.linspace(-1.5, 1.2, 6, dtype=torch.float64).requires_grad_()
     check, second = torch.autograd.gradcheck, torch.autograd.gradgradcheck
     return check(function, [x], raise_exception=False) and second(
@@ -23,8 +20,7 @@ def write_the_test(base, number):
 
 
 # %% wrong="both checks, all layouts, the argument compared" says=["lets through sine 6, whose second call overwrites"]
-def write_the_test(base, number):
-    function = line_up(base, number)
+def write_the_test(function):
     points = torch.linspace(-1.5, 1.2, 6, dtype=torch.float64).view(2, 3)
     before = points.clone()
     function(points)
@@ -42,8 +38,7 @@ def write_the_test(base, number):
 
 
 # %% wrong="an error is no verdict" says=["RuntimeError"]
-def write_the_test(base, number):
-    function = line_up(base, number)
+def write_the_test(function):
     points = torch.linspace(-1.5, 1.2, 6, dtype=torch.float64).view(2, 3)
     check, second = torch.autograd.gradcheck, torch.autograd.gradgradcheck
     for x in (points, points.t()):
@@ -57,8 +52,7 @@ def write_the_test(base, number):
 
 
 # %% wrong="the slope of a sum" says=["lets through sine 1, whose backward forgets the gradient that arrives"]
-def write_the_test(base, number):
-    function = line_up(base, number)
+def write_the_test(function):
     x = torch.linspace(-1.5, 1.2, 6, dtype=torch.float64).requires_grad_()
     (slope,) = torch.autograd.grad(function(x).sum(), x)
     with torch.no_grad():
@@ -67,8 +61,7 @@ def write_the_test(base, number):
 
 
 # %% wrong="float32" says=["your test refuses sine 0, which is right"]
-def write_the_test(base, number):
-    function = line_up(base, number)
+def write_the_test(function):
     import warnings
 
     x = torch.linspace(-1.5, 1.2, 6).requires_grad_()
@@ -78,18 +71,17 @@ def write_the_test(base, number):
 
 
 # %% wrong="trusts everything" says=["lets through sine 1"]
-def write_the_test(base, number):
-    return callable(line_up(base, number))
+def write_the_test(function):
+    return callable(function)
 
 
 # %% wrong="a number instead of a verdict" says=["gives 1: return True or False"]
-def write_the_test(base, number):
-    return int(callable(line_up(base, number)))
+def write_the_test(function):
+    return int(callable(function))
 
 
 # %% right="by differences of its own"
-def write_the_test(base, number):
-    function = line_up(base, number)
+def write_the_test(function):
     points = torch.tensor([[-1.1, 0.4, 0.9], [0.3, -0.6, -0.2]], dtype=torch.float64)
     g = torch.tensor([[1.0, -2.0, 0.5], [3.0, 1.5, -1.0]], dtype=torch.float64)
 
