@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import marshal
 import os
 import resource
 import signal
 import socket
 import sys
 import traceback
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import torch
@@ -291,5 +290,21 @@ def _add(digest: Any, name: str, value: Any) -> None:
         if callable(value):
             digest.update(f"{name} {type(value).__qualname__}".encode())
         if isinstance(value, FunctionType):
-            digest.update(marshal.dumps(value.__code__))
+            _add_code(digest, value.__code__)
         value = getattr(value, "__wrapped__", None)
+
+
+def _add_code(digest: Any, code: CodeType) -> None:
+    """Put a code object into the digest, and those inside it.
+
+    Not by marshal: its bytes depend on how many references there are to each constant.
+    """
+    digest.update(code.co_code)
+    digest.update(repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            _add_code(digest, constant)
+        elif isinstance(constant, frozenset):
+            digest.update(repr(sorted(map(repr, constant))).encode())
+        else:
+            digest.update(repr(constant).encode())
