@@ -1,6 +1,7 @@
 """The judge: what a check may do with a learner's names, and what its failure says."""
 
 import contextlib
+import inspect
 import os
 import socket
 import subprocess
@@ -16,7 +17,7 @@ import torch._dynamo
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from course_utils import count_operators, forbid_changes, forbid_copies
-from course_utils.grading.answering import Answering
+from course_utils.grading.answering import Answering, integrity
 from course_utils.grading.execution import names_of_the_answer, top_level_names
 from course_utils.grading.judging import (
     Answers,
@@ -495,6 +496,15 @@ def test_the_names_of_an_exercise():
     assert top_level_names(source) == ["x", "y", "z", "w", "g", "C"]
     loops = "{e: 1 for e in x}; [(v := u) for u in x if (w := 1)]; {i for i in x}; f(t for t in x)"
     assert top_level_names(f"{loops}\nfor k in x: pass") == ["v", "w", "k"]
+
+
+def test_the_digest_of_the_watching_code_does_not_depend_on_who_holds_its_constants():
+    """The answer's process and the judge hold different objects when they are compared."""
+    before = integrity("salt")
+    functions = [value for value in vars(Answering).values() if inspect.isfunction(value)]
+    held = [list(function.__code__.co_consts) for function in functions]
+    assert integrity("salt") == before
+    assert any(held)
 
 
 OUT_OF_THE_GROUP = """
