@@ -45,14 +45,14 @@ c.GenerateAssignment.preprocessors = [
 ]
 
 # A cell that a student deleted comes back before grading, and students' code runs in a sandbox:
-# nbgrader's own steps, but for the two of ours.
+# nbgrader's own steps, but for three of ours.
 c.OverwriteCells.add_missing_cells = True
 c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.ClearOutput",
     "nbgrader.preprocessors.DeduplicateIds",
     "nbgrader.preprocessors.OverwriteKernelspec",
     "course_utils.command.preprocessors.RestoreCells",
-    "nbgrader.preprocessors.CheckCellMetadata",
+    "course_utils.command.preprocessors.CheckMarks",
 ]
 c.Autograde.autograde_preprocessors = [
     "course_utils.command.preprocessors.ExecuteSandboxed",
@@ -61,7 +61,7 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.LimitOutput",
     "nbgrader.preprocessors.SaveAutoGrades",
     "nbgrader.preprocessors.AssignLatePenalties",
-    "nbgrader.preprocessors.CheckCellMetadata",
+    "course_utils.command.preprocessors.CheckMarks",
 ]
 
 # A cell that runs for longer than this is interrupted, costs its own points, and grading goes on.

@@ -15,6 +15,7 @@ for kind in ("stream", "display_data", "execute_result", "update_display_data", 
                     {"ename": 1, "evalue": 2, "traceback": 3}, {"data": {}, "transient": 5}):
         say(kind, content)
 say("display_data", {"data": {"text/plain": "a"}, "metadata": 5})
+say("execute_input", {"execution_count": "many"})
 session.send(socket, "stream", {"name": "stdout", "text": "a"}, parent=5)
 socket.send_multipart([b"nonsense"])
 socket.send_multipart([b"<IDS|MSG>", b"", b"{", b"{", b"{", b"{"])

@@ -36,6 +36,7 @@ from course_utils.command.project import Chapter, CourseError
 from course_utils.command.verify import cores
 from course_utils.grading.cache import FOLDER, Journal, Outcomes, key_of, read_json, write_whole
 from course_utils.grading.execution import Outcome, Submission, execute
+from course_utils.kernels.template import shared_address, supported
 
 # What the journal keeps of an outcome, and the report takes from the marks.
 SEEN = ("cells", "messages", "died", "flags", "memory_bytes")
@@ -129,6 +130,9 @@ def grade(
             settings = {name: value for name, value in given.items() if value is not None}
             run = Run(secrets.token_hex(8), list(students), settings, again)
         with leaving_at_once(chapter, console):
+            if not scheduler and supported():
+                # What kernels are forked from takes longest to get ready.
+                shared_address()
             return Grading(chapter, run, grade_ids, workers, scheduler, console).go()
 
 

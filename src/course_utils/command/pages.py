@@ -19,6 +19,8 @@ from nbconvert.filters.widgetsdatatypefilter import WidgetsDataTypeFilter
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
+from course_utils.command.exporters import WithoutChecks
+
 TAGS = {
     *bleach.ALLOWED_TAGS,
     *("p", "br", "hr", "div", "span", "pre", "del", "s", "sub", "sup", "kbd", "small", "mark"),
@@ -112,7 +114,7 @@ class SafeOutputs(Preprocessor):
         return cell, resources
 
 
-class FeedbackExporter(HTMLExporter):
+class FeedbackExporter(WithoutChecks, HTMLExporter):
     """nbconvert's ``HTMLExporter`` without its last step.
 
     That step reads the whole page again to name pictures without words, and takes two thirds of

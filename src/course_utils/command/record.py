@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import nbformat
-from nbconvert.exporters import NotebookExporter
+from nbconvert.exporters import Exporter
 from nbconvert.writers import FilesWriter
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
@@ -15,7 +15,9 @@ from nbgrader.converters import Autograde, GenerateFeedback
 from nbgrader.converters.base import BaseConverter
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import capture_log, chdir, setenv, temp_attrs
+from traitlets import Type
 
+from course_utils.command.exporters import CheckedNotebookExporter
 from course_utils.command.grader import reason_of
 from course_utils.command.preprocessors import HideTests
 from course_utils.command.project import Chapter, CourseError
@@ -44,6 +46,8 @@ class KeptExporter(BaseConverter):
 
 class RecordMarks(KeptExporter, Autograde):
     """nbgrader's ``autograde``, without its first half: what it reads is sanitised already."""
+
+    exporter_class = Type(CheckedNotebookExporter, klass=Exporter)
 
     def convert_single_notebook(self, notebook_filename: str) -> None:
         folder = Path(self._format_dest(self.coursedir.assignment_id, self.coursedir.student_id))
@@ -84,14 +88,12 @@ class Recorder:
         self.feedback = WriteFeedback(coursedir=self.staged, parent=grader)
         for converter in (self.marks, self.feedback):
             converter.force = True
-            # nbformat's validation after every step takes as long as the steps.
-            converter.config.Exporter.optimistic_validation = True
-        self.sanitising = NotebookExporter(parent=self.marks, config=self.marks.config)
+        self.sanitising = CheckedNotebookExporter(parent=self.marks, config=self.marks.config)
         for step in self.marks.sanitize_preprocessors:
             self.sanitising.register_preprocessor(step)
         # Sanitising ends with the same check, and nothing changes the marks afterwards.
         self.marks.autograde_preprocessors = [
-            step for step in self.marks.autograde_preprocessors if "CheckCellMetadata" not in step
+            step for step in self.marks.autograde_preprocessors if "CheckMarks" not in step
         ]
 
     def sanitise(self, student: str, handed_in: HandedIn) -> str:

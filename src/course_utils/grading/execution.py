@@ -13,13 +13,14 @@ import asyncio
 import contextlib
 import json
 import re
+import signal
 import socket
 import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import Empty
+from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
@@ -28,7 +29,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from course_utils.grading.scan import scan
-from course_utils.kernels.provisioner import running_kernel
+from course_utils.kernels.provisioner import running_kernel, start_program
 from course_utils.kernels.sandbox import Limits, Sandbox, Scratch, Workplace
 
 # The sockets to the snapshots have these numbers and the following ones in both kernels.
@@ -38,6 +39,8 @@ START_SECONDS = 120
 SETUP_SECONDS = 20
 # All cells together may say as much as this many may at most.
 LOUD_CELLS = 10
+# Of one message of the judge's, beside what a check may print and show.
+LONGEST_MESSAGE = 2**20
 MARK = "runs_with_the_answer"
 OUTPUTS = frozenset({"stream", "display_data", "execute_result", "update_display_data", "error"})
 
@@ -141,8 +144,9 @@ def execute(submission: Submission, settings: Settings) -> Outcome:
 
 async def _execute(submission: Submission, settings: Settings) -> Outcome:
     began = time.monotonic()
-    notebook = nbformat.reads(submission.notebook, as_version=4)
-    source = nbformat.reads(submission.source, as_version=4)
+    # Both were validated before: the notebook when it was sanitised, the source when it was built.
+    notebook = nbformat.v4.reads(submission.notebook)
+    source = nbformat.v4.reads(submission.source)
     checks = [grade_id(cell) for cell in source.cells if is_check(cell)]
     pairs = {name: socket.socketpair() for name in checks}
     phases: dict[str, float] = {}
@@ -158,7 +162,7 @@ async def _execute(submission: Submission, settings: Settings) -> Outcome:
                 theirs.close()
         try:
             judging = {numbers[name]: ours.fileno() for name, (ours, _) in pairs.items()}
-            judge = JudgesNotebook(source, settings, numbers)
+            judge = Judgement(source, settings, numbers)
             with workplace(settings) as court:
                 await judge.run(court, judging)
         finally:
@@ -172,7 +176,7 @@ async def _execute(submission: Submission, settings: Settings) -> Outcome:
         "all": time.monotonic() - began,
     }
     return Outcome(
-        notebook=nbformat.writes(notebook),
+        notebook=nbformat.v4.writes(notebook),
         cells=student.cells,
         phases={name: round(seconds, 4) for name, seconds in phases.items()},
         messages=messages,
@@ -190,6 +194,13 @@ def is_check(cell: NotebookNode) -> bool:
     """Whether the judge runs this cell: it gives points, and the learner writes nothing in it."""
     marks = cell.metadata.get("nbgrader", {})
     return cell.cell_type == "code" and bool(marks.get("grade")) and not marks.get("solution")
+
+
+def is_locked(cell: NotebookNode) -> bool:
+    """Whether this is a code cell that learners have as it is, neither exercise nor check."""
+    marks = cell.metadata.get("nbgrader", {})
+    unlike = marks.get("solution") or marks.get("grade")
+    return cell.cell_type == "code" and bool(marks.get("locked")) and not unlike
 
 
 def workplace(settings: Settings) -> Workplace:
@@ -226,8 +237,8 @@ class Runner(NotebookClient):
         self.settings = settings
         self.room = 0
         self.total_room = LOUD_CELLS * settings.output_bytes
-        self.last_request = ""
         self.left_out = False
+        self.updated = False
 
     @contextlib.asynccontextmanager
     async def kernel(self, sandbox: Workplace, descriptors: dict[int, int]) -> AsyncIterator[None]:
@@ -247,19 +258,22 @@ class Runner(NotebookClient):
             finally:
                 self.ended.cancel()
 
-    async def run_code(self, code: str) -> list[NotebookNode]:
-        """Run code that is not in the notebook, and return its outputs."""
+    async def run_code(self, code: str) -> None:
+        """Run code that is not in the notebook; nothing that it says is kept.
+
+        Raises:
+            KernelEnded: as ``run_cell`` says.
+        """
         # By hand: nbformat would check the cell against its schema each time.
         cell = NotebookNode(cell_type="code", source=code, metadata=NotebookNode(), outputs=[])
         self.nb.cells.append(cell)
         try:
-            await self.run_cell(cell, len(self.nb.cells) - 1, SETUP_SECONDS, remember=False)
+            await self.run_cell(cell, len(self.nb.cells) - 1, SETUP_SECONDS, silent=True)
         finally:
             self.nb.cells.remove(cell)
-        return cell.outputs
 
     async def run_cell(
-        self, cell: NotebookNode, index: int, seconds: float, *, remember: bool = True
+        self, cell: NotebookNode, index: int, seconds: float, *, silent: bool = False
     ) -> None:
         """Run a cell and keep its outputs.
 
@@ -271,8 +285,8 @@ class Runner(NotebookClient):
         cell.outputs = []
         if self.ended.done():
             raise KernelEnded("it ended")
-        request = self.last_request = self.kc.execute(
-            cell.source, store_history=remember, allow_stdin=False, stop_on_error=False
+        request = self.kc.execute(
+            cell.source, silent=silent, allow_stdin=False, stop_on_error=False
         )
         listening = asyncio.ensure_future(self.listen(request, cell, index))
         late = False
@@ -316,7 +330,7 @@ class Runner(NotebookClient):
             await asyncio.sleep(0)
             # A kernel's own messages can be read; what a student's code sends may be anything.
             with contextlib.suppress(Exception):
-                message = await self.kc.iopub_channel.get_msg()
+                message = await self.next_message()
                 if message["parent_header"].get("msg_id") != request:
                     continue
                 # Widgets have no front end here that could answer them.
@@ -324,10 +338,18 @@ class Runner(NotebookClient):
                     continue
                 if message["msg_type"] in OUTPUTS and not await self.fits(message):
                     continue
+                # nbclient checks each output, but not what an update makes of an earlier one.
+                self.updated |= bool((message["content"].get("transient") or {}).get("display_id"))
                 try:
                     self.process_message(message, cell, index)
                 except CellExecutionComplete:
                     return
+
+    async def next_message(self) -> dict:
+        """What the kernel says next. Jupyter's channel asks first whether there is anything."""
+        channel = self.kc.iopub_channel
+        _, parts = channel.session.feed_identities(await channel.socket.recv_multipart())
+        return channel.session.deserialize(parts)
 
     async def fits(self, message: dict) -> bool:
         """Whether an output is within what the cell, and all cells together, may still say."""
@@ -342,10 +364,13 @@ class Runner(NotebookClient):
         return False
 
     def drop_malformed_outputs(self) -> None:
-        """Keep the outputs that a notebook may hold: no kernel makes others."""
+        """Keep what a notebook may hold: no kernel says anything else."""
         for cell in self.nb.cells:
             if cell.cell_type == "code":
-                cell.outputs = [output for output in cell.outputs if well_formed(output)]
+                if type(cell.execution_count) is not int or cell.execution_count < 0:
+                    cell.execution_count = None
+                if self.updated:
+                    cell.outputs = [output for output in cell.outputs if well_formed(output)]
 
 
 def well_formed(output: NotebookNode) -> bool:
@@ -417,75 +442,105 @@ class StudentsNotebook(Runner):
         )
 
 
-class JudgesNotebook(Runner):
-    """The chapter's own notebook: its locked cells and its checks are run, nothing else."""
+class Judgement:
+    """What the checks of the chapter's own notebook say, in a process that runs no student's code.
+
+    Attributes:
+        verdicts: the outputs of each check, by its grade id; those that did not run are missing.
+        start_seconds: until the process was ready.
+        seconds: what its cells took.
+    """
 
     def __init__(
         self, source: NotebookNode, settings: Settings, descriptors: dict[str, int]
     ) -> None:
-        super().__init__(source, settings)
-        self.descriptors = descriptors
+        self.settings = settings
+        self.cells = [cell for cell in source.cells if is_check(cell) or is_locked(cell)]
+        self.order = {
+            "seed": settings.seed,
+            "names": [name for cell in source.cells for name in names_of_the_answer(cell)],
+            "output_bytes": settings.output_bytes,
+            "cells": [
+                {
+                    "source": cell.source,
+                    "descriptor": descriptors[grade_id(cell)] if is_check(cell) else None,
+                }
+                for cell in self.cells
+            ],
+        }
         self.verdicts: dict[str, list[NotebookNode]] = {}
         self.start_seconds = self.seconds = 0.0
 
-    async def run(self, sandbox: Workplace, descriptors: dict[int, int]) -> None:
-        async with self.kernel(sandbox, descriptors):
-            began = time.monotonic()
-            names = [
-                name
-                for cell in self.nb.cells
-                if cell.cell_type == "code"
-                for name in names_of_the_answer(cell)
-            ]
-            module = "course_utils.grading.judging"
-            await self.run_code(
-                f"import {module} as _judging; _judging.install({names!r}, {self.settings.seed})"
-            )
-            with contextlib.suppress(KernelEnded):
-                await self.run_cells()
-            self.seconds = time.monotonic() - began
+    async def run(self, court: Workplace, descriptors: dict[int, int]) -> None:
+        """Run them all.
 
-    async def run_cells(self) -> None:
-        for index, cell in enumerate(self.nb.cells):
-            marks = cell.metadata.get("nbgrader", {})
-            if is_check(cell):
-                descriptor = self.descriptors[grade_id(cell)]
-                outputs = await self.run_code(f"_judging.begin({descriptor}, {cell.source!r})")
-                if not failed(outputs):
-                    await self.run_cell(cell, index, self.settings.cell_seconds)
-                    outputs = cell.outputs
-                    if not await self.passed() and not failed(outputs):
-                        outputs.append(error_output(UNTOLD))
-                self.verdicts[grade_id(cell)] = outputs
-            elif cell.cell_type == "code" and marks.get("locked") and not marks.get("solution"):
-                await self.run_cell(cell, index, self.settings.cell_seconds)
-
-    async def passed(self) -> bool:
-        """Whether the kernel says that the code of the last request ran to its end.
-
-        That nothing was heard of an error is no proof: its words may be too long to be let through.
+        Args:
+            court: where the process runs.
+            descriptors: the sockets to the snapshots, by their numbers there.
         """
-        with contextlib.suppress(Empty):
-            while not self.ended.done():
-                reply = await self.kc.shell_channel.get_msg(timeout=SETUP_SECONDS)
-                if reply["parent_header"].get("msg_id") == self.last_request:
-                    return reply["content"]["status"] == "ok"
-        return False
+        began = time.monotonic()
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs:
+                self.process = await start_program(
+                    court,
+                    "course_utils.grading.judge_process",
+                    [str(FIRST_DESCRIPTOR - 1)],
+                    fds={FIRST_DESCRIPTOR - 1: theirs.fileno(), **descriptors},
+                    env=environment(self.settings),
+                    threads=self.settings.threads,
+                )
+            try:
+                await self.listen(ours, began)
+            finally:
+                self.process.kill()
+                await self.process.ended()
+
+    async def listen(self, connection: socket.socket, began: float) -> None:
+        """Send the order and take the verdicts, as long as the process lives."""
+        longest = LOUD_CELLS * self.settings.output_bytes + LONGEST_MESSAGE
+        reader, writer = await asyncio.open_unix_connection(sock=connection, limit=longest)
+        with contextlib.closing(writer), contextlib.suppress(KernelEnded, OSError):
+            writer.write(json.dumps(self.order).encode() + b"\n")
+            await self.message(reader, START_SECONDS)
+            ready = time.monotonic()
+            self.start_seconds = ready - began
+            for cell in self.cells:
+                outputs = await self.message(reader, self.settings.cell_seconds)
+                if is_check(cell):
+                    self.verdicts[grade_id(cell)] = [nbformat.from_dict(one) for one in outputs]
+                self.seconds = time.monotonic() - ready
+
+    async def message(self, reader: asyncio.StreamReader, seconds: float) -> Any:
+        """The next line; a cell that takes too long is interrupted.
+
+        Raises:
+            KernelEnded: there is none, and there will be none.
+        """
+        line = asyncio.ensure_future(reader.readline())
+        try:
+            for patience in (seconds, self.settings.grace_seconds):
+                await asyncio.wait({line}, timeout=patience)
+                if line.done():
+                    break
+                self.process.send_signal(signal.SIGINT)
+            if line.done() and line.result():
+                return json.loads(line.result())
+        except ValueError as error:
+            raise KernelEnded("it said what cannot be read") from error
+        finally:
+            line.cancel()
+        raise KernelEnded("it ended, or would not be interrupted")
 
 
 NOT_JUDGED = "This check was not run: the process that judges ended."
-UNTOLD = "This check failed, and what it had to say could not be told."
-
-
-def failed(outputs: list[NotebookNode]) -> bool:
-    return any(output.output_type == "error" for output in outputs)
 
 
 def error_output(words: str) -> NotebookNode:
     return new_output("error", ename="NotRun", evalue=words, traceback=[words])
 
 
-def take_over_verdicts(notebook: NotebookNode, judge: JudgesNotebook, died: str) -> dict[str, str]:
+def take_over_verdicts(notebook: NotebookNode, judge: Judgement, died: str) -> dict[str, str]:
     """Put what the judge says into the student's check cells.
 
     Returns:
@@ -514,10 +569,9 @@ def names_of_the_answer(cell: NotebookNode) -> list[str]:
     What an exercise cell binds; of a locked cell, the functions that it marks by
     ``@runs_with_the_answer``: they try the answer on what cannot travel, such as a module.
     """
-    marks = cell.metadata.get("nbgrader", {})
-    if marks.get("solution"):
+    if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("solution"):
         return top_level_names(cell.source)
-    if not marks.get("locked") or marks.get("grade") or MARK not in cell.source:
+    if not is_locked(cell) or MARK not in cell.source:
         return []
     return [
         node.name

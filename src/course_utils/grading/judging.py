@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from IPython import get_ipython
 from torch.utils._python_dispatch import (
     _disable_current_modes,
     _get_current_dispatch_mode_stack,
@@ -263,33 +262,39 @@ def raised(error: Any) -> Exception:
 
 
 class Judge:
-    """Runs in the judge's kernel: puts the learner's names in place before each check.
+    """Puts the learner's names in place before each check, and its failure into words.
 
     Args:
-        namespace: that of the kernel, where the check cells run.
+        namespace: where the check cells run.
         learner_names: every name that an exercise cell of the source binds, and the locked
             cells' functions that run with the answer.
-        shell: the kernel's IPython shell; its tracebacks become words without hidden lines.
+        shell: the IPython shell that runs them; its tracebacks become words without hidden lines.
+
+    Attributes:
+        failure: the last error's name, its words and further lines; None if there was none.
     """
 
     def __init__(self, namespace: dict[str, Any], learner_names: list[str], shell: Any) -> None:
         self.namespace, self.learner_names, self.shell = namespace, frozenset(learner_names), shell
         self.answers: Answers | None = None
         self.source = ""
-        self.publish = shell._showtraceback
+        self.failure: tuple[str, str, list[str]] | None = None
         shell._showtraceback = self.show
         # IPython's own rendering of the frames is not shown, and takes longer than most checks.
         shell.InteractiveTB.structured_traceback = lambda *_, **__: []
 
-    def begin(self, descriptor: int, source: str) -> None:
+    def begin(self, descriptor: int, source: str) -> bool:
         """Get ready for a check: ask for the names that it uses.
 
         Args:
             descriptor: an open socket to the snapshot that was made where the check stands.
             source: the check cell's text.
+
+        Returns:
+            Whether the answer is there to be checked; if not, ``failure`` says so.
         """
         self.end()
-        self.source = ""
+        self.source = source
         for name in self.learner_names:
             self.namespace.pop(name, None)
         used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
@@ -297,8 +302,9 @@ class Judge:
         try:
             self.namespace.update(self.answers.names(sorted(used & self.learner_names)))
         except NoAnswer:
-            raise NoAnswer(NO_ANSWER) from None
-        self.source = source
+            self.failure = (NoAnswer.__name__, NO_ANSWER, [f"{NoAnswer.__name__}: {NO_ANSWER}"])
+            return False
+        return True
 
     def end(self) -> None:
         """Hang up on the last check's snapshot."""
@@ -307,10 +313,10 @@ class Judge:
             self.answers = None
 
     def show(self, kind: type, error: BaseException, _: list[str]) -> None:
-        """Publish an error in the check's words, never the text of a hidden test."""
+        """Keep an error in the check's words, never the text of a hidden test."""
         name, words, lines = explain(error, self.source)
         words, *lines = map(fit_to_print, (words, *lines))
-        self.publish(type(name, (Exception,), {}), words, [f"{name}: {words}", *lines])
+        self.failure = (name, words, [f"{name}: {words}", *lines])
 
 
 def fit_to_print(text: str) -> str:
@@ -365,24 +371,3 @@ def explain(error: BaseException, source: str) -> tuple[str, str, list[str]]:
         if not function.startswith("check_") and number <= len(text)
     ]
     return name, words, [*shown, *lines]
-
-
-_judge: Judge | None = None
-
-
-def install(learner_names: list[str], seed: int) -> None:
-    """Make the kernel that runs this a judge, and seed it."""
-    global _judge
-    # Not at the top: it looks for a GPU, and a process that is forked later must not have.
-    from course_utils.devices import seed_everything
-
-    seed_everything(seed)
-    shell = get_ipython()
-    _judge = Judge(shell.user_ns, learner_names, shell)
-
-
-def begin(descriptor: int, source: str) -> None:
-    """Get this kernel's judge ready for a check; see :meth:`Judge.begin`."""
-    if _judge is None:
-        raise RuntimeError("this kernel is no judge: call install first")
-    _judge.begin(descriptor, source)

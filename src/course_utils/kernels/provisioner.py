@@ -108,12 +108,7 @@ class WarmProvisioner(LocalProvisioner):
         text = json.dumps(connection, default=bytes.decode)
         arguments = ["-f", path, *request.arguments[request.arguments.index("-f") + 2 :]]
         return replace(
-            request,
-            arguments=arguments,
-            environment={**workplace.environment, **variables},
-            folder=inside,
-            sandbox=workplace.rules() if isinstance(workplace, Sandbox) else None,
-            connection={path: text},
+            inside_of(workplace, request, variables), arguments=arguments, connection={path: text}
         )
 
     async def wait(self) -> int | None:
@@ -128,6 +123,16 @@ class WarmProvisioner(LocalProvisioner):
         if isinstance(self.process, WarmProcess):
             # Who asks next whether it is alive hears at once that it is not.
             await asyncio.wait_for(self.process.ended(), KILL_SECONDS)
+
+
+def inside_of(workplace: Workplace, request: Request, variables: Mapping[str, str]) -> Request:
+    """The request for a process that has the workplace's folder and environment."""
+    return replace(
+        request,
+        environment={**workplace.environment, **variables},
+        folder=workplace.inside,
+        sandbox=workplace.rules() if isinstance(workplace, Sandbox) else None,
+    )
 
 
 def launcher_arguments(command: list[str]) -> list[str] | None:
@@ -266,7 +271,7 @@ async def running_kernel(
         fds=dict(fds or {}),
         variables={"OMP_NUM_THREADS": str(threads), **(env or {})},
         threads=threads,
-        extra_arguments=["--HistoryManager.hist_file=:memory:"],
+        extra_arguments=["--HistoryManager.hist_file=:memory:", "--IPythonKernel._execute_sleep=0"],
     )
     client = manager.client()
     try:
@@ -278,3 +283,37 @@ async def running_kernel(
     finally:
         client.stop_channels()
         await manager.shutdown_kernel(now=True)
+
+
+async def start_program(
+    workplace: Workplace,
+    program: str,
+    arguments: list[str],
+    *,
+    fds: Mapping[int, int],
+    env: Mapping[str, str],
+    threads: int = 1,
+) -> WarmProcess:
+    """Run a module, not a kernel, in a fork of the template process; it writes to nowhere.
+
+    Args:
+        workplace: a ``Sandbox`` or a ``Scratch``.
+        program: the module's name; its ``main`` is called with ``arguments``.
+        arguments: what it is told.
+        fds: from descriptor numbers in the process to descriptors here.
+        env: variables beside ``workplace.environment``.
+        threads: how many threads torch computes with.
+
+    Raises:
+        TemplateError: the process could not be started.
+    """
+    with open(os.devnull, "r+b") as nothing:
+        descriptors = {**dict.fromkeys((0, 1, 2), nothing.fileno()), **fds}
+        request = Request(arguments, {}, "", threads, list(descriptors), program=program)
+        sent = list(descriptors.values())
+        sent += [workplace.pidfd] if isinstance(workplace, Sandbox) else []
+        address = await asyncio.to_thread(shared_address)
+        process = await launch(address, inside_of(workplace, request, env), sent)
+    workplace.close_door()
+    workplace.watch(process)
+    return process

@@ -57,7 +57,7 @@ MODULES = (
     *(
         "course_utils.grading.wire",
         "course_utils.grading.answering",
-        "course_utils.grading.judging",
+        "course_utils.grading.judge_process",
     ),
 )
 INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
@@ -75,6 +75,7 @@ class Request:
         descriptors: the numbers that the descriptors sent along get in the kernel, with 0 to 2.
         sandbox: ``Sandbox.rules()``, or None; the sandbox's pidfd is sent after the descriptors.
         connection: the text of a connection file to write before the kernel starts, by its path.
+        program: a module whose ``main(arguments)`` runs in place of ipykernel; none if empty.
     """
 
     arguments: list[str]
@@ -84,6 +85,7 @@ class Request:
     descriptors: list[int]
     sandbox: dict | None = None
     connection: dict[str, str] = field(default_factory=dict)
+    program: str = ""
 
 
 def supported() -> bool:
@@ -616,7 +618,11 @@ def run_kernel(request: Request, descriptors: list[int]) -> NoReturn:
         for path, text in request.connection.items():
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-        status = run_application(request.arguments)
+        if request.program:
+            importlib.import_module(request.program).main(request.arguments)
+            status = 0
+        else:
+            status = run_application(request.arguments)
     except SystemExit as exit:
         status = exit.code if isinstance(exit.code, int) else int(exit.code is not None)
     except BaseException:
