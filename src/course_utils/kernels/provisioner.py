@@ -38,6 +38,13 @@ from course_utils.kernels.template import (
 
 CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
 KILL_SECONDS = 5
+# Settings of a kernel that nobody types into: no history on disk, and no waiting for outputs that
+# are to arrive together, or that there are none of.
+QUICK = [
+    "--HistoryManager.hist_file=:memory:",
+    "--IPythonKernel._execute_sleep=0",
+    "--IPKernelApp.outstream_class=course_utils.kernels.streams.PromptStream",
+]
 RECONNECT_MILLISECONDS = 5
 # What a warm kernel understands of the keywords that reach a provisioner. Any other one wants
 # something of the new process that a fork can't give.
@@ -271,7 +278,7 @@ async def running_kernel(
         fds=dict(fds or {}),
         variables={"OMP_NUM_THREADS": str(threads), **(env or {})},
         threads=threads,
-        extra_arguments=["--HistoryManager.hist_file=:memory:", "--IPythonKernel._execute_sleep=0"],
+        extra_arguments=QUICK,
     )
     client = manager.client()
     try:

@@ -47,7 +47,10 @@ EXIT_SECONDS = 5
 MODULES = (
     # In the order of a notebook: later warning filters come first.
     *("ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.zmqshell"),
+    "course_utils.kernels.streams",
+    *("ipykernel.debugger", "sqlite3", "tornado.platform.asyncio"),
     *("IPython.core.completer", "IPython.core.magics", "IPython.extensions.storemagic"),
+    *("IPython.core.completerlib", "IPython.core.debugger", "IPython.core.logger"),
     *("numpy", "torch", "torch._dynamo", "torch.nn.functional", "torch.utils.data"),
     *("torchvision", "torchvision.transforms.v2"),
     # Not matplotlib_inline.backend_inline: when it is imported, it looks for its kernel.
@@ -698,6 +701,8 @@ def run_application(arguments: list[str]) -> int:
     sys.argv = [launcher, *arguments, "--IPKernelApp.parent_handle=1"]
     application = IPKernelApp.instance()
     application.initialize(sys.argv[1:])
+    # As it is, the logger makes a record of every message, which its handler then drops.
+    application.log.setLevel(application.log_level)
     application.start()
     return 0
 
