@@ -45,7 +45,8 @@ DASK_SETTINGS = {
     "distributed.worker.http.routes": [],
 }
 PRELOADED = (
-    *("distributed.nanny", "distributed.worker"),
+    # First: it keeps a slow import out.
+    *("course_utils.command", "distributed.nanny", "distributed.worker"),
     *("course_utils.grading.execution", "course_utils.grading.worker_signals"),
 )
 

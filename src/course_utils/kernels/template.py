@@ -195,13 +195,15 @@ class Template:
         inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
         # One thread each: a pool of threads started by an import would be missing in the kernels.
         single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        # glibc asks for huge pages: half of what ``collapse_memory`` would have to copy.
+        huge = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
         with _socket() as listener:
             listener.bind(_socket_address(self.address))
             listener.listen(socket.SOMAXCONN)
             descriptor = listener.fileno()
             self.process = subprocess.Popen(
                 [sys.executable, "-m", __spec__.name, str(descriptor), str(os.getpid())],
-                env={**inherited, **single, **self.environment},
+                env={**inherited, **single, **huge, **self.environment},
                 # Python looks for modules where it is started: not among somebody's own files.
                 cwd="/",
                 pass_fds=[descriptor],
