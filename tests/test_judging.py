@@ -17,7 +17,8 @@ import torch._dynamo
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from course_utils import count_operators, forbid_changes, forbid_copies
-from course_utils.grading.answering import Answering, integrity
+from course_utils.grading import wire
+from course_utils.grading.answering import Answering, integrity, small_message
 from course_utils.grading.execution import names_of_the_answer, top_level_names
 from course_utils.grading.judging import (
     Answers,
@@ -88,7 +89,7 @@ def answered(namespace):
         with contextlib.suppress(BaseException):
             ours.close()
             torch.set_num_threads(1)
-            Answering(theirs, namespace).serve()
+            Answering(theirs, namespace).serve(list(namespace))
         os._exit(0)
     theirs.close()
     answers = Answers(ours)
@@ -431,7 +432,7 @@ MALFORMED = [None, 3, "ab", [3], [[1, 2, 3]], {"result": ["tensor"]}, {"result":
 
 @pytest.mark.parametrize("reply", [*MALFORMED, [["f", ["object"]]], [["f", ["range", "a"]]]])
 def test_names_that_cannot_be_read_are_no_answer(reply, monkeypatch):
-    monkeypatch.setattr(Answers, "ask", lambda *request: (reply, []))
+    monkeypatch.setattr(wire, "receive", lambda stream: (reply, []))
     with socket.socket() as nobody, pytest.raises(NoAnswer, match="cannot be read"):
         Answers(nobody).names(["f"])
 
@@ -510,12 +511,14 @@ def test_the_digest_of_the_watching_code_does_not_depend_on_who_holds_its_consta
 OUT_OF_THE_GROUP = """
 import os, signal, socket, time
 from pathlib import Path
+from IPython.core.interactiveshell import InteractiveShell
 from course_utils.grading import answering
 
 os.setpgid(0, 0)
+InteractiveShell.instance().user_ns["f"] = print
 ours, theirs = socket.socketpair()
 answering._go_quiet = lambda descriptor: time.sleep(60)  # a snapshot that does not get to run
-answering.wait_for_the_judge(theirs.detach())
+answering.wait_for_the_judge(theirs.detach(), ["f"])
 (child,) = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
 print(os.getpgid(int(child)) != os.getpgrp())
 os.kill(int(child), signal.SIGKILL)
@@ -527,6 +530,36 @@ def test_a_snapshot_outlives_the_kernel_from_its_first_moment():
     command = [sys.executable, "-c", OUT_OF_THE_GROUP]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout == "True\n"
+
+
+class Loud(dict):
+    """A learner's class; nothing of it may run in the kernel while a check gets ready."""
+
+    def loud(self, *_):
+        pytest.fail("the answer's own code ran")
+
+    __repr__ = __iter__ = items = keys = __len__ = __eq__ = __reduce__ = loud
+
+
+SMALL = [None, 3, 2.5, "text", (1, [2, {"a": True}]), {1, 2}, torch.Size([2]), Loud(a=1)]
+
+
+@pytest.mark.parametrize("value", SMALL)
+def test_small_values_are_sent_without_a_fork(value):
+    ours, theirs = socket.socketpair()
+    theirs.sendall(small_message({"x": value, "y": print}, ["x", "not there"]))
+    theirs.close()
+    (name, found), *others = Answers(ours).names(["x", "not there"]).items()
+    assert (name, others) == ("x", [])
+    assert found == (dict(dict.items(value)) if isinstance(value, Loud) else value)
+
+
+LARGE = [print, int, torch.ones(2), np.ones(2), object(), "a" * 2**17, [[1] * 2**17]]
+
+
+@pytest.mark.parametrize("value", LARGE)
+def test_other_values_need_a_fork(value):
+    assert small_message({"x": 1, "y": value}, ["x", "y"]) is None
 
 
 LOCKED = """

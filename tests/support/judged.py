@@ -33,7 +33,7 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
         for cell in before:
             if grader_of(cell).get("grade_id") != answer.exercise:
                 exec(compile(cell.source, "<locked>", "exec"), namespace)
-        pid, connection = fork_answer(answer, before)
+        pid, connection = fork_answer(answer, before, names)
         try:
             answers = Answers(connection)
             namespace.update(answers.names(names))
@@ -63,7 +63,9 @@ def cells_before(chapter: Chapter, check: NotebookNode) -> list[NotebookNode]:
     ]
 
 
-def fork_answer(answer: Answer, cells: list[NotebookNode]) -> tuple[int, socket.socket]:
+def fork_answer(
+    answer: Answer, cells: list[NotebookNode], names: list[str]
+) -> tuple[int, socket.socket]:
     """Start a process with the locked cells and the answer; its pid and the judge's socket."""
     ours, theirs = socket.socketpair()
     pid = os.fork()
@@ -79,6 +81,6 @@ def fork_answer(answer: Answer, cells: list[NotebookNode]) -> tuple[int, socket.
             if mine or not grader_of(cell)["solution"]:
                 source = answer.source if mine else cell.source
                 exec(compile(source, "<answer>", "exec"), namespace)
-        Answering(theirs, namespace).serve()
+        Answering(theirs, namespace).serve(names)
     finally:
         os._exit(0)

@@ -1,7 +1,8 @@
 """The answer's side of the verdict: a snapshot of the student's kernel that answers the judge.
 
-Where a check stands in the notebook, the student's kernel forks. The copy waits; when the whole
-notebook has run, the judge asks it for names and calls its functions. So a check sees the answer as
+Where a check stands in the notebook, the student's kernel forks. The copy tells the values of the
+names that the check uses and waits; when the whole notebook has run, the judge reads them and calls
+their functions. So a check sees the answer as
 it was at that place, and nothing that a hidden test hands to an answer can reach the notebook's
 outputs. All of this runs in the student's process and can be tampered with there: what it says is a
 claim, and the judge takes no more from it than plain values.
@@ -29,14 +30,26 @@ from course_utils import operators
 from course_utils.grading import wire, witness
 
 LONGEST_TEXT = 2000
+# A message that a socket takes whole, though nobody reads it yet.
+SMALL_BYTES = 2**16
 
 
-def wait_for_the_judge(descriptor: int) -> None:
-    """Fork; the copy answers for the notebook's names until the judge hangs up, then ends.
+def wait_for_the_judge(descriptor: int, names: list[str]) -> None:
+    """Tell the judge the values of the notebook's names, and answer what it asks about them.
+
+    Small values that travel whole are sent at once, and that is all. If there is more to them, a
+    function to be called for one, a fork of this process stays behind until the judge hangs up.
 
     Args:
         descriptor: an open socket, the judge's at its other end; closed in this process.
+        names: what the check uses of the learner's.
     """
+    namespace = get_ipython().user_ns
+    message = small_message(namespace, names)
+    if message is not None:
+        with socket.socket(fileno=descriptor) as connection:
+            connection.sendall(message)
+        return
     child = os.fork()
     if child:
         # Out of the kernel's process group, which ends with the kernel; still in its session. Here,
@@ -46,12 +59,44 @@ def wait_for_the_judge(descriptor: int) -> None:
         return
     try:
         _go_quiet(descriptor)
-        connection = socket.socket(fileno=descriptor)
-        Answering(connection, get_ipython().user_ns).serve()
+        Answering(socket.socket(fileno=descriptor), namespace).serve(names)
     except BaseException:
         # Nobody is there to be told: the judge sees the connection close.
         os._exit(1)
     os._exit(0)
+
+
+def small_message(namespace: dict[str, Any], names: list[str]) -> bytes | None:
+    """The message with the values of names; None where a fork has to send it.
+
+    None of the answer's own code is run for it.
+    """
+    encoder = SmallEncoder(wire.Storages(), [], SmallEncoder.refuse)
+    try:
+        message = wire.pack(named_values(namespace, names, encoder), [])
+    except Exception:  # whatever it is, the fork will see to it
+        return None
+    return message if len(message) <= SMALL_BYTES else None
+
+
+def named_values(namespace: dict[str, Any], names: list[str], encoder: wire.Encoder) -> list:
+    """Name and encoded value of those names that there are."""
+    here = [name for name in names if name in namespace]
+    return [[name, encoder.encode(namespace[name])] for name in here]
+
+
+class SmallEncoder(wire.Encoder):
+    """Encodes numbers, texts and their containers, and refuses all else."""
+
+    @staticmethod
+    def refuse(value: Any) -> list:
+        raise TypeError(f"a {type(value).__name__} is not sent at once")
+
+    def _tensor(self, tensor: torch.Tensor) -> Any:
+        return self.refuse(tensor)
+
+    def add_blob(self, content: bytes) -> int:
+        raise TypeError("an array is not sent at once")
 
 
 def _go_quiet(descriptor: int) -> None:
@@ -96,8 +141,11 @@ class Answering:
         # Of PyTorch's global generator, as the judge has it.
         self.state = b""
 
-    def serve(self) -> None:
-        """Answer until the judge hangs up."""
+    def serve(self, names: list[str]) -> None:
+        """Tell the values of names, then answer until the judge hangs up."""
+        encoder = wire.Encoder(wire.Storages(), [], self._handle)
+        values = named_values(self.namespace, names, encoder)
+        wire.send(self.connection, values, encoder.blobs)
         while True:
             try:
                 request, blobs = wire.receive(self.stream)
@@ -106,12 +154,6 @@ class Answering:
             kind, *parts = request
             reply, blobs = getattr(self, f"answer_{kind}")(*parts, blobs)
             wire.send(self.connection, reply, blobs)
-
-    def answer_names(self, names: list[str], _: list[bytes]) -> tuple[Any, list[bytes]]:
-        """The values of those names that there are."""
-        encoder = wire.Encoder(wire.Storages(), [], self._handle)
-        here = [name for name in names if name in self.namespace]
-        return [[name, encoder.encode(self.namespace[name])] for name in here], encoder.blobs
 
     def answer_call(
         self,

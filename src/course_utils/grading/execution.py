@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextlib
+import functools
 import json
 import re
 import signal
@@ -144,18 +145,17 @@ def execute(submission: Submission, settings: Settings) -> Outcome:
 
 async def _execute(submission: Submission, settings: Settings) -> Outcome:
     began = time.monotonic()
-    # Both were validated before: the notebook when it was sanitised, the source when it was built.
+    # It was validated when it was sanitised.
     notebook = nbformat.v4.reads(submission.notebook)
-    source = nbformat.v4.reads(submission.source)
-    checks = [grade_id(cell) for cell in source.cells if is_check(cell)]
-    pairs = {name: socket.socketpair() for name in checks}
+    source = read_source(submission.source)
+    pairs = {name: socket.socketpair() for name in source.names}
     phases: dict[str, float] = {}
     with workplace(settings) as sandbox:
         try:
-            numbers = {name: FIRST_DESCRIPTOR + i for i, name in enumerate(checks)}
+            numbers = {name: FIRST_DESCRIPTOR + i for i, name in enumerate(source.names)}
             answering = {numbers[name]: theirs.fileno() for name, (_, theirs) in pairs.items()}
             sandbox.put(submission.files)
-            student = StudentsNotebook(notebook, settings, numbers)
+            student = StudentsNotebook(notebook, settings, numbers, source.names)
             await student.run(sandbox, answering)
         finally:
             for _, theirs in pairs.values():
@@ -181,7 +181,7 @@ async def _execute(submission: Submission, settings: Settings) -> Outcome:
         phases={name: round(seconds, 4) for name, seconds in phases.items()},
         messages=messages,
         died=student.died,
-        flags=scan(notebook, source),
+        flags=scan(notebook, source.notebook),
         memory_bytes=student.memory_bytes,
     )
 
@@ -385,10 +385,14 @@ class StudentsNotebook(Runner):
     """A student's notebook: every cell is run but the checks, in whose place snapshots are made."""
 
     def __init__(
-        self, notebook: NotebookNode, settings: Settings, descriptors: dict[str, int]
+        self,
+        notebook: NotebookNode,
+        settings: Settings,
+        descriptors: dict[str, int],
+        names: dict[str, list[str]],
     ) -> None:
         super().__init__(notebook, settings)
-        self.descriptors = descriptors
+        self.descriptors, self.names = descriptors, names
         self.cells: list[dict] = []
         self.died = ""
         self.memory_bytes = 0
@@ -436,10 +440,9 @@ class StudentsNotebook(Runner):
             if cell.source.strip():
                 await self.run_cell(cell, self.nb.cells.index(cell), seconds)
             return
-        module = "course_utils.grading.answering"
-        await self.run_code(
-            f"__import__({module!r}, fromlist=['_']).wait_for_the_judge({descriptor})"
-        )
+        module = f"__import__({'course_utils.grading.answering'!r}, fromlist=['_'])"
+        names = self.names[grade_id(cell)]
+        await self.run_code(f"{module}.wait_for_the_judge({descriptor}, {names!r})")
 
 
 class Judgement:
@@ -451,22 +454,19 @@ class Judgement:
         seconds: what its cells took.
     """
 
-    def __init__(
-        self, source: NotebookNode, settings: Settings, descriptors: dict[str, int]
-    ) -> None:
+    def __init__(self, source: Source, settings: Settings, descriptors: dict[str, int]) -> None:
         self.settings = settings
-        self.cells = [cell for cell in source.cells if is_check(cell) or is_locked(cell)]
+        self.cells = [cell for cell in source.notebook.cells if is_check(cell) or is_locked(cell)]
+        orders: list[dict[str, Any]] = [{"source": cell.source} for cell in self.cells]
+        for cell, order in zip(self.cells, orders, strict=True):
+            if is_check(cell):
+                name = grade_id(cell)
+                order |= {"descriptor": descriptors[name], "names": source.names[name]}
         self.order = {
             "seed": settings.seed,
-            "names": [name for cell in source.cells for name in names_of_the_answer(cell)],
+            "names": source.learner_names,
             "output_bytes": settings.output_bytes,
-            "cells": [
-                {
-                    "source": cell.source,
-                    "descriptor": descriptors[grade_id(cell)] if is_check(cell) else None,
-                }
-                for cell in self.cells
-            ],
+            "cells": orders,
         }
         self.verdicts: dict[str, list[NotebookNode]] = {}
         self.start_seconds = self.seconds = 0.0
@@ -561,6 +561,35 @@ def take_over_verdicts(notebook: NotebookNode, judge: Judgement, died: str) -> d
                     output.traceback = [*output.traceback, f"  it ended in {died}"]
                 messages[grade_id(cell)] = f"{output.ename}: {output.evalue}"[:4000]
     return messages
+
+
+@dataclass(frozen=True)
+class Source:
+    """A chapter's solution notebook, read for grading.
+
+    Attributes:
+        notebook: itself; not to be changed.
+        learner_names: the names that the judge takes from the student's kernel.
+        names: by the grade id of each check, in order, those of them that it uses.
+    """
+
+    notebook: NotebookNode
+    learner_names: list[str]
+    names: dict[str, list[str]]
+
+
+@functools.lru_cache(maxsize=4)
+def read_source(text: str) -> Source:
+    """Read a solution notebook; a class's submissions all have the same."""
+    notebook = nbformat.v4.reads(text)
+    learner_names = [name for cell in notebook.cells for name in names_of_the_answer(cell)]
+    names = {}
+    for cell in notebook.cells:
+        if is_check(cell):
+            tree = ast.parse(cell.source)
+            used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+            names[grade_id(cell)] = sorted(used.intersection(learner_names))
+    return Source(notebook, learner_names, names)
 
 
 def names_of_the_answer(cell: NotebookNode) -> list[str]:

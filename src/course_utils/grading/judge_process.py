@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
-from IPython.core.displayhook import CapturingDisplayHook
+from ipykernel.jsonutil import encode_images, json_clean
 from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> None:
 
     The order is an object: ``seed``; ``names``, the learner's; ``output_bytes``, how much a check
     may say; ``cells``, each with its ``source`` and, if it is a check, the ``descriptor`` of the
-    socket to its snapshot.
+    socket to its snapshot and the ``names`` that it uses.
 
     Args:
         arguments: the descriptor of the socket to the grader.
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> None:
         court = Court(order["seed"], order["names"], order["output_bytes"])
         tell(lines, None)
         for cell in order["cells"]:
-            tell(lines, court.run(cell["source"], cell["descriptor"]))
+            tell(lines, court.run(**cell))
 
 
 def tell(lines: Any, message: Any) -> None:
@@ -69,8 +69,10 @@ class Court:
         self.judge = Judge(self.shell.user_ns, names, self.shell)
         self.output_bytes = output_bytes
 
-    def run(self, source: str, descriptor: int | None) -> list[dict]:
-        """Run a locked cell, or a check that asks the snapshot behind ``descriptor``.
+    def run(
+        self, source: str, descriptor: int | None = None, names: list[str] | None = None
+    ) -> list[dict]:
+        """Run a locked cell, or a check that takes names from the snapshot behind ``descriptor``.
 
         Returns:
             Its outputs, as a notebook has them; an error among them if it failed.
@@ -79,7 +81,7 @@ class Court:
         outputs: list[dict] = []
         try:
             with interruptible():
-                if descriptor is None or self.judge.begin(descriptor, source):
+                if descriptor is None or self.judge.begin(descriptor, names or [], source):
                     outputs = self.run_cell(source)
         except KeyboardInterrupt as error:
             self.judge.show(KeyboardInterrupt, error, [])
@@ -109,8 +111,9 @@ class Court:
         for shown in displayed:
             output = {
                 "output_type": "display_data",
-                "data": shown["data"],
-                "metadata": shown["metadata"] or {},
+                **shown.get("kind", {}),
+                "data": json_clean(encode_images(shown["data"])),
+                "metadata": json_clean(shown["metadata"] or {}),
             }
             if sum(len(json.dumps(one)) for one in [*outputs, output]) <= self.output_bytes:
                 outputs.append(output)
@@ -121,8 +124,15 @@ class Court:
 def captured(shell: InteractiveShell) -> Iterator[tuple[io.StringIO, list[dict]]]:
     """Take what is printed in the block, and what is displayed, in order."""
     text, publisher = io.StringIO(), CapturingDisplayPublisher(shell=shell)
-    shell.display_pub = publisher
-    shell.display_trap.hook = CapturingDisplayHook(shell=shell, outputs=publisher.outputs)
+
+    def keep(result: Any) -> None:
+        """A cell's last value: nbgrader takes a number for the points that a check gives."""
+        if result is not None:
+            data, metadata = shell.display_formatter.format(result)
+            kind = {"output_type": "execute_result", "execution_count": None}
+            publisher.outputs.append({"kind": kind, "data": data, "metadata": metadata})
+
+    shell.display_pub, shell.display_trap.hook = publisher, keep
     with redirect_stdout(text), redirect_stderr(text):
         yield text, publisher.outputs
 

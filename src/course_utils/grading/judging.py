@@ -10,7 +10,6 @@ PyTorch's own means. Operators that ran are told to the modes (``count_operators
 
 from __future__ import annotations
 
-import ast
 import builtins
 import contextlib
 import re
@@ -89,17 +88,28 @@ class Answers:
         Raises:
             NoAnswer: the snapshot is gone, or says what is no reply.
         """
-        try:
+        with self.heard():
             wire.send(self.connection, request, blobs)
             return wire.receive(self.stream)
+
+    @contextlib.contextmanager
+    def heard(self) -> Iterator[None]:
+        """Words for a snapshot that cannot be talked to."""
+        try:
+            yield
         except wire.Gone:
             raise NoAnswer("the process of the answer ended while a check asked it") from None
         except wire.WireError as error:
             raise NoAnswer(f"what the answer gave back cannot be read ({error})") from None
 
     def names(self, names: list[str]) -> dict[str, Any]:
-        """The values of those names that the learner's notebook has."""
-        reply, blobs = self.ask(["names", names], [])
+        """The values of those names that the learner's notebook has; the snapshot tells them first.
+
+        Raises:
+            NoAnswer: as ``ask`` says.
+        """
+        with self.heard():
+            reply, blobs = wire.receive(self.stream)
         decoder = wire.Decoder(blobs, wire.Storages(), [], self._stand_in)
         with readable():
             return {name: decoder.decode(value) for name, value in reply if name in names}
@@ -266,8 +276,7 @@ class Judge:
 
     Args:
         namespace: where the check cells run.
-        learner_names: every name that an exercise cell of the source binds, and the locked
-            cells' functions that run with the answer.
+        learner_names: every name that a check may use of the learner's.
         shell: the IPython shell that runs them; its tracebacks become words without hidden lines.
 
     Attributes:
@@ -275,7 +284,7 @@ class Judge:
     """
 
     def __init__(self, namespace: dict[str, Any], learner_names: list[str], shell: Any) -> None:
-        self.namespace, self.learner_names, self.shell = namespace, frozenset(learner_names), shell
+        self.namespace, self.learner_names, self.shell = namespace, learner_names, shell
         self.answers: Answers | None = None
         self.source = ""
         self.failure: tuple[str, str, list[str]] | None = None
@@ -283,11 +292,12 @@ class Judge:
         # IPython's own rendering of the frames is not shown, and takes longer than most checks.
         shell.InteractiveTB.structured_traceback = lambda *_, **__: []
 
-    def begin(self, descriptor: int, source: str) -> bool:
-        """Get ready for a check: ask for the names that it uses.
+    def begin(self, descriptor: int, names: list[str], source: str) -> bool:
+        """Get ready for a check: take the names that it uses.
 
         Args:
             descriptor: an open socket to the snapshot that was made where the check stands.
+            names: those of the learner's names that the check uses.
             source: the check cell's text.
 
         Returns:
@@ -297,10 +307,9 @@ class Judge:
         self.source = source
         for name in self.learner_names:
             self.namespace.pop(name, None)
-        used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
         self.answers = Answers(socket.socket(fileno=descriptor))
         try:
-            self.namespace.update(self.answers.names(sorted(used & self.learner_names)))
+            self.namespace.update(self.answers.names(names))
         except NoAnswer:
             self.failure = (NoAnswer.__name__, NO_ANSWER, [f"{NoAnswer.__name__}: {NO_ANSWER}"])
             return False

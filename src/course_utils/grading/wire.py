@@ -38,14 +38,19 @@ class Gone(WireError):
     """The other side has closed the connection."""
 
 
-def send(connection: socket.socket, message: Any, blobs: list[bytes]) -> None:
-    """Send one message: a JSON value and byte strings that it refers to by number."""
+def pack(message: Any, blobs: list[bytes]) -> bytes:
+    """One message as it is sent: a JSON value and byte strings that it refers to by number."""
     text = json.dumps([message, [len(blob) for blob in blobs]]).encode()
     data = b"".join(blobs)
     if len(text) + len(data) > MOST_BYTES:
         raise WireError(f"a message of {len(text) + len(data)} bytes is too long")
+    return HEADER.pack(len(text), len(data)) + text + data
+
+
+def send(connection: socket.socket, message: Any, blobs: list[bytes]) -> None:
+    """Send one message; see ``pack``."""
     try:
-        connection.sendall(HEADER.pack(len(text), len(data)) + text + data)
+        connection.sendall(pack(message, blobs))
     except OSError as error:
         raise Gone("the other side has gone") from error
 
