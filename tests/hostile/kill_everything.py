@@ -1,8 +1,12 @@
-"""``kill -9 -1``: every process that the student's user may end, the snapshots too."""
+"""``kill -9 -1``: every process that the student's user may end, the snapshots too.
+
+What the kernel told the judge before stays told: small values need no snapshot.
+"""
 
 from support.hostile import ERROR, RIGHT_SHAPES, SHAPES, answer
 
 NEEDS_SANDBOX = True
+EARNS = {SHAPES: 1}
 
 
 def hand_in(chapter, notebook, folder):
