@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import fcntl
+import gc
 import json
 import os
 import re
@@ -248,6 +249,8 @@ class Grading:
     def execute_and_record(self) -> None:
         from course_utils.grading.pool import Pool
 
+        # The collector would go through everything that was imported, again and again.
+        gc.freeze()
         # Students whose submissions have the same content, waiting for its outcome.
         self.waiting: dict[str, list[str]] = {}
         self.notes: dict[str, dict] = {}
