@@ -7,7 +7,14 @@ import os
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, writes
 
-from course_utils.grading.cache import Journal, Outcomes, environment, key_of, write_whole
+from course_utils.grading.cache import (
+    Journal,
+    Outcomes,
+    environment,
+    key_of,
+    remove_unfinished,
+    write_whole,
+)
 from course_utils.grading.execution import Outcome, Settings, Submission
 
 OUTCOME = Outcome("{}", [{"id": "a", "grade_id": "", "seconds": 1.0}], {}, {"a": "b"}, "", ["f"], 7)
@@ -109,6 +116,18 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         write_whole(path, "new")
     assert path.read_text() == "old"
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_killed_writers_left_is_removed(tmp_path):
+    left, young = tmp_path / "folder" / ".new-left", tmp_path / ".new-young"
+    left.parent.mkdir()
+    for path in (left, young):
+        path.write_text("half")
+    write_whole(tmp_path / "whole.json", "whole")
+    os.utime(left, (0, 0))
+    remove_unfinished(tmp_path)
+    assert not left.exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"folder", ".new-young", "whole.json"}
 
 
 def test_the_journal(tmp_path):

@@ -30,12 +30,12 @@ class Drawing(Figure):
     alt: str = ""
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        if _words_only():
+        if words_only():
             return {"text/plain": self.alt}, {}
         return {"image/png": _png(self)}, {"image/png": {"alt": self.alt}}
 
 
-def _words_only() -> bool:
+def words_only() -> bool:
     """Whether pictures are shown as their alt text: graders run notebooks that nobody looks at.
 
     Drawing is by far the slowest thing that a chapter does.
@@ -64,7 +64,7 @@ def show(figure: Figure, alt: str) -> None:
 
     if not alt.strip():
         raise ValueError("alt is empty: say in a sentence what the picture shows")
-    if _words_only():
+    if words_only():
         display({"text/plain": alt}, raw=True)
     else:
         display({"image/png": _png(figure)}, metadata={"image/png": {"alt": alt}}, raw=True)
@@ -79,7 +79,7 @@ def _positions(tensor: torch.Tensor) -> list[int]:
     return positions
 
 
-def _text(value) -> str:
+def text_of(value) -> str:
     if isinstance(value, bool):
         return str(int(value))
     return f"{value:.3g}" if isinstance(value, float) else str(value)
@@ -138,7 +138,7 @@ def draw_storage(
     top = sum(row.height for row in rows)
     figure = Drawing(figsize=(WIDTH_INCHES, unit * (top + 1.2 * line)), dpi=DOTS_PER_INCH)
     figure.alt = f"A storage of {count} boxes. " + " ".join(row.words() for row in rows)
-    if _words_only():
+    if words_only():
         return figure
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
@@ -192,7 +192,7 @@ class _Row:
         for order, position in enumerate(self.positions):
             reading.setdefault(position, []).append(order)
         for position, value in enumerate(values):
-            self._box(axes, position, floor, _text(value), reading.get(position))
+            self._box(axes, position, floor, text_of(value), reading.get(position))
         start = self.view.storage_offset() + 0.5
         for level, (dim, stride) in enumerate(self.arrows, start=1):
             self._arrow(axes, start, roof, roof + level * self.line, dim, stride)

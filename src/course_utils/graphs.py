@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 
-from course_utils.drawings import DOTS_PER_INCH, INK, LINES, TINTS, _text, _words_only
+from course_utils.drawings import DOTS_PER_INCH, INK, LINES, TINTS, text_of, words_only
 
 MOST_NODES = 60
 MOST_VALUES = 4
@@ -117,7 +117,7 @@ class GraphPicture:
         return self.alt
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        if _words_only():
+        if words_only():
             return {"text/plain": self.alt}, {}
         buffer = io.BytesIO()
         self.figure.savefig(buffer, format="png", dpi=DOTS_PER_INCH, facecolor="white")
@@ -255,7 +255,7 @@ def _gradient(tensor: torch.Tensor) -> str:
         return f"grad {tuple(tensor.grad.shape)}, sparse"
     if tensor.grad.numel() > MOST_VALUES:
         return f"grad {tuple(tensor.grad.shape)}, norm {tensor.grad.norm().item():.3g}"
-    values = ", ".join(map(_text, tensor.grad.flatten().tolist()))
+    values = ", ".join(map(text_of, tensor.grad.flatten().tolist()))
     return f"grad {values}" if tensor.grad.dim() == 0 else f"grad [{values}]"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.patches import Rectangle
 
-from course_utils.drawings import DOTS_PER_INCH, INK, LINES, TINTS, Drawing, _words_only
+from course_utils.drawings import DOTS_PER_INCH, INK, LINES, TINTS, Drawing, words_only
 
 GAP = 1.6  # between two operands; a cell is one wide
 UNIT = 0.44  # inches
@@ -66,7 +66,7 @@ def draw_einsum(
         f"The einsum {equation} of {', '.join(names)}. "
         f"Kept: {', '.join(kept) or 'none'}. Summed over: {', '.join(summed) or 'none'}."
     )
-    if _words_only():
+    if words_only():
         return figure
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()

@@ -35,7 +35,15 @@ from course_utils.command.grader import make_gradebook, one_connection, open_gra
 from course_utils.command.live import LiveTable
 from course_utils.command.project import Chapter, CourseError
 from course_utils.command.verify import cores
-from course_utils.grading.cache import FOLDER, Journal, Outcomes, key_of, read_json, write_whole
+from course_utils.grading.cache import (
+    FOLDER,
+    Journal,
+    Outcomes,
+    key_of,
+    read_json,
+    remove_unfinished,
+    write_whole,
+)
 from course_utils.grading.execution import Outcome, Submission, execute
 from course_utils.kernels.template import shared_address, supported
 
@@ -151,6 +159,7 @@ def only_run(root: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise CourseError("another course grade is under way here: wait for its end") from error
+        remove_unfinished(path.parent)
         yield
 
 

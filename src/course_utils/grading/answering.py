@@ -188,12 +188,12 @@ class Answering:
         layouts = [wire.layout_of(tensor) for tensor in tensors]
         generators = [torch.default_generator, *decoder.generators]
         states = [self.state, *map(wire.state_bytes, decoder.generators)]
-        recorder, profile = Recorder(), witness.Profile()
         encoder = wire.Encoder(storages, tensors, self._handle)
         encoder.generators = decoder.generators
-        reply: dict[str, Any] = {}
+        reply: dict[str, Any] = {"operators": [], "events": None}
         if circumstances["watch"]:
             _forbid_threads()
+            recorder, profile = Recorder(), witness.Profile()
         try:
             target = self.objects[number]
             if attribute is not None:
@@ -207,7 +207,8 @@ class Answering:
             reply["result"] = encoder.encode(result)
         except BaseException as error:
             reply["error"] = describe(error)
-        reply["operators"], reply["events"] = recorder.operators, profile.events
+        if circumstances["watch"]:
+            reply["operators"], reply["events"] = recorder.operators, profile.events
         contents_now = [wire.storage_bytes(storage) for storage in storages.known[:given]]
         reply["contents"] = [
             [number, encoder.add_blob(content)]

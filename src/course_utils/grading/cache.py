@@ -13,6 +13,8 @@ import os
 import site
 import sys
 import tempfile
+import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,6 +22,8 @@ import course_utils
 from course_utils.grading.execution import Outcome, Settings, Submission
 
 FOLDER = ".course-grade"
+UNFINISHED = ".new-"
+LONGEST_WRITE_SECONDS = 3600
 
 
 @functools.cache
@@ -149,10 +153,18 @@ def read_json(path: Path) -> dict:
     return content if isinstance(content, dict) else {}
 
 
+def remove_unfinished(folder: Path) -> None:
+    """Remove what writers left that were killed; not what one may be writing now."""
+    for path in folder.rglob(f"{UNFINISHED}*"):
+        with suppress(FileNotFoundError):
+            if time.time() - path.stat().st_mtime > LONGEST_WRITE_SECONDS:
+                path.unlink()
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that nobody ever sees a part of it, also after a kill or a power cut."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=UNFINISHED)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)

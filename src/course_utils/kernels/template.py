@@ -329,7 +329,7 @@ def main() -> None:
     if os.getppid() != parent:
         return
     sys.path.remove("/")  # where this was started
-    import_modules()
+    import_modules(parent)
     with Server(socket.socket(fileno=listener), parent_pidfd) as server:
         request = server.serve()
     if request is None:
@@ -350,13 +350,19 @@ def end_children() -> None:
             os.wait()
 
 
-def import_modules() -> None:
-    """Import what kernels use, and touch what is made at first use."""
+def import_modules(parent: int) -> None:
+    """Import what kernels use, and touch what is made at first use.
+
+    Args:
+        parent: the process that this one is for; without it, this one ends between two imports.
+    """
     # IPython's debugger support starts threads when it is imported, and nobody debugs here.
     sys.modules["debugpy"] = None
     # matplotlib takes the backend from here when it is imported.
     os.environ["MPLBACKEND"] = INLINE_BACKEND
     for name in MODULES:
+        if os.getppid() != parent:
+            os._exit(0)
         with contextlib.suppress(ModuleNotFoundError):
             importlib.import_module(name)
     draw_text()
