@@ -2,10 +2,10 @@
 
 Where a check stands in the notebook, the student's kernel forks. The copy tells the values of the
 names that the check uses and waits; when the whole notebook has run, the judge reads them and calls
-their functions. So a check sees the answer as
-it was at that place, and nothing that a hidden test hands to an answer can reach the notebook's
-outputs. All of this runs in the student's process and can be tampered with there: what it says is a
-claim, and the judge takes no more from it than plain values.
+their functions. So a check sees the answer as it was at that place, and nothing that a hidden test
+hands to an answer can reach the notebook's outputs. All of this runs in the student's process and
+can be tampered with there: what it says is a claim, and the judge takes no more from it than plain
+values.
 """
 
 from __future__ import annotations

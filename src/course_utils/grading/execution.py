@@ -1,9 +1,9 @@
-"""One submission: the student's notebook in one kernel, the verdict in another.
+"""One submission: the student's notebook in one kernel, the verdict in a process of its own.
 
 The student's kernel runs every cell but the checks. Where a check stands it forks a snapshot of
-itself, which waits. When the notebook is through, its kernel is ended, and a second kernel, which
+itself, which waits. When the notebook is through, its kernel is ended, and a second process, which
 never sees a student's code, runs the locked cells and the checks; it asks the snapshots for what
-the checks need. Each kernel is in a sandbox of its own.
+the checks need. Each of the two is in a sandbox of its own.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ from course_utils.grading.scan import scan
 from course_utils.kernels.provisioner import running_kernel, start_program
 from course_utils.kernels.sandbox import Limits, Sandbox, Scratch, Workplace
 
-# The sockets to the snapshots have these numbers and the following ones in both kernels.
+# The sockets to the snapshots have these numbers and the following ones in both processes.
 FIRST_DESCRIPTOR = 20
+# The socket between grader and judge, in the judge's process.
+JUDGES_DESCRIPTOR = 19
 START_SECONDS = 120
 # For a line of ours in a kernel: to seed it, to fork a snapshot, to get ready for a check.
 SETUP_SECONDS = 20
@@ -112,7 +114,7 @@ class Outcome:
     Attributes:
         notebook: the executed notebook, as JSON text; its checks carry what the judge says.
         cells: for each code cell its ``id``, ``grade_id`` (or "") and ``seconds``, in order.
-        phases: seconds for ``start`` (both kernels), ``cells``, ``judge`` and ``all``.
+        phases: seconds for ``start`` (both processes), ``cells``, ``judge`` and ``all``.
         messages: by the grade id of each check that failed, the first words of what it said.
         died: where and why the student's kernel ended too early; "" if it did not.
         flags: what a person should look at; see ``scan``.
@@ -485,8 +487,8 @@ class Judgement:
                 self.process = await start_program(
                     court,
                     "course_utils.grading.judge_process",
-                    [str(FIRST_DESCRIPTOR - 1)],
-                    fds={FIRST_DESCRIPTOR - 1: theirs.fileno(), **descriptors},
+                    [str(JUDGES_DESCRIPTOR)],
+                    fds={JUDGES_DESCRIPTOR: theirs.fileno(), **descriptors},
                     env=environment(self.settings),
                     threads=self.settings.threads,
                 )
