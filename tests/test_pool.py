@@ -1,6 +1,8 @@
 """The pool of workers: a bad submission stops nobody else, and no process stays behind."""
 
+import gc
 import os
+import weakref
 
 import psutil
 import pytest
@@ -66,6 +68,24 @@ def test_bad_submissions_are_named_and_the_others_go_on():
     own = {process for process in family() if is_pythons_own(process)}
     _, alive = psutil.wait_procs(set(family()) - before - own, timeout=10)
     assert not alive
+
+
+def test_what_is_done_is_forgotten():
+    """A class of any size takes the same memory; what waits to be taken up is not much."""
+    names = [f"good-{number}" for number in range(40)]
+    made = []
+
+    def upcoming():
+        for name in names:
+            submission = Submission(name, "01_tiny", "", "", {})
+            made.append(weakref.ref(submission))
+            yield name, submission
+
+    with Pool(2, execute=misbehave) as pool:
+        for number, _ in enumerate(pool.run(upcoming(), SETTINGS), start=1):
+            if number == 36:
+                gc.collect()
+                assert sum(reference() is not None for reference in made) <= 10
 
 
 def test_what_is_wrong_with_the_machine_ends_the_run():

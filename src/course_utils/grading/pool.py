@@ -38,6 +38,8 @@ DASK_SETTINGS = {
     # How long a scheduler is looked for, and an outcome asked of a worker that is gone before the
     # submission is done again.
     "distributed.comm.timeouts.connect": "10s",
+    # Its log of the last messages would hold a thousand submissions.
+    "distributed.admin.low-level-log-length": 1,
     # Workers are forked from a process that has imported everything, a dead one's successor too.
     "distributed.worker.multiprocessing-method": "forkserver",
     # No web pages: other users of the machine could read them.
