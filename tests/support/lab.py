@@ -112,8 +112,12 @@ def wait_for_page(url: str, process: subprocess.Popen) -> None:
 
 
 def stop(process: subprocess.Popen) -> int:
-    """Press Ctrl-C: every process of the group gets the signal. Returns the exit status."""
-    os.killpg(process.pid, signal.SIGINT)
+    """Ask the server to end, with its kernels. Returns the exit status.
+
+    Not by Ctrl-C: without a terminal that is an exception, raised wherever the server happens to be,
+    and is lost in some places.
+    """
+    process.terminate()
     return process.wait(timeout=STOP_SECONDS)
 
 

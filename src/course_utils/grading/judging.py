@@ -67,6 +67,21 @@ def readable() -> Iterator[None]:
         raise NoAnswer(f"what the answer gave back cannot be read ({error})") from None
 
 
+@contextlib.contextmanager
+def heard() -> Iterator[None]:
+    """Words for a snapshot that cannot be talked to in here.
+
+    Raises:
+        NoAnswer: it is gone, or says what is no message.
+    """
+    try:
+        yield
+    except wire.Gone:
+        raise NoAnswer("the process of the answer ended while a check asked it") from None
+    except wire.WireError as error:
+        raise NoAnswer(f"what the answer gave back cannot be read ({error})") from None
+
+
 class Answers:
     """A snapshot of the student's kernel, as one check sees it."""
 
@@ -88,19 +103,9 @@ class Answers:
         Raises:
             NoAnswer: the snapshot is gone, or says what is no reply.
         """
-        with self.heard():
+        with heard():
             wire.send(self.connection, request, blobs)
             return wire.receive(self.stream)
-
-    @contextlib.contextmanager
-    def heard(self) -> Iterator[None]:
-        """Words for a snapshot that cannot be talked to."""
-        try:
-            yield
-        except wire.Gone:
-            raise NoAnswer("the process of the answer ended while a check asked it") from None
-        except wire.WireError as error:
-            raise NoAnswer(f"what the answer gave back cannot be read ({error})") from None
 
     def names(self, names: list[str]) -> dict[str, Any]:
         """The values of those names that the learner's notebook has; the snapshot tells them first.
@@ -108,7 +113,7 @@ class Answers:
         Raises:
             NoAnswer: as ``ask`` says.
         """
-        with self.heard():
+        with heard():
             reply, blobs = wire.receive(self.stream)
         decoder = wire.Decoder(blobs, wire.Storages(), [], self._stand_in)
         with readable():
