@@ -11,7 +11,6 @@ import os
 import re
 import secrets
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -114,8 +113,8 @@ def wait_for_page(url: str, process: subprocess.Popen) -> None:
 def stop(process: subprocess.Popen) -> int:
     """Ask the server to end, with its kernels. Returns the exit status.
 
-    Not by Ctrl-C: without a terminal that is an exception, raised wherever the server happens to be,
-    and is lost in some places.
+    Not by Ctrl-C: without a terminal that is an exception, raised wherever the server happens to
+    be, and is lost in some places.
     """
     process.terminate()
     return process.wait(timeout=STOP_SECONDS)
