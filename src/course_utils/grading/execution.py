@@ -38,13 +38,15 @@ FIRST_DESCRIPTOR = 20
 # The socket between grader and judge, in the judge's process.
 JUDGES_DESCRIPTOR = 19
 START_SECONDS = 120
-# For a line of ours in a kernel: to seed it, to fork a snapshot, to get ready for a check.
+# For a line of ours in a kernel: to seed it, to fork a snapshot.
 SETUP_SECONDS = 20
 # All cells together may say as much as this many may at most.
 LOUD_CELLS = 10
 # Of one message of the judge's, beside what a check may print and show.
 LONGEST_MESSAGE = 2**20
 MARK = "runs_with_the_answer"
+# An expression, so that nothing is bound in the student's namespace.
+ANSWERING = "__import__('course_utils.grading.answering', fromlist=['_'])"
 OUTPUTS = frozenset({"stream", "display_data", "execute_result", "update_display_data", "error"})
 
 
@@ -365,7 +367,7 @@ class Runner(NotebookClient):
         self.left_out = True
         return False
 
-    def drop_malformed_outputs(self) -> None:
+    def drop_malformed(self) -> None:
         """Keep what a notebook may hold: no kernel says anything else."""
         for cell in self.nb.cells:
             if cell.cell_type == "code":
@@ -425,7 +427,7 @@ class StudentsNotebook(Runner):
                     self.died = f"{name_of(cell, number)}: the notebook ran for {most:g} s"
                 if self.died:
                     break
-        self.drop_malformed_outputs()
+        self.drop_malformed()
 
     def memory(self, name: str) -> int:
         """A line of the kernel's ``/proc/PID/status``, in bytes; 0 once it has ended."""
@@ -442,9 +444,8 @@ class StudentsNotebook(Runner):
             if cell.source.strip():
                 await self.run_cell(cell, self.nb.cells.index(cell), seconds)
             return
-        module = f"__import__({'course_utils.grading.answering'!r}, fromlist=['_'])"
         names = self.names[grade_id(cell)]
-        await self.run_code(f"{module}.wait_for_the_judge({descriptor}, {names!r})")
+        await self.run_code(f"{ANSWERING}.wait_for_the_judge({descriptor}, {names!r})")
 
 
 class Judgement:
@@ -555,9 +556,6 @@ def take_over_verdicts(notebook: NotebookNode, judge: Judgement, died: str) -> d
         cell.outputs = judge.verdicts.get(grade_id(cell), [error_output(NOT_JUDGED)])
         cell.execution_count = None
         for output in cell.outputs:
-            if output.output_type == "stream":
-                # nbgrader gives nothing to a check that wrote to stderr, and a check may warn.
-                output.name = "stdout"
             if output.output_type == "error":
                 if output.ename == "NoAnswer" and died:
                     output.traceback = [*output.traceback, f"  it ended in {died}"]

@@ -133,6 +133,7 @@ def captured(shell: InteractiveShell) -> Iterator[tuple[io.StringIO, list[dict]]
             publisher.outputs.append({"kind": kind, "data": data, "metadata": metadata})
 
     shell.display_pub, shell.display_trap.hook = publisher, keep
+    # Both in one: nbgrader gives nothing to a check that wrote to stderr, and a check may warn.
     with redirect_stdout(text), redirect_stderr(text):
         yield text, publisher.outputs
 
