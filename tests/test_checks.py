@@ -15,6 +15,7 @@ from course_utils.checks import (
     check_predictions,
     check_raises,
     check_shares_storage,
+    every_case,
     forbid_changes,
 )
 
@@ -428,3 +429,33 @@ def test_a_call_that_raises_nothing_or_something_else_is_refused():
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
 def test_the_default_tolerances_are_those_of_assert_close(dtype):
     assert TOLERANCES[dtype] == torch.testing._comparison.default_tolerances(dtype)
+
+
+def test_every_case_lists_all_failures_and_goes_on_behind_an_error():
+    ran = []
+    with pytest.raises(AssertionError) as caught, every_case() as case:
+        with case("a number"):
+            check_equal(1, 2, "one")
+        with case("an error"):
+            raise KeyError("gone")
+        with case("fine"):
+            ran.append("fine")
+    assert ran == ["fine"]
+    assert str(caught.value) == (
+        "2 of 3 cases fail:\n  a number: one: expected 2, got 1\n  an error: raised KeyError: 'gone'"
+    )
+
+
+def test_every_case_is_silent_when_all_is_well_and_shows_no_more_than_asked():
+    with every_case() as case, case("fine"):
+        pass
+    with pytest.raises(AssertionError, match=r"(?s)3 of 3.*first.*and 2 more"):
+        with every_case(at_most=1) as case:
+            for name in ("first", "second", "third"):
+                with case(name):
+                    raise AssertionError
+
+
+def test_every_case_lets_an_error_outside_a_case_through():
+    with pytest.raises(ZeroDivisionError), every_case():
+        _ = 1 / 0

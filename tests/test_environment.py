@@ -15,7 +15,7 @@ from rattler import MatchSpec
 from support.answers import ROOT
 
 # The packages that conda-forge calls by another name than PyPI does.
-CONDA_NAMES = {"torch": "pytorch"}
+CONDA_NAMES = {"torch": "pytorch", "lmdb": "python-lmdb"}
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ _HOME = {
     "check_predictions": "checks",
     "check_raises": "checks",
     "check_shares_storage": "checks",
+    "every_case": "checks",
     "forbid_changes": "checks",
     "runs_with_the_answer": "checks",
     "count_operators": "operators",

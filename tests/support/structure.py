@@ -26,7 +26,7 @@ KNOWN = {
 
 HEADING = re.compile(
     r"^### Exercise (?P<chapter>\d+)\.(?P<number>\d+) — (?P<title>\S.*?) (?P<rating>★{1,3})"
-    r" · (?P<minutes>\d+) min · (?P<points>\d+) (?P<unit>points?)$",
+    r" · (?P<minutes>\d+) min · (?P<points>\d+) (?P<unit>points?)(?P<core> · core)?$",
     re.MULTILINE,
 )
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION$.*?^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
@@ -140,6 +140,9 @@ def header(notebook: NotebookNode, chapter: str) -> list[str]:
     minutes = course.get("minutes")
     if not isinstance(minutes, int) or minutes <= 0:
         complaints.append("the header has no course: minutes: (a whole number above 0)")
+    core = course.get("core")
+    if core is not None and not (isinstance(core, int) and 0 < core <= (minutes or 0)):
+        complaints.append("the header's course: core: is no number of minutes up to the whole")
     titles = [
         name_of(notebook, cell)
         for cell in notebook.cells
@@ -222,7 +225,7 @@ def headings(notebook: NotebookNode, chapter: str) -> list[str]:
         if len(found) != 1:
             complaints.append(
                 f"{where}: directly above it stands no single heading "
-                "'### Exercise N.M — Title ★ · N min · N points'"
+                "'### Exercise N.M — Title ★ · N min · N points', '· core' behind it if later chapters lean on it"
             )
             continue
         heading = found[0]
