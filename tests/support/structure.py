@@ -225,7 +225,8 @@ def headings(notebook: NotebookNode, chapter: str) -> list[str]:
         if len(found) != 1:
             complaints.append(
                 f"{where}: directly above it stands no single heading "
-                "'### Exercise N.M — Title ★ · N min · N points', '· core' behind it if later chapters lean on it"
+                "'### Exercise N.M — Title ★ · N min · N points', "
+                "' · core' behind it where later chapters lean on it"
             )
             continue
         heading = found[0]
