@@ -11,13 +11,14 @@ INSTALLED := .venv/installed
 JUPYTER := $(CURDIR)/etc/jupyter
 
 .DEFAULT_GOAL := help
-.PHONY: help lab formgrader demo build test bench lint format lock clean
+.PHONY: help lab formgrader demo build docs test bench lint format lock clean
 
 help:
 	@echo "make lab         take the course: JupyterLab in the list of chapters"
 	@echo "make formgrader  for instructors: JupyterLab at the project's root, with nbgrader's panels"
 	@echo "make demo        the instructor's loop on a class of made-up students"
 	@echo "make build       build the notebooks from the sources under solutions/"
+	@echo "make docs        write what of the documents is made from the code"
 	@echo "make test        run every test"
 	@echo "make bench       measure how long grading a class takes (some ten minutes)"
 	@echo "make lint        ruff's rules and format, checked;  make format puts them right"
@@ -46,6 +47,10 @@ build: $(INSTALLED)
 # way: torch would take every core twice.
 test: $(INSTALLED)
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
+
+# What of the documents is made from the code: README's map, tables, the page of rules.
+docs: $(INSTALLED)
+	@PYTHONPATH=tests $(BIN)/python -m support.documents
 
 bench: $(INSTALLED)
 	@PYTHONPATH=tests $(BIN)/python benchmarks/grading.py $(BENCH_ARGS)

@@ -17,12 +17,9 @@ from nbformat import NotebookNode
 
 from course_utils.command.grader import load_settings
 from support.answers import ROOT, grader_of
+from support.curriculum import meanings
 
-CURRICULUM = ROOT / "tests" / "curriculum"
-KNOWN = {
-    kind: (CURRICULUM / f"{kind}.txt").read_text(encoding="utf-8").split()
-    for kind in ("topics", "errata")
-}
+KNOWN = {kind: list(meanings(kind)) for kind in ("topics", "errata")}
 
 HEADING = re.compile(
     r"^### Exercise (?P<chapter>\d+)\.(?P<number>\d+) — (?P<title>\S.*?) (?P<rating>★{1,3})"
