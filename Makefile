@@ -43,10 +43,10 @@ demo: $(INSTALLED)
 build: $(INSTALLED)
 	@$(BIN)/course build
 
-# Two files at a time, in the order of their names; one thread each, or the two get in each other's
-# way: torch would take every core twice.
+# Two processes, as tests/conftest.py deals the tests out; one thread each, or the two get in each
+# other's way: torch would take every core twice.
 test: $(INSTALLED)
-	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder $(TEST_ARGS)
 
 # What of the documents is made from the code: README's map, tables, the page of rules.
 docs: $(INSTALLED)

@@ -58,6 +58,18 @@ def verify(chapters: tuple[str, ...], workers: int | None) -> None:
         raise CourseError(f"not as stored: {', '.join(bad)}")
 
 
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("chapter")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def test(chapter: str, arguments: tuple[str, ...]) -> None:
+    """Run every test that concerns CHAPTER; further ARGUMENTS go to pytest."""
+    from course_utils.command import testing
+
+    root = find_root()
+    (picked,) = pick_chapters(root, [chapter])
+    sys.exit(testing.run(root, picked, arguments))
+
+
 @main.command()
 def doctor() -> None:
     """See whether this machine can run the course: each line says ok, or what to do."""
