@@ -11,10 +11,11 @@ INSTALLED := .venv/installed
 JUPYTER := $(CURDIR)/etc/jupyter
 
 .DEFAULT_GOAL := help
-.PHONY: help lab formgrader demo build docs test bench lint format lock clean
+.PHONY: help lab install formgrader demo build docs test bench lint format lock clean
 
 help:
-	@echo "make lab         take the course: JupyterLab in the list of chapters"
+	@echo "make lab         take the course: JupyterLab in a folder of your own"
+	@echo "make install     install the course and start nothing"
 	@echo "make formgrader  for instructors: JupyterLab at the project's root, with nbgrader's panels"
 	@echo "make demo        the instructor's loop on a class of made-up students"
 	@echo "make build       build the notebooks from the sources under solutions/"
@@ -31,8 +32,9 @@ help:
 
 # The exec lets Ctrl-C reach JupyterLab with no shell in between.
 lab: $(INSTALLED)
-	@JUPYTER_CONFIG_PATH="$(JUPYTER)/learner:$(JUPYTER)" \
-		exec $(BIN)/jupyter lab $(LAB_ARGS)
+	@exec $(BIN)/course lab $(LAB_ARGS)
+
+install: $(INSTALLED)
 
 formgrader: $(INSTALLED)
 	@JUPYTER_CONFIG_PATH="$(JUPYTER)" exec $(BIN)/jupyter lab $(LAB_ARGS)
@@ -75,7 +77,7 @@ clean:
 # One pinned set for everybody. What the tests add weighs little beside torch, and a second set
 # would be a second thing to keep right.
 $(INSTALLED): pyproject.toml requirements.lock | $(BIN)/uv
-	@$(BIN)/uv pip install --python $(BIN)/python --compile-bytecode \
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode \
 		--requirement requirements.lock --editable .
 	@touch $@
 

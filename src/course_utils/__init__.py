@@ -22,6 +22,8 @@ _HOME = {
     "count_operators": "operators",
     "forbid_copies": "operators",
     "forbid_operators": "operators",
+    "passed": "exercises",
+    "show_progress": "exercises",
     "gradient_of": "gradients",
     "LaunchError": "launching",
     "LaunchTimeout": "launching",

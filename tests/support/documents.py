@@ -13,8 +13,9 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from course_utils.chapters import COURSE
 from course_utils.command.preprocessors import ExecuteSandboxed
-from course_utils.command.project import COURSE, Chapter
+from course_utils.command.project import Chapter
 from course_utils.grading.execution import names_of_the_answer, top_level_names
 from support import structure
 from support.answers import ROOT, chapters, checks_of, exercises, grader_of, notebook_of

@@ -15,10 +15,11 @@ from nbformat import NotebookNode
 from nbgrader.api import SourceCell
 from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor, OverwriteCells
-from nbgrader.utils import compute_checksum, is_grade, is_locked
+from nbgrader.utils import compute_checksum, is_grade, is_locked, is_solution
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
 from course_utils.command.project import CourseError
+from course_utils.exercises import STUB, digest
 from course_utils.grading.cache import Outcomes, key_of
 from course_utils.grading.execution import Outcome, Settings, Submission, execute
 from course_utils.grading.intake import NBGRADER_FILES, check_folder, read_files
@@ -245,7 +246,8 @@ class HideTests(ClearHiddenTests):
 class LetRunAllGoOn(NbGraderPreprocessor):
     """Tag each check of a release, so that *Run All Cells* shows every unsolved exercise.
 
-    JupyterLab stops at the first cell that fails, unless the cell says that it may.
+    JupyterLab stops at the first cell that fails, unless the cell says that it may. And note what
+    each exercise's cell looks like before there is an answer, for who reads a learner's progress.
     """
 
     def preprocess_cell(
@@ -253,4 +255,6 @@ class LetRunAllGoOn(NbGraderPreprocessor):
     ) -> tuple[NotebookNode, dict]:
         if is_grade(cell) and cell.cell_type == "code":
             cell.metadata["tags"] = [*cell.metadata.get("tags", []), "raises-exception"]
+        elif is_solution(cell) and cell.cell_type == "code":
+            cell.metadata[STUB] = digest(cell.source)
         return cell, resources
