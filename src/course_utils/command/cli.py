@@ -133,6 +133,18 @@ def verify(chapters: tuple[str, ...], workers: int | None) -> None:
         raise CourseError(f"not as stored: {', '.join(bad)}")
 
 
+@main.command()
+@click.argument("name", metavar="NN_topic")
+def new(name: str) -> None:
+    """Lay down a chapter that builds and passes, to be written over."""
+    from course_utils.command import new as laying
+
+    root = find_root()
+    for path in laying.lay_down(root, name):
+        click.echo(f"{path.relative_to(root)}: written")
+    click.echo(f"next: course build {name}; course test {name}; make docs")
+
+
 @main.command(context_settings={"ignore_unknown_options": True})
 @click.argument("chapter")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
