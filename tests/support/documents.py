@@ -154,7 +154,7 @@ def rules() -> str:
         "## Rules",
         "",
     ]
-    for name, rule in structure.RULES.items():
+    for name, rule in {**structure.RULES, **structure.FORM}.items():
         lines.append(f"- **{name}**: {' '.join(inspect.getdoc(rule).split())}")
     for kind in ("topics", "errata"):
         lines += ["", f"## What a cell may name in `{kind}`", ""]
