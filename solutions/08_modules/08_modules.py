@@ -470,7 +470,7 @@ def check_weight(value, needs=True):
 
 
 def mini_tree() -> tuple:
-    """A small tree of the learner's modules: the class of its leaves, and its root."""
+    """The learner's class, a class of leaves, and the root of a small tree of such modules."""
     Mini = mini_module()
     assert isinstance(Mini, type), f"mini_module() returned {Mini!r}, not a class"
     assert not issubclass(Mini, nn.Module), (
@@ -502,7 +502,7 @@ def mini_tree() -> tuple:
         def forward(self, x, shift=0.0):
             return self.scale * self.right(self.left(x)) + shift
 
-    return Leaf, Root()
+    return Mini, Leaf, Root()
 
 
 def pairs_of(root, method: str) -> list:
@@ -515,7 +515,7 @@ def pairs_of(root, method: str) -> list:
 @runs_with_the_answer
 def try_tree(what: str) -> object:
     """One question to the tree."""
-    _, root = mini_tree()
+    _, _, root = mini_tree()
     if what == "call":
         return root(torch.tensor([1.0, 2.0]), shift=1.0)
     if what == "plain":
@@ -534,8 +534,8 @@ def try_tree(what: str) -> object:
 @runs_with_the_answer
 def try_names(changes: list[str]) -> tuple:
     """Parameters, buffers, state and the value of ``x`` after assignments to one name."""
-    leaf, _ = mini_tree()
-    module = mini_module()()
+    Mini, leaf, _ = mini_tree()
+    module = Mini()
     values = {
         "parameter": lambda: MiniParameter(torch.tensor([1.0])),
         "module": lambda: leaf(1.0),
@@ -559,7 +559,7 @@ def try_names(changes: list[str]) -> tuple:
 @runs_with_the_answer
 def try_modes(deep: bool, mode: bool) -> tuple:
     """The modes in the tree after a call, and whether the call returned the module."""
-    _, root = mini_tree()
+    _, _, root = mini_tree()
     part = root if deep else root.left
     root.train() if not mode else root.eval()
     returned = (part.train() if mode else part.eval()) if deep else part.train(mode)
@@ -570,7 +570,7 @@ def try_modes(deep: bool, mode: bool) -> tuple:
 @runs_with_the_answer
 def try_state(what: str, state: dict | None = None) -> object:
     """The tree's state, and what loading one does to it."""
-    _, root = mini_tree()
+    _, _, root = mini_tree()
     found = root.state_dict()
     assert isinstance(found, dict), f"state_dict() returned {type(found).__name__}, not a dict"
     if what == "state":
@@ -690,6 +690,8 @@ def check_tree(case):
             found = try_tree(method)
             twice = [name for name in found if name not in right]
             hint = f"; {', '.join(twice)}: listed a second time?" if twice else ""
+            if len(found) == len(right):
+                hint = "; the first name is the module's own: own ones first, then the children's"
             assert sorted(found) == sorted(right), f"expected {right}, got {found}{hint}"
             check_equal(found, right, "the order", "own ones first, then child after child")
     with case("the parameters that are listed"):
@@ -1435,6 +1437,12 @@ from collections import OrderedDict
 from torch.overrides import TorchFunctionMode
 
 
+def random_states():
+    """The state of every generator that a dropout may draw from."""
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    return torch.cat([torch.get_rng_state(), *cuda])
+
+
 class NoDropout(TorchFunctionMode):
     """Refuses PyTorch's own dropouts."""
 
@@ -1449,12 +1457,12 @@ def try_dropout(x: torch.Tensor, p: float, training: bool, seed: int = 0) -> dic
     """The result, the gradient at x, and whether the generator moved."""
     torch.manual_seed(seed)
     x = x.clone().requires_grad_()
-    before = torch.get_rng_state(), x.detach().clone()
+    before = random_states(), x.detach().clone()
     with NoDropout():
         y = dropout_that_listens(x, p, training)
     assert y is not None, "dropout_that_listens returned None: is there an answer yet?"
     assert isinstance(y, torch.Tensor), f"the result is of type {type(y).__name__}, not a tensor"
-    quiet = torch.equal(torch.get_rng_state(), before[0])
+    quiet = torch.equal(random_states(), before[0])
     assert torch.equal(x.detach(), before[1]), "x was changed: return a new tensor"
     assert y.requires_grad, "no gradient flows from the result to x"
     (gradient,) = torch.autograd.grad(y.sum(), x)
@@ -1477,6 +1485,7 @@ def check_training(x, p, seed=0):
     found = try_dropout(x, p, True, seed)
     y, tolerance = found["y"], 6 * (p * (1 - p) / max(x.numel(), 1)) ** 0.5
     check_equal((tuple(y.shape), y.dtype), (tuple(x.shape), x.dtype), "shape and dtype")
+    assert not y.isnan().any(), f"p = {p}: there are NaNs (what is 0 times infinity?)"
     dropped = y == 0
     share = dropped.float().mean().item() if x.numel() else p
     slip = abs(share - (1 - p)) <= tolerance and abs(share - p) > tolerance
@@ -1651,7 +1660,11 @@ def try_init() -> dict:
     """The values afterwards, and what else may have changed."""
     zoo = make_zoo().to(device)
     objects = {name: id(p) for name, p in zoo.named_parameters()}
-    init_by_type(zoo)
+    try:
+        init_by_type(zoo)
+    except Exception as error:
+        told = f"init_by_type raised {type(error).__name__}: {error}"
+        raise AssertionError(f"{told} (a layer may have no bias, a batch norm no weight)") from None
     frozen = [name for name, p in zoo.named_parameters() if not p.requires_grad]
     same = objects == {name: id(p) for name, p in zoo.named_parameters()}
     state = {name: tensor.detach().clone() for name, tensor in zoo.state_dict().items()}
@@ -2159,12 +2172,16 @@ with every_case() as case:
 
 # %% nbgrader={"grade_id": "functional-twin-check-2", "grade": true, "points": 2}
 images = torch.randn(3, 1, 28, 28, generator=torch.Generator().manual_seed(2)).to(device)
-two = check_ensemble([0, 1], images)
-five = check_ensemble([4, 0, 3, 2, 7], images[:2])
-words = f"{two} convolutions and products for two models, {five} for five: a loop over the models"
-assert five <= two, words
+with every_case() as case:
+    with case("two models"):
+        two = check_ensemble([0, 1], images)
+    with case("five models, two images"):
+        five = check_ensemble([4, 0, 3, 2, 7], images[:2])
+        words = f"{two} convolutions and products for two models, {five} for five: a loop over them"
+        assert five <= two, words
 ### BEGIN HIDDEN TESTS
-one = check_ensemble([5], images.double())
+with every_case() as case, case("one model, float64"):
+    one = check_ensemble([5], images.double())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2320,11 +2337,17 @@ with every_case(at_most=12) as case:
     check_zoo(case, try_init())
 
 # %% nbgrader={"grade_id": "init-by-type-check-2", "grade": true, "points": 1}
-check_squares([100, 50, 10], [0.1, 0.2], [1.0, 1.0])
-check_squares([200, 100, 50, 25], [0.1, 0.1, 0.2], [2.0, 1.0, 1.0])
+with every_case() as case:
+    with case("the example"):
+        check_squares([100, 50, 10], [0.1, 0.2], [1.0, 1.0])
+    with case("three layers"):
+        check_squares([200, 100, 50, 25], [0.1, 0.1, 0.2], [2.0, 1.0, 1.0])
 ### BEGIN HIDDEN TESTS
-check_squares([64, 8], [0.5], [16.0])
-check_squares([10, 20, 40, 80, 5], [0.3, 0.3, 0.3, 0.3], [0.9, 0.81, 1.458, 5.2488])
+with every_case() as case:
+    with case("one layer"):
+        check_squares([64, 8], [0.5], [16.0])
+    with case("four layers"):
+        check_squares([10, 20, 40, 80, 5], [0.3, 0.3, 0.3, 0.3], [0.9, 0.81, 1.458, 5.2488])
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2519,7 +2542,9 @@ def filled(model, change=lambda name: name, value=3):
 def check_report(kind, checkpoint, loaded, mismatched=(), missing=(), unexpected=()):
     found, start = try_surgery(kind, checkpoint), make_target(kind).state_dict()
     report = found["report"]
-    assert not found["error"], f"ValueError ({found['error']}), though something fits"
+    told = f"a ValueError ({found['error']}), though {next(iter(loaded))} fits"
+    told += " once its prefixes are off; does more come off (lstrip, replace)?"
+    assert not found["error"], told
     assert isinstance(report, dict), f"it returned {report!r}, not a dict: is there an answer yet?"
     right = {
         "loaded": loaded,
@@ -2691,10 +2716,15 @@ def try_replace(kind: str, wanted: str, container: bool = False) -> dict:
         made.append((id(old), nn.Sequential(old, nn.Tanh()) if container else Wrapped(old)))
         return made[-1][1]
 
-    new = replace_by_type(model, KINDS[wanted], make)
+    try:
+        new = replace_by_type(model, KINDS[wanted], make)
+        walked = isinstance(new, nn.Module) and list(new.named_modules(remove_duplicate=False))
+    except RecursionError:
+        words = "it never ends: is a replacement searched, perhaps on a second visit to its parent?"
+        raise AssertionError(words) from None
     got = type(new).__name__
     assert isinstance(new, nn.Module), f"it returned {got}, not a module: is there an answer yet?"
-    after, numbers = dict(new.named_modules(remove_duplicate=False)), {}
+    after, numbers = dict(walked), {}
     kept = [m for m in after.values() if any(m is other for other in hooked)]
     return {
         "tree": [(name, type(module).__name__) for name, module in after.items()],
@@ -2732,6 +2762,8 @@ def check_swap(kind, wanted, container=False):
     modes, wrong = [module.training for module in after.values()], []
     missed = [pair for pair in tree if pair not in found["tree"]]
     extra = [pair for pair in found["tree"] if pair not in tree]
+    if found["twice"]:
+        wrong.append(f"make was called {found['calls']} times for {right} modules: once for each")
     if missed or extra:
         wrong.append(f"missing in the new tree: {missed[:4]}; not expected: {extra[:4]}")
     elif found["tree"] != tree:
@@ -2743,8 +2775,6 @@ def check_swap(kind, wanted, container=False):
     elif found["modes"] != modes:
         at = [name for (name, _), a, b in zip(tree, found["modes"], modes, strict=True) if a != b]
         wrong.append(f"the mode is not the old one's at {at}")
-    if found["twice"]:
-        wrong.append(f"make was called {found['calls']} times for {right} modules: once for each")
     flags = {
         "root": "what is returned is neither the model nor the replacement of its root",
         "olds": "modules that are not of the kind are other objects now (copies?)",
@@ -3200,12 +3230,13 @@ def choose_parts():
     """The learner's MiniModule and dropout where they work, else PyTorch's."""
     base, parameter, dropout = nn.Module, nn.Parameter, F.dropout
     try:
-        probe = mini_module()()
+        Mini = mini_module()
+        probe = Mini()
         probe.w = MiniParameter(torch.ones(1))
         probe.register_buffer("b", torch.zeros(1))
         works = len(list(probe.named_parameters())) == 1 and set(probe.state_dict()) == {"w", "b"}
         if works and probe.eval() is probe and not probe.training:
-            base, parameter = mini_module(), MiniParameter
+            base, parameter = Mini, MiniParameter
     except Exception:
         pass
     try:

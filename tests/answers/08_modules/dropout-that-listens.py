@@ -65,7 +65,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="p = 1 gives NaN" says=["p = 1.0", "of the elements are 0, expected about 1.0"]
+# %% wrong="p = 1 gives NaN" says=["p = 1.0: there are NaNs"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError(p)

@@ -1,8 +1,7 @@
 # %% wrong="named_parameters hides the second name" says=["a tied table, [\"out.*\"]", "frozen are"]
-from fnmatch import fnmatchcase
-
-
 def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
     named = list(model.named_parameters())
     if not all(any(fnmatchcase(n, p) for n, _ in named) for p in patterns):
         raise ValueError("a pattern matches nothing")
@@ -25,10 +24,9 @@ def freeze_and_count(model, patterns):
 
 
 # %% wrong="the batch norms keep moving" says=["in eval mode are [], expected ['features.0.norm', 'features.2.norm']"]
-from fnmatch import fnmatchcase
-
-
 def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
     named = list(model.named_parameters(remove_duplicate=False))
     if not all(any(fnmatchcase(n, p) for n, _ in named) for p in patterns):
         raise ValueError("a pattern matches nothing")
@@ -44,10 +42,9 @@ def freeze_and_count(model, patterns):
 
 
 # %% wrong="require_grad without the s" says=["frozen are ['head.bias']"]
-from fnmatch import fnmatchcase
-
-
 def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
     named = list(model.named_parameters(remove_duplicate=False))
     if not all(any(fnmatchcase(n, p) for n, _ in named) for p in patterns):
         raise ValueError("a pattern matches nothing")
@@ -70,10 +67,9 @@ def freeze_and_count(model, patterns):
 
 
 # %% wrong="no ValueError" says=["no ValueError was raised"]
-from fnmatch import fnmatchcase
-
-
 def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
     for name, parameter in model.named_parameters(remove_duplicate=False):
         if any(fnmatchcase(name, pattern) for pattern in patterns):
             parameter.requires_grad = False
@@ -93,10 +89,9 @@ def freeze_and_count(model, patterns):
 
 
 # %% wrong="freezes before it looks" says=["frozen after the ValueError", "nothing is changed then"]
-from fnmatch import fnmatchcase
-
-
 def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
     named = list(model.named_parameters(remove_duplicate=False))
     for pattern in patterns:
         hits = [p for n, p in named if fnmatchcase(n, pattern)]
@@ -120,10 +115,9 @@ def freeze_and_count(model, patterns):
 
 
 # %% wrong="thaws the rest" says=["frozen are", "expected"]
-from fnmatch import fnmatchcase
-
-
 def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
     named = list(model.named_parameters(remove_duplicate=False))
     if not all(any(fnmatchcase(n, p) for n, _ in named) for p in patterns):
         raise ValueError("a pattern matches nothing")
@@ -146,10 +140,9 @@ def freeze_and_count(model, patterns):
 
 
 # %% wrong="four bytes a number, tied counted twice" says=["the tied table is counted twice", "(not every number has four bytes"]
-from fnmatch import fnmatchcase
-
-
 def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
     named = list(model.named_parameters(remove_duplicate=False))
     if not all(any(fnmatchcase(n, p) for n, _ in named) for p in patterns):
         raise ValueError("a pattern matches nothing")
@@ -171,10 +164,9 @@ def freeze_and_count(model, patterns):
 
 
 # %% wrong="the whole model into eval mode; bytes without the buffers" says=["in eval mode are ['',", "(the buffers are missing)"]
-from fnmatch import fnmatchcase
-
-
 def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
     named = list(model.named_parameters(remove_duplicate=False))
     if not all(any(fnmatchcase(n, p) for n, _ in named) for p in patterns):
         raise ValueError("a pattern matches nothing")
@@ -216,11 +208,10 @@ def freeze_and_count(model, patterns):
 
 
 # %% right="a regular expression and storages"
-import fnmatch
-import re
-
-
 def freeze_and_count(model, patterns):
+    import fnmatch
+    import re
+
     regexes = [re.compile(fnmatch.translate(pattern)) for pattern in patterns]
     table = {}
     for prefix, module in model.named_modules(remove_duplicate=False):
@@ -252,10 +243,9 @@ def freeze_and_count(model, patterns):
 
 
 # %% right="fnmatch.filter on all names first"
-import fnmatch
-
-
 def freeze_and_count(model, patterns):
+    import fnmatch
+
     parameters = dict(model.named_parameters(remove_duplicate=False))
     chosen = set()
     for pattern in patterns:

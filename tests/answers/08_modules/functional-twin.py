@@ -6,8 +6,12 @@ def functional_twin(parameters, x):
 
 
 def ensemble(models, x):
-    parameters, buffers = stack_module_state(models)
-    return vmap(lambda p, b: functional_call(models[0], (p, b), (x,)))(parameters, buffers)
+    parameters, buffers = torch.func.stack_module_state(models)
+
+    def one(p, b):
+        return torch.func.functional_call(models[0], (p, b), (x,))
+
+    return torch.func.vmap(one)(parameters, buffers)
 
 
 # %% wrong="a loop; functional_call" says=["a module was called (ConvNet): use functions only"]
@@ -30,7 +34,7 @@ def ensemble(models, x):
     return torch.stack([model(x) for model in models])
 
 
-# %% wrong="a loop over the models" says=["for five: a loop over the models"]
+# %% wrong="a loop over the models" says=["for five: a loop over them"]
 def functional_twin(parameters, x):
     for n in (1, 2):
         x = F.conv2d(x, parameters[f"conv{n}.weight"], parameters[f"conv{n}.bias"])

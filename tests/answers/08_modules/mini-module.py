@@ -1071,7 +1071,6 @@ class MiniModule:
         self.__dict__["training"] = True
 
     def __setattr__(self, name, value):
-        was_buffer = name in self.buffers
         for drawer in (self.params, self.children, self.buffers, self.__dict__):
             if name in drawer:
                 del drawer[name]
@@ -1149,7 +1148,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="children first" says=["the order"]
+# %% wrong="children first" says=["the first name is the module's own"]
 class MiniModule:
     def __init__(self):
         for drawer in ("params", "buffers", "children", "saved"):

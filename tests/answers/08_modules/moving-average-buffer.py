@@ -17,7 +17,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
 
 
-# %% wrong="the recipe" says=["train, train, eval, train: raised RuntimeError", "backward through the graph a second time"]
+# %% wrong="the recipe" says=["mean requires grad: the graph of each batch hangs on it"]
 class Average(nn.Module):
     def __init__(self, size, momentum=0.1):
         super().__init__()

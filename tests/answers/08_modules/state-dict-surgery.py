@@ -12,7 +12,7 @@ def state_dict_surgery(model, checkpoint):
     }
 
 
-# %% wrong="lstrip" says=["has lost more than its prefix (lstrip and replace do that)"]
+# %% wrong="lstrip" says=["does more come off (lstrip, replace)?"]
 def state_dict_surgery(model, checkpoint):
     own = model.state_dict()
     found = {
@@ -185,10 +185,9 @@ def state_dict_surgery(model, checkpoint):
 
 
 # %% right="a regular expression, sets, and copy_"
-import re
-
-
 def state_dict_surgery(model, checkpoint):
+    import re
+
     own = model.state_dict()
 
     def plain(key):
