@@ -335,7 +335,7 @@ print("trainable:       ", [name for name, p in norm.named_parameters() if p.req
 
 # %% [markdown]
 # Because assignment is the door, two more things happen there. A plain tensor can't take a
-# parameter's name (it would silently stop to train). And the drawers are made by
+# parameter's name (it would silently stop training). And the drawers are made by
 # `super().__init__()`: without it there is nothing to sort into.
 
 
@@ -509,6 +509,9 @@ def pairs_of(root, method: str) -> list:
     """The names that a method lists, after a look at its form."""
     pairs = getattr(root, method)()
     assert pairs is not None, f"{method}() returned None: is there an answer yet?"
+    pairs = list(pairs)
+    right = all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs)
+    assert right, f"{method}() gives {pairs[:1]}, expected pairs of a full name and a tensor"
     return [name for name, tensor in pairs]
 
 
@@ -871,8 +874,8 @@ optimizer.step()
 print("weight:", layer.weight.tolist(), " grad:", layer.weight.grad.tolist())
 
 # %% [markdown]
-# It has a gradient and stays. The optimizer still holds the old parameter, which no one uses. So
-# give a parameter new *values*; keep the object. `copy_` writes in place, and `no_grad` keeps autograd
+# It has a gradient and stays. The optimizer still holds the old parameter, which `forward` no longer
+# uses. So give a parameter new *values*; keep the object. `copy_` writes in place, and `no_grad` keeps autograd
 # out of it:
 
 # %% topics=["init-with-tensor"]
@@ -1077,12 +1080,12 @@ drawer.y = 2
 print(drawer.numbers, "but drawer.y is", repr(drawer.y))
 
 # %% [markdown]
-# The name `y` is in the drawer and on the heap, and the heap wins. So whoever assigns must first take
-# the name out of everywhere else. With that you know all the traps.
+# The name `y` is in the drawer and on the heap, and the heap wins. So
+# `__setattr__` must first take the name out of everywhere else. With that you know all the traps.
 #
 # ### Containers need nothing more
 #
-# `nn.Sequential` in four lines, equal to the real one:
+# `nn.Sequential` by hand, equal to the real one:
 
 
 # %% topics=["sequential"]
@@ -1495,6 +1498,9 @@ def check_training(x, p, seed=0):
     words = f"p = {p}: what survived is not x / (1 - p), so the expectation is not that of x"
     assert torch.allclose(y[kept], values[kept], rtol=5e-3), words
     slope = kept / (1 - p) if p < 1 else kept * 0.0
+    assert not found["gradient"].isnan().any(), (
+        f"p = {p}: the gradient holds NaNs (0 times infinity)"
+    )
     words = "the gradient is 1 / (1 - p) where an element survived, 0 elsewhere"
     assert torch.allclose(found["gradient"].float(), slope.float(), rtol=5e-3), words
     return dropped
@@ -1658,6 +1664,7 @@ def make_zoo() -> nn.Sequential:
 @runs_with_the_answer
 def try_init() -> dict:
     """The values afterwards, and what else may have changed."""
+    torch.manual_seed(0)
     zoo = make_zoo().to(device)
     objects = {name: id(p) for name, p in zoo.named_parameters()}
     try:
@@ -1676,13 +1683,15 @@ def check_spread(weight, name, uniform, fan_in, fan_out):
     right = (2 / (fan_in + fan_out)) ** 0.5 if uniform else (2 / fan_in) ** 0.5
     near = lambda other: abs(std / other - 1) < 0.06  # noqa: E731
     assert abs(mean) < 0.1 * std, f"{name}: the mean is {mean:.3f}, and the spread {std:.3f}: not 0"
-    slips = {
-        "as PyTorch starts it: is there an answer yet, and does it reach this layer?": (3 * fan_in)
-        ** -0.5,
-        "for fan_out: how many products does one output sum up?": (2 / fan_out) ** 0.5,
-        "for variance 1 / fan_in: the 2 makes up for the ReLU": fan_in**-0.5,
-        "for fan_in without the groups": (2 / (4 * fan_in)) ** 0.5,
-    }
+    default = "as PyTorch starts it: is there an answer yet, and does it reach this layer?"
+    slips = {default: (3 * fan_in) ** -0.5}
+    if uniform:
+        slips["for fan_in alone: inputs and outputs both count"] = (2 / fan_in) ** 0.5
+        slips["of a bound √(3 / (n_in + n_out)): the bound is √3 times the std"] = right / 2**0.5
+    else:
+        slips["for fan_out: how many products does one output sum up?"] = (2 / fan_out) ** 0.5
+        slips["for variance 1 / fan_in: the 2 makes up for the ReLU"] = fan_in**-0.5
+        slips["for fan_in without the groups"] = (2 / (4 * fan_in)) ** 0.5
     for words, slip in slips.items():
         assert near(right) or not near(slip), f"{name}: the std {std:.4f} is that {words}"
     assert near(right), f"{name}: the std is {std:.4f}, expected about {right:.4f}"
@@ -2366,7 +2375,7 @@ with every_case() as case:
 # ## 9. What is saved, and what arrives · core
 #
 # A function's weights are yours to keep. A module keeps them under names, and names are a contract
-# between whoever saves and whoever loads. `load_state_dict` copies values in, by name, and raises an
+# between the code that saves and the code that loads. `load_state_dict` copies values in, by name, and raises an
 # error if a name is missing or unexpected. That is how to copy between two models. People also do
 # it without names:
 #
