@@ -186,6 +186,25 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
+# %% wrong="writes into x" says=["x was changed: return a new tensor"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(p)
+    if not training:
+        return x
+    x *= torch.rand_like(x) >= p
+    return x / (1 - p) if p < 1 else x
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
 # %% wrong="p is not looked at" says=["p = 1.5: no ValueError"]
 def dropout_that_listens(x, p, training):
     if not training:

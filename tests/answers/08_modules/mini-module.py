@@ -1324,6 +1324,94 @@ def mini_module():
     return MiniModule
 
 
+# %% wrong="the name of an old buffer makes a buffer of every tensor" says=["one name: buffer, text, tensor"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.saved
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach() for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
 # %% right="three dicts, small generators"
 class MiniModule:
     def __init__(self):

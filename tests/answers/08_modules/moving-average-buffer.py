@@ -144,6 +144,24 @@ def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
 
 
+# %% wrong="all of forward under no_grad" says=["only the update belongs under no_grad"]
+class Average(nn.Module):
+    def __init__(self, size, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+
+    @torch.no_grad()
+    def forward(self, x):
+        if self.training and len(x):
+            self.mean.lerp_(x.mean(0), self.momentum)
+        return x - self.mean
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)
+
+
 # %% wrong="not saved" says=["what its state dict holds"]
 class Average(nn.Module):
     def __init__(self, size, momentum=0.1):
