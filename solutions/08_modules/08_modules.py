@@ -355,16 +355,7 @@ for attempt in (Forgetful, lambda: setattr(nn.Linear(2, 2), "weight", torch.ones
 # %% [markdown]
 # Write `super().__init__()`, without arguments. In old code you see `super(Network, self)`. It means
 # the same while the name is right, and fails or goes astray once a class is renamed.
-#
-# ### Exercise 8.2 — Ten ways to store a tensor ★★ · 8 min · 3 points · core
-#
-# For each attribute of `Box`, write a string of those letters that hold for its tensor (for a layer:
-# its weight; for a list: its first entry). The order of the letters doesn't matter; `""` means none.
-#
-# - **P**: it is among `box.parameters()`. **B**: among `box.buffers()`.
-# - **S**: it is in `box.state_dict()`. **M**: `box.double()` changes its dtype.
-# - **T**: it trains. The loss is the sum of all ten tensors; after `backward()`, a step of
-#   `torch.optim.SGD(box.parameters(), lr=1)` changes it.
+# Here is a module that stores a tensor in ten ways. The next exercise asks about each of them.
 
 
 # %% nbgrader={"grade_id": "ten-ways", "locked": true}
@@ -381,6 +372,18 @@ class Box(nn.Module):
         self.h = (nn.Linear(2, 2), nn.ReLU())
         self.i = nn.Linear(2, 2).requires_grad_(False)
         self.j = nn.Parameter(torch.zeros(2)) * 1.0
+
+
+# %% [markdown]
+# ### Exercise 8.2 — Ten ways to store a tensor ★★ · 8 min · 3 points · core
+#
+# For each attribute of `Box`, write a string of those letters that hold for its tensor (for a layer:
+# its weight; for a list: its first entry). The order of the letters doesn't matter; `""` means none.
+#
+# - **P**: it is among `box.parameters()`. **B**: among `box.buffers()`.
+# - **S**: it is in `box.state_dict()`. **M**: `box.double()` changes its dtype.
+# - **T**: it trains. The loss is the sum of all ten tensors; after `backward()`, a step of
+#   `torch.optim.SGD(box.parameters(), lr=1)` changes it.
 
 
 # %% nbgrader={"grade_id": "trials-1-4", "locked": true} jupyter={"source_hidden": true}
