@@ -289,3 +289,55 @@ class ListeningDropout(nn.Module):
 
     def forward(self, x):
         return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="looks at p in training only" says=["p = 1.5, training=False: no ValueError"]
+def dropout_that_listens(x, p, training):
+    if not training:
+        return x.clone()
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"p is {p}")
+    drop = torch.bernoulli(torch.full(x.shape, float(p), device=x.device)).bool()
+    if p == 1:
+        return x.masked_fill(drop, 0)
+    return x.masked_fill(drop, 0) / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% right="an autograd function"
+class _Drop(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, mask):
+        ctx.save_for_backward(mask)
+        return x * mask
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.saved_tensors[0], None
+
+
+def dropout_that_listens(x, p, training):
+    if p > 1 or p < 0:
+        raise ValueError("a probability lies between 0 and 1")
+    if not training:
+        return x
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    mask = torch.empty_like(x).uniform_().ge(p).to(x.dtype) * scale
+    return _Drop.apply(x, mask)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)

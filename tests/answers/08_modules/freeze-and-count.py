@@ -1,4 +1,4 @@
-# %% wrong="named_parameters hides the second name" says=["a tied table, [\"out.*\"]", "frozen are"]
+# %% wrong="named_parameters hides the second name" says=["a tied table, [\"out.*\"]", "not frozen: table.weight, out.weight"]
 def freeze_and_count(model, patterns):
     from fnmatch import fnmatchcase
 
@@ -23,7 +23,7 @@ def freeze_and_count(model, patterns):
     }
 
 
-# %% wrong="the batch norms keep moving" says=["in eval mode are [], expected ['features.0.norm', 'features.2.norm']"]
+# %% wrong="the batch norms keep moving" says=["not in eval mode: features.0.norm, features.2.norm"]
 def freeze_and_count(model, patterns):
     from fnmatch import fnmatchcase
 
@@ -41,7 +41,7 @@ def freeze_and_count(model, patterns):
     }
 
 
-# %% wrong="require_grad without the s" says=["frozen are ['head.bias']"]
+# %% wrong="require_grad without the s" says=["not frozen: features.0.conv.weight"]
 def freeze_and_count(model, patterns):
     from fnmatch import fnmatchcase
 
@@ -114,7 +114,7 @@ def freeze_and_count(model, patterns):
     }
 
 
-# %% wrong="thaws the rest" says=["frozen are", "expected"]
+# %% wrong="thaws the rest" says=["not frozen: head.bias"]
 def freeze_and_count(model, patterns):
     from fnmatch import fnmatchcase
 
@@ -163,7 +163,7 @@ def freeze_and_count(model, patterns):
     }
 
 
-# %% wrong="the whole model into eval mode; bytes without the buffers" says=["in eval mode are ['',", "(the buffers are missing)"]
+# %% wrong="the whole model into eval mode; bytes without the buffers" says=["in eval mode, and should not be: (the model itself)", "(the buffers are missing)"]
 def freeze_and_count(model, patterns):
     from fnmatch import fnmatchcase
 
@@ -271,3 +271,91 @@ def freeze_and_count(model, patterns):
 def assert_some(names, pattern):
     if not names:
         raise ValueError(f"nothing is called {pattern}")
+
+
+# %% wrong="only the batch norms that it freezes itself" says=["was frozen before: not in eval mode: features.0.norm"]
+def freeze_and_count(model, patterns):
+    import fnmatch
+
+    named = dict(model.named_parameters(remove_duplicate=False))
+    hits = [[n for n in named if fnmatch.fnmatchcase(n, pattern)] for pattern in patterns]
+    if not all(hits):
+        raise ValueError("a pattern matches nothing")
+    for n in sum(hits, []):
+        named[n].requires_grad = False
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            w = getattr(m, "weight", None)
+            if w is not None and any(w is named[n] for h in hits for n in h):
+                m.eval()
+    ps = {id(p): p for p in named.values()}
+    bs = {id(b): b for _, b in model.named_buffers(remove_duplicate=False)}
+    return dict(
+        total=sum(p.numel() for p in ps.values()),
+        trainable=sum(p.numel() for p in ps.values() if p.requires_grad),
+        bytes=sum(t.numel() * t.element_size() for t in (ps | bs).values()),
+    )
+
+
+# %% wrong="every batch norm has a weight" says=["a batch norm's weight is None"]
+def freeze_and_count(model, patterns):
+    import fnmatch
+
+    named = dict(model.named_parameters(remove_duplicate=False))
+    hits = [[n for n in named if fnmatch.fnmatchcase(n, pattern)] for pattern in patterns]
+    if not all(hits):
+        raise ValueError("a pattern matches nothing")
+    for n in sum(hits, []):
+        named[n].requires_grad = False
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            w = getattr(m, "weight", None)
+            if not w.requires_grad:
+                m.eval()
+    ps = {id(p): p for p in named.values()}
+    bs = {id(b): b for _, b in model.named_buffers(remove_duplicate=False)}
+    return dict(
+        total=sum(p.numel() for p in ps.values()),
+        trainable=sum(p.numel() for p in ps.values() if p.requires_grad),
+        bytes=sum(t.numel() * t.element_size() for t in (ps | bs).values()),
+    )
+
+
+# %% right="names by hand, through _parameters"
+def freeze_and_count(model, patterns):
+    import re
+    from fnmatch import translate
+
+    todo = set()
+    for pattern in patterns:
+        found = set()
+        for prefix, module in model.named_modules(remove_duplicate=False):
+            for name, p in module._parameters.items():
+                full = f"{prefix}.{name}" if prefix else name
+                if p is not None and re.match(translate(pattern), full):
+                    found.add(p)
+        if not found:
+            raise ValueError(f"{pattern!r} matches no parameter")
+        todo |= found
+    for p in todo:
+        p.requires_grad_(False)
+
+    def sleep(module):
+        if (
+            isinstance(module, nn.modules.batchnorm._BatchNorm)
+            and module.affine
+            and not module.weight.requires_grad
+        ):
+            module.training = False
+
+    model.apply(sleep)
+    total = trainable = size = 0
+    for p in model.parameters():
+        total += p.numel()
+        trainable += p.numel() * p.requires_grad
+        size += p.nbytes
+    return {
+        "total": total,
+        "trainable": trainable,
+        "bytes": size + sum(b.nbytes for b in model.buffers()),
+    }

@@ -150,3 +150,50 @@ def ensemble(models, x):
     h = F.max_pool2d(F.conv2d(h, w2.flatten(0, 1), b2.flatten(), groups=n).relu(), 2)
     h = h.view(len(x), n, 256)
     return torch.einsum("bmf,mcf->mbc", h, w3) + b3[:, None]
+
+
+# %% wrong="no dimension for one model" says=["one model, float64: the result has shape (3, 10), expected (1, 3, 10)"]
+def functional_twin(parameters, x):
+    w1, b1, w2, b2, w, b = (
+        parameters[f"{layer}.{kind}"]
+        for layer in ("conv1", "conv2", "fc")
+        for kind in ("weight", "bias")
+    )
+    x = torch.max_pool2d(torch.relu(torch.conv2d(x, w1, b1)), (2, 2))
+    x = torch.max_pool2d(torch.relu(torch.conv2d(x, w2, b2)), (2, 2))
+    return torch.addmm(b, x.view(-1, 256), w.t())
+
+
+def ensemble(models, x):
+    stacked = {
+        name: torch.stack([dict(m.named_parameters())[name].detach() for m in models])
+        for name, _ in models[0].named_parameters()
+    }
+    return torch.vmap(functional_twin, in_dims=(0, None))(stacked, x).squeeze(0)
+
+
+# %% right="unfold and einsum; grouped convolutions"
+def functional_twin(parameters, x):
+    for name in ("conv1", "conv2"):
+        w, b = parameters[name + ".weight"], parameters[name + ".bias"]
+        windows = x.unfold(2, 5, 1).unfold(3, 5, 1)  # (batch, channel, y, x, 5, 5)
+        x = torch.einsum("bcyxij,ocij->boyx", windows, w) + b[:, None, None]
+        x = x.clamp(min=0)
+        n, c, h, v = x.shape
+        x = x.reshape(n, c, h // 2, 2, v // 2, 2).amax((3, 5))
+    return x.reshape(len(x), 256) @ parameters["fc.weight"].T + parameters["fc.bias"]
+
+
+def ensemble(models, x):
+    m, n = len(models), len(x)
+    state = {
+        k: torch.stack([net.state_dict()[k] for net in models]) for k in models[0].state_dict()
+    }
+    y = x.repeat(1, m, 1, 1)
+    for name in ("conv1", "conv2"):
+        y = F.conv2d(
+            y, state[name + ".weight"].flatten(0, 1), state[name + ".bias"].flatten(), groups=m
+        )
+        y = F.max_pool2d(y.relu(), 2)
+    y = y.view(n, m, 256).transpose(0, 1)
+    return torch.einsum("mni,moi->mno", y, state["fc.weight"]) + state["fc.bias"][:, None]

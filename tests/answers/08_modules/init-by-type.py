@@ -233,3 +233,146 @@ def predict_squares(sizes, stds, q=2.0):
         return ()
     q = sizes[0] * stds[0] * stds[0] * q / 2
     return (q, *predict_squares(sizes[1:], stds[1:], q))
+
+
+# %% wrong="the model itself is left out" says=["a model that is itself a Linear"]
+def init_by_type(model):
+    @torch.no_grad()
+    def start(module):
+        if isinstance(module, nn.Conv2d):
+            w = module.weight
+            fan_in = w[0].numel()
+            w.copy_(torch.randn_like(w).mul((2 / fan_in) ** 0.5))
+        elif isinstance(module, nn.Linear):
+            w = module.weight
+            bound = (6 / sum(w.shape)) ** 0.5
+            w.copy_((2 * torch.rand_like(w) - 1) * bound)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.affine:
+                module.weight.fill_(1)
+        else:
+            return
+        if module.bias is not None:
+            module.bias.zero_()
+
+    [child.apply(start) for child in model.children()]
+
+
+def predict_squares(sizes, stds):
+    factors = torch.tensor([n * s**2 / 2 for n, s in zip(sizes, stds)], dtype=torch.float64)
+    return (2 * factors.cumprod(0)).tolist()
+
+
+# %% wrong="every batch norm" says=["norm1d.weight: it was changed"]
+def init_by_type(model):
+    @torch.no_grad()
+    def start(module):
+        if isinstance(module, nn.Conv2d):
+            w = module.weight
+            fan_in = w[0].numel()
+            w.copy_(torch.randn_like(w).mul((2 / fan_in) ** 0.5))
+        elif isinstance(module, nn.Linear):
+            w = module.weight
+            bound = (6 / sum(w.shape)) ** 0.5
+            w.copy_((2 * torch.rand_like(w) - 1) * bound)
+        elif isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
+            if module.affine:
+                module.weight.fill_(1)
+        else:
+            return
+        if module.bias is not None:
+            module.bias.zero_()
+
+    model.apply(start)
+
+
+def predict_squares(sizes, stds):
+    factors = torch.tensor([n * s**2 / 2 for n, s in zip(sizes, stds)], dtype=torch.float64)
+    return (2 * factors.cumprod(0)).tolist()
+
+
+# %% wrong="every bias; the statistics; the layer's output size" says=["norm.bias: it was changed", "sizes[i], not sizes[i + 1]"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            module.reset_parameters()
+        if getattr(module, "bias", None) is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    q, out = 1.0, []
+    for i, s in enumerate(stds):
+        q = sizes[i + 1] * s * s * q / (2 if i else 1)
+        out.append(q)
+    return out
+
+
+# %% wrong="stds taken for variances" says=["the variance is their square"]
+def init_by_type(model):
+    @torch.no_grad()
+    def start(module):
+        if isinstance(module, nn.Conv2d):
+            w = module.weight
+            fan_in = w[0].numel()
+            w.copy_(torch.randn_like(w).mul((2 / fan_in) ** 0.5))
+        elif isinstance(module, nn.Linear):
+            w = module.weight
+            bound = (6 / sum(w.shape)) ** 0.5
+            w.copy_((2 * torch.rand_like(w) - 1) * bound)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.affine:
+                module.weight.fill_(1)
+        else:
+            return
+        if module.bias is not None:
+            module.bias.zero_()
+
+    model.apply(start)
+
+
+def predict_squares(sizes, stds):
+    factors = torch.tensor([n * s / 2 for n, s in zip(sizes, stds)], dtype=torch.float64)
+    return (2 * factors.cumprod(0)).tolist()
+
+
+# %% right="match, and recursion"
+def init_by_type(model):
+    for module in [model, *model.modules()]:
+        match module:
+            case nn.Conv2d():
+                nn.init.normal_(
+                    module.weight.data,
+                    0,
+                    (
+                        2
+                        / (
+                            module.in_channels
+                            // module.groups
+                            * module.kernel_size[0]
+                            * module.kernel_size[1]
+                        )
+                    )
+                    ** 0.5,
+                )
+                if module.bias is not None:
+                    module.bias.data = torch.zeros_like(module.bias)
+            case nn.Linear():
+                a = (6 / (module.in_features + module.out_features)) ** 0.5
+                nn.init.uniform_(module.weight.data, -a, a)
+                if module.bias is not None:
+                    module.bias.data.zero_()
+            case nn.BatchNorm2d(affine=True):
+                module.weight.data.fill_(1)
+                module.bias.data.fill_(0)
+
+
+def predict_squares(sizes, stds, q=1.0):
+    if not stds:
+        return []
+    out = sizes[0] * stds[0] ** 2 * q
+    return [out, *predict_squares(sizes[1:], stds[1:], out / 2)]

@@ -35,7 +35,7 @@ def set_weight(layer, value):
         layer.weight.copy_(value)
 
 
-# %% wrong="a ReLU behind the head" says=["model(x, head) differs"]
+# %% wrong="a ReLU behind the head" says=["no ReLU stands behind the head"]
 class WithReLU(Trapped):
     def __init__(self, sizes, heads):
         super().__init__(sizes, heads)
@@ -66,7 +66,7 @@ def set_weight(layer, value):
     layer.weight = nn.Parameter(value.clone(), requires_grad=layer.weight.requires_grad)
 
 
-# %% wrong="shares the memory of value" says=["an argument was changed (its values)"]
+# %% wrong="shares the memory of value" says=["the weight lies in its memory"]
 def list_trap(sizes, heads):
     model = Trapped(sizes, heads)
     model.layers, model.heads = nn.ModuleList(model.layers), nn.ModuleDict(model.heads)
@@ -166,3 +166,47 @@ list_trap = Raw
 
 def set_weight(layer, value):
     layer.weight.detach()[...] = value.detach()
+
+
+# %% wrong="no ReLU before the head; thaws the weight" says=["the last one before the head too"]
+def list_trap(sizes, heads):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            parts = []
+            for a, b in zip(sizes, sizes[1:]):
+                parts += [nn.Linear(a, b), nn.ReLU()]
+            self.body = nn.Sequential(*parts[:-1])
+            self.heads = nn.ModuleDict({k: nn.Linear(sizes[-1], v) for k, v in heads.items()})
+
+        def forward(self, x, head):
+            return self.heads[head](self.body(x))
+
+    return Net()
+
+
+def set_weight(layer, value):
+    layer.weight.detach().copy_(value)
+    layer.weight.requires_grad_(True)
+
+
+# %% right="Sequential and setattr; load_state_dict"
+def list_trap(sizes, heads):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            parts = []
+            for a, b in zip(sizes, sizes[1:]):
+                parts += [nn.Linear(a, b), nn.ReLU()]
+            self.body = nn.Sequential(*parts)
+            for name, n in heads.items():
+                self.add_module("head_" + name, nn.Linear(sizes[-1], n))
+
+        def forward(self, x, head):
+            return getattr(self, "head_" + head)(self.body(x))
+
+    return Net()
+
+
+def set_weight(layer, value):
+    layer.load_state_dict({"weight": value}, strict=False)

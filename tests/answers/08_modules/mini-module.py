@@ -1586,3 +1586,269 @@ def mini_module():
                 mine[name][...] = tensor
 
     return Tiny
+
+
+# %% wrong="once fleeting, always fleeting; loads before it looks" says=["one name: fleeting, buffer: state_dict()", "nothing is loaded"]
+class MiniModule:
+    def __init__(self):
+        self.__dict__.update(_p={}, _b={}, _m={}, _np=set(), training=True)
+
+    def __setattr__(self, name, value):
+        if (
+            name in self._b
+            and isinstance(value, torch.Tensor)
+            and not isinstance(value, MiniParameter)
+        ):
+            self._b[name] = value
+            return
+        for d in (self._p, self._b, self._m, self.__dict__):
+            d.pop(name, None)
+        if isinstance(value, MiniParameter):
+            self._p[name] = value
+        elif isinstance(value, MiniModule):
+            self._m[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for d in ("_p", "_b", "_m"):
+            if name in self.__dict__.get(d, {}):
+                return self.__dict__[d][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for d in (self._p, self._m, self._b, self.__dict__):
+            d.pop(name, None)
+        self._b[name] = tensor
+        if not persistent:
+            self._np.add(name)
+
+    def _walk(self, prefix=""):
+        yield prefix, self
+        for name, child in self._m.items():
+            yield from child._walk(prefix + name + ".")
+
+    def _list(self, drawer):
+        seen = set()
+        for prefix, module in self._walk():
+            for name, t in module.__dict__[drawer].items():
+                if id(t) not in seen:
+                    seen.add(id(t))
+                    yield prefix + name, t
+
+    def named_parameters(self):
+        return self._list("_p")
+
+    def named_buffers(self):
+        return self._list("_b")
+
+    def train(self, mode=True):
+        for _, module in self._walk():
+            module.training = mode
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        out = {}
+        for prefix, m in self._walk():
+            for name, t in [*m._p.items(), *m._b.items()]:
+                if name not in m._np:
+                    out[prefix + name] = t.detach()
+        return out
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        bad = set(own) ^ set(state)
+        for name in own.keys() & state.keys():
+            if own[name].shape != state[name].shape:
+                bad.add(name)
+            else:
+                own[name].copy_(state[name])
+        if bad:
+            raise RuntimeError(", ".join(bad))
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="register_buffer leaves a plain attribute in front" says=["one name: number, buffer: the type of x"]
+class MiniModule:
+    def __init__(self):
+        vars(self)["box"] = {}
+        self.training = True
+
+    def __setattr__(self, name, value):
+        kind, _ = self.box.get(name, (None, None))
+        if isinstance(value, MiniParameter):
+            new = "parameter"
+        elif isinstance(value, MiniModule):
+            new = "child"
+        elif kind in ("kept", "fleeting") and isinstance(value, torch.Tensor):
+            self.box[name] = (kind, value)
+            return
+        else:
+            new = None
+        self.box.pop(name, None)
+        vars(self).pop(name, None)
+        if new:
+            self.box[name] = (new, value)
+        else:
+            vars(self)[name] = value
+
+    def __getattr__(self, name):
+        box = vars(self).get("box", {})
+        if name in box:
+            return box[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.box.pop(name, None)
+        self.box[name] = ("kept" if persistent else "fleeting", tensor)
+
+    def of(self, *kinds):
+        for name, (kind, value) in self.box.items():
+            if kind in kinds:
+                yield name, value
+        for name, (kind, value) in self.box.items():
+            if kind == "child":
+                for n, t in value.of(*kinds):
+                    yield f"{name}.{n}", t
+
+    def named_parameters(self):
+        seen = []
+        for name, t in self.of("parameter"):
+            if not any(t is s for s in seen):
+                seen.append(t)
+                yield name, t
+
+    def named_buffers(self):
+        seen = []
+        for name, t in self.of("kept", "fleeting"):
+            if not any(t is s for s in seen):
+                seen.append(t)
+                yield name, t
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.box.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: t.data for name, t in self.of("parameter", "kept")}
+
+    def load_state_dict(self, state):
+        mine = {name: t.shape for name, t in self.state_dict().items()}
+        theirs = {name: t.shape for name, t in state.items()}
+        bad = {name for name, _ in mine.items() ^ theirs.items()}
+        if bad:
+            raise RuntimeError("does not fit: " + " ".join(sorted(bad)))
+        for name, t in self.state_dict().items():
+            t[...] = state[name]
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% right="one ordered list of slots"
+class MiniModule:
+    def __init__(self):
+        self.__dict__["slots"] = []
+        self.__dict__["training"] = True
+
+    def _drop(self, name):
+        self.__dict__["slots"] = [s for s in self.slots if s[1] != name]
+        self.__dict__.pop(name, None)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            kind = "p"
+        elif isinstance(value, MiniModule):
+            kind = "m"
+        elif isinstance(value, torch.Tensor):
+            for s in self.slots:
+                if s[1] == name and s[0] in ("b", "v"):
+                    s[2] = value
+                    return
+            kind = None
+        else:
+            kind = None
+        self._drop(name)
+        if kind is None:
+            self.__dict__[name] = value
+        else:
+            self.slots.append([kind, name, value])
+
+    def __getattr__(self, name):
+        for _, n, value in self.__dict__.get("slots", []):
+            if n == name:
+                return value
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._drop(name)
+        self.slots.append(["b" if persistent else "v", name, tensor])
+
+    def _all(self, kinds, prefix=""):
+        for kind, name, value in self.slots:
+            if kind in kinds:
+                yield prefix + name, value
+        for kind, name, value in self.slots:
+            if kind == "m":
+                yield from value._all(kinds, prefix + name + ".")
+
+    def _once(self, kinds):
+        found = {}
+        for name, t in self._all(kinds):
+            found.setdefault(id(t), (name, t))
+        return list(found.values())
+
+    def named_parameters(self):
+        return self._once("p")
+
+    def named_buffers(self):
+        return self._once("bv")
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, _, child in self.slots:
+            if kind == "m":
+                child.train(mode)
+        return self
+
+    def eval(self):
+        self.train(mode=False)
+        return self
+
+    def state_dict(self):
+        return {name: t.detach() for name, t in self._all("pb")}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = [n for n in own if n not in state] + [n for n in state if n not in own]
+        wrong += [n for n in own if n in state and own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"does not fit: {wrong}")
+        for n in own:
+            own[n].copy_(state[n])
+
+
+def mini_module():
+    return MiniModule

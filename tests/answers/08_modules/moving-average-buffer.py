@@ -125,7 +125,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
 
 
-# %% wrong="subtracts the old mean" says=["the example: call 1, train: the result"]
+# %% wrong="subtracts the old mean" says=["the result is x minus the old mean: first update, then subtract"]
 class Average(nn.Module):
     def __init__(self, size, momentum=0.1):
         super().__init__()
@@ -215,3 +215,26 @@ class Centre(nn.Module):
 
 def moving_average_buffer(size, momentum=0.1):
     return Centre(size, momentum)
+
+
+# %% wrong="one module for all" says=["mean at first"]
+class _Centre(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+
+    def forward(self, x):
+        if self.training and x.numel():
+            batch = x.detach().sum(0) / x.shape[0]
+            self.mean[:] = torch.lerp(self.mean, batch, self.momentum)
+        return x.sub(self.mean)
+
+
+def moving_average_buffer(size, momentum=0.1):
+    if (size, momentum) not in _made:
+        _made[size, momentum] = _Centre(size, momentum)
+    return _made[size, momentum]
+
+
+_made = {}

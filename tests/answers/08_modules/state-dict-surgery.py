@@ -31,7 +31,7 @@ def state_dict_surgery(model, checkpoint):
     }
 
 
-# %% wrong="replace" says=["a child that is called module, in DataParallel", "'loaded' is"]
+# %% wrong="replace" says=["a child that is called module, in DataParallel", "'loaded' lacks"]
 def state_dict_surgery(model, checkpoint):
     own = model.state_dict()
     found = {k.replace("module.", "").replace("_orig_mod.", ""): v for k, v in checkpoint.items()}
@@ -143,7 +143,7 @@ def state_dict_surgery(model, checkpoint):
     }
 
 
-# %% wrong="only the parameters" says=["'unexpected' is ['features.0.norm.num_batches_tracked'"]
+# %% wrong="only the parameters" says=["'unexpected' wrongly has ['features.0.norm.num_batches_tracked'"]
 def state_dict_surgery(model, checkpoint):
     own, found = dict(model.named_parameters()), {}
     for k, v in checkpoint.items():
@@ -164,7 +164,7 @@ def state_dict_surgery(model, checkpoint):
     }
 
 
-# %% wrong="a mismatch counts as missing" says=["'mismatched' is []", "'missing' is ['bias']"]
+# %% wrong="a mismatch counts as missing" says=["'mismatched' lacks ['bias']", "'missing' wrongly has ['bias']"]
 def state_dict_surgery(model, checkpoint):
     own, found = model.state_dict(), {}
     for k, v in checkpoint.items():
@@ -242,4 +242,89 @@ def state_dict_surgery(model, checkpoint):
     report["missing"] = tuple(rest)
     if not report["loaded"]:
         raise NothingFits
+    return report
+
+
+# %% wrong="the prefix without its dot" says=["a word that begins like a prefix"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+
+    def strip(name):
+        if name in own:
+            return name
+        return (
+            strip(name[7:])
+            if name.startswith("module")
+            else strip(name[10:])
+            if name.startswith("_orig_mod.")
+            else name
+        )
+
+    state = {strip(k): v for k, v in checkpoint.items()}
+    both = own.keys() & state.keys()
+    fits = {k for k in both if own[k].shape == state[k].shape}
+    if not fits:
+        raise ValueError("nothing can be loaded")
+    with torch.no_grad():
+        for k in fits:
+            own[k].copy_(state[k])
+    return dict(
+        loaded=fits,
+        mismatched=both - fits,
+        missing=set(own) - set(state),
+        unexpected=set(state) - set(own),
+    )
+
+
+# %% wrong="as many dimensions are enough" says=["only what has the same shape may be loaded"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+
+    def strip(name):
+        if name in own:
+            return name
+        head, dot, rest = name.partition(".")
+        return strip(rest) if dot and head in {"module", "_orig_mod"} else name
+
+    state = {strip(k): v for k, v in checkpoint.items()}
+    both = own.keys() & state.keys()
+    fits = {k for k in both if own[k].dim() == state[k].dim()}
+    if not fits:
+        raise ValueError("nothing can be loaded")
+    with torch.no_grad():
+        for k in fits:
+            own[k].copy_(state[k])
+    return dict(
+        loaded=fits,
+        mismatched=both - fits,
+        missing=set(own) - set(state),
+        unexpected=set(state) - set(own),
+    )
+
+
+# %% right="a regular expression, tuples, data"
+def state_dict_surgery(model, checkpoint):
+    import re
+
+    own = dict(model.named_parameters(remove_duplicate=False))
+    own |= {k: v for k, v in model.named_buffers(remove_duplicate=False)}
+    own = {k: own[k] for k in model.state_dict()}
+    report = {key: () for key in ("loaded", "mismatched", "unexpected")}
+    seen, todo = set(), []
+    for key, tensor in checkpoint.items():
+        while key not in own and re.match(r"(module|_orig_mod)\.", key):
+            key = re.sub(r"^(module|_orig_mod)\.", "", key)
+        seen.add(key)
+        if key not in own:
+            report["unexpected"] += (key,)
+        elif own[key].size() != tensor.size():
+            report["mismatched"] += (key,)
+        else:
+            report["loaded"] += (key,)
+            todo.append((own[key], tensor))
+    report["missing"] = tuple(key for key in own if key not in seen)
+    if not todo:
+        raise ValueError("no name fits")
+    for old, new in todo:
+        old.data.copy_(new)
     return report
