@@ -88,7 +88,7 @@ show(figure, "Two loss curves: First hardly falls, with 2 parameters; Second, wi
 
 # %% [markdown]
 # `First` learns a little, because its head does. Its three layers never move. No error, no
-# warning: the loss falls, only slowly, and that is what makes this bug expensive. The legend gives it
+# warning: the loss falls, if slowly, and that is what makes this bug expensive. The legend gives it
 # away. `First` knows of two parameters, `Second` of eight.
 #
 # How does a module come to know a tensor? That is the first thing to find out.
@@ -1150,7 +1150,7 @@ print(list(MySequential(*layers).state_dict()))
 #
 # - `module.name = value`: a `MiniParameter` becomes a parameter, a `MiniModule` a child, anything else
 #   a plain attribute. A name holds one thing: what it held before, of whatever kind, is gone. But a
-#   plain tensor assigned to a buffer's name is the buffer's new value; persistent or not stays as it was.
+#   plain tensor assigned to a buffer's name is the buffer's new value, as persistent as the old one.
 # - `module.name` reads it. A name that doesn't exist is an `AttributeError`.
 # - `register_buffer(name, tensor, persistent=True)`: here, too, the name's old holder is gone.
 # - `named_parameters()`: pairs (full name, parameter), the module's own first, then child after child,
@@ -2336,8 +2336,8 @@ show(figure, "Mean squares over 20 layers: a line falls to 1e-6, one stays at 2,
 # %% [markdown]
 # **Xavier** or Glorot initialisation, σ² = 2/(n_in + n_out), keeps values *and* gradients in check for
 # layers without a ReLU behind them. `nn.init` has both. Its functions work in place, so their names
-# end in an underscore. PyTorch's own default for `Linear` and `Conv2d`, 1/√(3 · fan_in), is
-# mostly smaller than either:
+# end in an underscore. PyTorch's own default for `Linear` and `Conv2d`, a standard
+# deviation of 1/√(3 · fan_in), is mostly smaller than either:
 
 # %% topics=["weight-init"]
 torch.manual_seed(0)
