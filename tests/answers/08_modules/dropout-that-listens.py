@@ -1,0 +1,343 @@
+# %% wrong="p is what is kept" says=["p is the share that is dropped, not kept"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(p)
+    if not training:
+        return x * 1
+    mask = torch.rand_like(x) < p
+    return x * mask / p
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="no scaling" says=["is not x / (1 - p), so the expectation"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(p)
+    return x * (torch.rand_like(x) >= p) if training else x * 1
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="scales at evaluation, as the first paper did" says=["training is False: the values have to be those of x"]
+def dropout_that_listens(x, p, training):
+    if p < 0 or p > 1:
+        raise ValueError(p)
+    if not training:
+        return x * (1 - p)
+    return torch.where(torch.rand_like(x) < p, 0, x)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="calls F.dropout" says=["torch's own dropout was called: write it yourself"]
+def dropout_that_listens(x, p, training):
+    return F.dropout(x, p, training)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="p = 1 gives NaN" says=["p = 1.0: there are NaNs"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(p)
+    if not training:
+        return x + 0
+    mask = (torch.rand_like(x) >= p).to(x.dtype)
+    return x * (mask / (1 - p) if p < 1 else mask / torch.zeros_like(x))
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="one draw a row" says=["whole rows or columns are dropped together"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(p)
+    if not training:
+        return x.clone()
+    if p == 1:
+        return x * 0
+    mask = torch.rand(x.shape[-1:], device=x.device) >= p
+    return (x * mask / (1 - p)).to(x.dtype)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="the module does not listen" says=["ListeningDropout(0.75) in a model", "shares of zeros"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(p)
+    if not training:
+        return x.clone()
+    if p == 1:
+        return x * 0
+    return (x * (torch.rand_like(x, dtype=torch.float32) >= p) / (1 - p)).to(x.dtype)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, True)
+
+
+# %% wrong="exactly a share p" says=["always exactly as many"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(p)
+    if not training:
+        return x.clone()
+    n = x.numel()
+    mask = torch.ones(n, device=x.device, dtype=x.dtype)
+    mask[torch.randperm(n, device=x.device)[: round(p * n)]] = 0
+    return x * mask.view(x.shape) * (1 / (1 - p) if p < 1 else 1)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="a generator with a fixed seed" says=["another seed drops the same elements"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(p)
+    if not training:
+        return x.clone()
+    if p == 1:
+        return x * 0
+    draws = torch.rand(x.shape, generator=torch.Generator().manual_seed(0)).to(x.device)
+    return (x * (draws >= p) / (1 - p)).to(x.dtype)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="draws in eval mode" says=["still random numbers were drawn"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(p)
+    keep = torch.rand_like(x, dtype=torch.float32) >= p
+    if not training:
+        return x.clone()
+    return x * 0 if p == 1 else (x * keep / (1 - p)).to(x.dtype)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="writes into x" says=["x was changed: return a new tensor"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(p)
+    if not training:
+        return x
+    x *= torch.rand_like(x) >= p
+    return x / (1 - p) if p < 1 else x
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="p is not looked at" says=["p = 1.5: no ValueError"]
+def dropout_that_listens(x, p, training):
+    if not training:
+        return x.clone()
+    if p == 1:
+        return x * 0
+    return (x * (torch.rand_like(x, dtype=torch.float32) >= p) / (1 - p)).to(x.dtype)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% right="bernoulli_, and x itself where nothing is to be done"
+def dropout_that_listens(x, p, training):
+    if p < 0.0 or p > 1.0:
+        raise ValueError("p is a probability")
+    if not training:
+        return x
+    mask = torch.empty_like(x).bernoulli_(1 - p)
+    if p < 1:
+        mask /= 1 - p
+    return x * mask
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, p=self.p, training=self.training)
+
+
+# %% right="masked_fill on a mask of uniform numbers"
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError
+    if training:
+        drop = torch.rand(x.shape, device=x.device).lt(p)
+        return x.div(max(1 - p, 1e-6)).masked_fill(drop, 0)
+    return x.view_as(x)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% right="a Function of its own"
+class Drop(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, p):
+        factor = 0.0 if p == 1 else 1 / (1 - p)
+        ctx.mask = torch.bernoulli(torch.full(x.shape, 1.0 - p, device=x.device)) * factor
+        return (x * ctx.mask).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return (grad * ctx.mask).to(grad.dtype), None
+
+
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(f"{p} is no probability")
+    return Drop.apply(x, p) if training else x.clone()
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="looks at p in training only" says=["p = 1.5, training=False: no ValueError"]
+def dropout_that_listens(x, p, training):
+    if not training:
+        return x.clone()
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"p is {p}")
+    drop = torch.bernoulli(torch.full(x.shape, float(p), device=x.device)).bool()
+    if p == 1:
+        return x.masked_fill(drop, 0)
+    return x.masked_fill(drop, 0) / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% right="an autograd function"
+class _Drop(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, mask):
+        ctx.save_for_backward(mask)
+        return x * mask
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.saved_tensors[0], None
+
+
+def dropout_that_listens(x, p, training):
+    if p > 1 or p < 0:
+        raise ValueError("a probability lies between 0 and 1")
+    if not training:
+        return x
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    mask = torch.empty_like(x).uniform_().ge(p).to(x.dtype) * scale
+    return _Drop.apply(x, mask)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)

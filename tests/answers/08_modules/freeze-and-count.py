@@ -1,0 +1,361 @@
+# %% wrong="named_parameters hides the second name" says=["a tied table, [\"out.*\"]", "not frozen: table.weight, out.weight"]
+def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
+    named = list(model.named_parameters())
+    if not all(any(fnmatchcase(n, p) for n, _ in named) for p in patterns):
+        raise ValueError("a pattern matches nothing")
+    for name, parameter in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            parameter.requires_grad = False
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d))
+            and m.affine
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+    ps, bs = list(model.parameters()), list(model.buffers())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.nbytes for t in ps + bs),
+    }
+
+
+# %% wrong="the batch norms keep moving" says=["not in eval mode: features.0.norm, features.2.norm"]
+def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
+    named = list(model.named_parameters(remove_duplicate=False))
+    if not all(any(fnmatchcase(n, p) for n, _ in named) for p in patterns):
+        raise ValueError("a pattern matches nothing")
+    for name, parameter in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            parameter.requires_grad = False
+    ps, bs = list(model.parameters()), list(model.buffers())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.nbytes for t in ps + bs),
+    }
+
+
+# %% wrong="require_grad without the s" says=["not frozen: features.0.conv.weight"]
+def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
+    named = list(model.named_parameters(remove_duplicate=False))
+    if not all(any(fnmatchcase(n, p) for n, _ in named) for p in patterns):
+        raise ValueError("a pattern matches nothing")
+    for name, parameter in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            parameter.require_grad = False
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d))
+            and m.affine
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+    ps, bs = list(model.parameters()), list(model.buffers())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.nbytes for t in ps + bs),
+    }
+
+
+# %% wrong="no ValueError" says=["no ValueError was raised"]
+def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            parameter.requires_grad = False
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d))
+            and m.affine
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+    ps, bs = list(model.parameters()), list(model.buffers())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.nbytes for t in ps + bs),
+    }
+
+
+# %% wrong="freezes before it looks" says=["frozen after the ValueError", "nothing is changed then"]
+def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        hits = [p for n, p in named if fnmatchcase(n, pattern)]
+        if not hits:
+            raise ValueError(pattern)
+        for p in hits:
+            p.requires_grad = False
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d))
+            and m.affine
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+    ps, bs = list(model.parameters()), list(model.buffers())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.nbytes for t in ps + bs),
+    }
+
+
+# %% wrong="thaws the rest" says=["not frozen: head.bias"]
+def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
+    named = list(model.named_parameters(remove_duplicate=False))
+    if not all(any(fnmatchcase(n, p) for n, _ in named) for p in patterns):
+        raise ValueError("a pattern matches nothing")
+    hit = {id(p) for n, p in named if any(fnmatchcase(n, pattern) for pattern in patterns)}
+    for _, parameter in named:
+        parameter.requires_grad_(id(parameter) not in hit)
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d))
+            and m.affine
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+    ps, bs = list(model.parameters()), list(model.buffers())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.nbytes for t in ps + bs),
+    }
+
+
+# %% wrong="four bytes a number, tied counted twice" says=["the tied table is counted twice", "(not every number has four bytes"]
+def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
+    named = list(model.named_parameters(remove_duplicate=False))
+    if not all(any(fnmatchcase(n, p) for n, _ in named) for p in patterns):
+        raise ValueError("a pattern matches nothing")
+    for name, parameter in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            parameter.requires_grad = False
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d))
+            and m.affine
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+    return {
+        "total": sum(p.numel() for _, p in named),
+        "trainable": sum(p.numel() for _, p in named if p.requires_grad),
+        "bytes": 4 * sum(p.numel() for p in model.parameters()),
+    }
+
+
+# %% wrong="the whole model into eval mode; bytes without the buffers" says=["in eval mode, and should not be: (the model itself)", "(the buffers are missing)"]
+def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
+    named = list(model.named_parameters(remove_duplicate=False))
+    if not all(any(fnmatchcase(n, p) for n, _ in named) for p in patterns):
+        raise ValueError("a pattern matches nothing")
+    for name, parameter in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            parameter.requires_grad = False
+    if patterns:
+        model.eval()
+    ps = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.nbytes for t in ps),
+    }
+
+
+# %% wrong="startswith for a pattern" says=["a ValueError, though each pattern matches"]
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not any(name.startswith(pattern.strip("*")) for name, _ in named):
+            raise ValueError(pattern)
+    for name, p in named:
+        if any(name.startswith(pattern.strip("*")) for pattern in patterns):
+            p.requires_grad = False
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d))
+            and m.affine
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+    ps, bs = list(model.parameters()), list(model.buffers())
+    return {
+        "total": sum(p.numel() for p in ps),
+        "trainable": sum(p.numel() for p in ps if p.requires_grad),
+        "bytes": sum(t.nbytes for t in ps + bs),
+    }
+
+
+# %% right="a regular expression and storages"
+def freeze_and_count(model, patterns):
+    import fnmatch
+    import re
+
+    regexes = [re.compile(fnmatch.translate(pattern)) for pattern in patterns]
+    table = {}
+    for prefix, module in model.named_modules(remove_duplicate=False):
+        for name, parameter in module._parameters.items():
+            if parameter is not None:
+                table[f"{prefix}.{name}" if prefix else name] = parameter
+    hits = [[p for n, p in table.items() if regex.match(n)] for regex in regexes]
+    if [] in hits:
+        raise ValueError("a pattern without a match")
+    for group in hits:
+        for parameter in group:
+            parameter.requires_grad_(False)
+
+    def rest(module):
+        if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.weight is not None:
+            if not module.weight.requires_grad:
+                module.train(False)
+
+    model.apply(rest)
+    unique = {id(p): p for p in table.values()}.values()
+    memory = {
+        t.untyped_storage().data_ptr(): t.untyped_storage().nbytes()
+        for t in (*unique, *model.buffers())
+    }
+    free = [p.numel() for p in unique if p.requires_grad]
+    return dict(
+        total=sum(map(torch.numel, unique)), trainable=sum(free), bytes=sum(memory.values())
+    )
+
+
+# %% right="fnmatch.filter on all names first"
+def freeze_and_count(model, patterns):
+    import fnmatch
+
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    chosen = set()
+    for pattern in patterns:
+        names = [name for name in parameters if fnmatch.fnmatchcase(name, pattern)]
+        assert_some(names, pattern)
+        chosen.update(names)
+    for name in chosen:
+        parameters[name].requires_grad = False
+    for module in model.modules():
+        if "BatchNorm" in type(module).__name__ and module.affine:
+            module.train(module.training and module.weight.requires_grad)
+    count = lambda ts: sum(t.numel() for t in ts)
+    weigh = lambda ts: sum(t.numel() * t.element_size() for t in ts)
+    total = count(model.parameters())
+    frozen = count(p for p in model.parameters() if not p.requires_grad)
+    return {
+        "bytes": weigh(model.parameters()) + weigh(model.buffers()),
+        "trainable": total - frozen,
+        "total": total,
+    }
+
+
+def assert_some(names, pattern):
+    if not names:
+        raise ValueError(f"nothing is called {pattern}")
+
+
+# %% wrong="only the batch norms that it freezes itself" says=["was frozen before: not in eval mode: features.0.norm"]
+def freeze_and_count(model, patterns):
+    import fnmatch
+
+    named = dict(model.named_parameters(remove_duplicate=False))
+    hits = [[n for n in named if fnmatch.fnmatchcase(n, pattern)] for pattern in patterns]
+    if not all(hits):
+        raise ValueError("a pattern matches nothing")
+    for n in sum(hits, []):
+        named[n].requires_grad = False
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            w = getattr(m, "weight", None)
+            if w is not None and any(w is named[n] for h in hits for n in h):
+                m.eval()
+    ps = {id(p): p for p in named.values()}
+    bs = {id(b): b for _, b in model.named_buffers(remove_duplicate=False)}
+    return dict(
+        total=sum(p.numel() for p in ps.values()),
+        trainable=sum(p.numel() for p in ps.values() if p.requires_grad),
+        bytes=sum(t.numel() * t.element_size() for t in (ps | bs).values()),
+    )
+
+
+# %% wrong="every batch norm has a weight" says=["a batch norm's weight is None"]
+def freeze_and_count(model, patterns):
+    import fnmatch
+
+    named = dict(model.named_parameters(remove_duplicate=False))
+    hits = [[n for n in named if fnmatch.fnmatchcase(n, pattern)] for pattern in patterns]
+    if not all(hits):
+        raise ValueError("a pattern matches nothing")
+    for n in sum(hits, []):
+        named[n].requires_grad = False
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            w = getattr(m, "weight", None)
+            if not w.requires_grad:
+                m.eval()
+    ps = {id(p): p for p in named.values()}
+    bs = {id(b): b for _, b in model.named_buffers(remove_duplicate=False)}
+    return dict(
+        total=sum(p.numel() for p in ps.values()),
+        trainable=sum(p.numel() for p in ps.values() if p.requires_grad),
+        bytes=sum(t.numel() * t.element_size() for t in (ps | bs).values()),
+    )
+
+
+# %% right="names by hand, through _parameters"
+def freeze_and_count(model, patterns):
+    import re
+    from fnmatch import translate
+
+    todo = set()
+    for pattern in patterns:
+        found = set()
+        for prefix, module in model.named_modules(remove_duplicate=False):
+            for name, p in module._parameters.items():
+                full = f"{prefix}.{name}" if prefix else name
+                if p is not None and re.match(translate(pattern), full):
+                    found.add(p)
+        if not found:
+            raise ValueError(f"{pattern!r} matches no parameter")
+        todo |= found
+    for p in todo:
+        p.requires_grad_(False)
+
+    def sleep(module):
+        if (
+            isinstance(module, nn.modules.batchnorm._BatchNorm)
+            and module.affine
+            and not module.weight.requires_grad
+        ):
+            module.training = False
+
+    model.apply(sleep)
+    total = trainable = size = 0
+    for p in model.parameters():
+        total += p.numel()
+        trainable += p.numel() * p.requires_grad
+        size += p.nbytes
+    return {
+        "total": total,
+        "trainable": trainable,
+        "bytes": size + sum(b.nbytes for b in model.buffers()),
+    }

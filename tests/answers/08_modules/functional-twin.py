@@ -1,0 +1,199 @@
+# %% wrong="no ReLU" says=["the output differs"]
+def functional_twin(parameters, x):
+    x = F.max_pool2d(F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"]), 2)
+    x = F.max_pool2d(F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"]), 2)
+    return F.linear(x.flatten(1), parameters["fc.weight"], parameters["fc.bias"])
+
+
+def ensemble(models, x):
+    parameters, buffers = torch.func.stack_module_state(models)
+
+    def one(p, b):
+        return torch.func.functional_call(models[0], (p, b), (x,))
+
+    return torch.func.vmap(one)(parameters, buffers)
+
+
+# %% wrong="a loop; functional_call" says=["a module was called (ConvNet): use functions only"]
+def functional_twin(parameters, x):
+    return torch.func.functional_call(ConvNet(), parameters, (x,))
+
+
+def ensemble(models, x):
+    return torch.stack([model(x) for model in models])
+
+
+# %% wrong="loads the parameters into a module" says=["a module was called"]
+def functional_twin(parameters, x):
+    model = ConvNet()
+    model.load_state_dict(parameters)
+    return model(x)
+
+
+def ensemble(models, x):
+    return torch.stack([model(x) for model in models])
+
+
+# %% wrong="a loop over the models" says=["for five: a loop over them"]
+def functional_twin(parameters, x):
+    for n in (1, 2):
+        x = F.conv2d(x, parameters[f"conv{n}.weight"], parameters[f"conv{n}.bias"])
+        x = F.max_pool2d(F.relu(x), 2)
+    return F.linear(x.flatten(1), parameters["fc.weight"], parameters["fc.bias"])
+
+
+def ensemble(models, x):
+    return torch.stack([model(x) for model in models])
+
+
+# %% wrong="detached parameters" says=["no gradient flows back to the parameters"]
+def functional_twin(parameters, x):
+    parameters = {name: tensor.detach() for name, tensor in parameters.items()}
+    for n in (1, 2):
+        x = F.conv2d(x, parameters[f"conv{n}.weight"], parameters[f"conv{n}.bias"])
+        x = F.max_pool2d(F.relu(x), 2)
+    return F.linear(x.flatten(1), parameters["fc.weight"], parameters["fc.bias"])
+
+
+def ensemble(models, x):
+    parameters, _ = torch.func.stack_module_state(models)
+    return torch.func.vmap(functional_twin, in_dims=(0, None))(parameters, x)
+
+
+# %% wrong="the mean of the ensemble; the bias of conv2 forgotten" says=["the gradient by conv2.bias"]
+def functional_twin(parameters, x):
+    x = F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"])
+    x = F.max_pool2d(F.relu(x), 2)
+    x = F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"].detach())
+    x = F.max_pool2d(F.relu(x), 2)
+    return F.linear(x.flatten(1), parameters["fc.weight"], parameters["fc.bias"])
+
+
+def ensemble(models, x):
+    parameters, _ = torch.func.stack_module_state(models)
+    return torch.func.vmap(functional_twin, in_dims=(0, None))(parameters, x).mean(0)
+
+
+# %% wrong="the mean of the ensemble" says=["the result has shape (3, 10), expected (2, 3, 10)"]
+def functional_twin(parameters, x):
+    for n in (1, 2):
+        x = F.conv2d(x, parameters[f"conv{n}.weight"], parameters[f"conv{n}.bias"])
+        x = F.max_pool2d(F.relu(x), 2)
+    return F.linear(x.flatten(1), parameters["fc.weight"], parameters["fc.bias"])
+
+
+def ensemble(models, x):
+    parameters, _ = torch.func.stack_module_state(models)
+    return torch.func.vmap(functional_twin, in_dims=(0, None))(parameters, x).mean(0)
+
+
+# %% wrong="freezes the models" says=["the models were changed"]
+def functional_twin(parameters, x):
+    for n in (1, 2):
+        x = F.conv2d(x, parameters[f"conv{n}.weight"], parameters[f"conv{n}.bias"])
+        x = F.max_pool2d(F.relu(x), 2)
+    return F.linear(x.flatten(1), parameters["fc.weight"], parameters["fc.bias"])
+
+
+def ensemble(models, x):
+    stacked = {}
+    for name in models[0].state_dict():
+        stacked[name] = torch.stack([m.requires_grad_(False).state_dict()[name] for m in models])
+    return torch.func.vmap(functional_twin, in_dims=(0, None))(stacked, x)
+
+
+# %% right="unfold and matmul; functional_call on a meta skeleton"
+def functional_twin(parameters, x):
+    for name in ("conv1", "conv2"):
+        weight, bias = parameters[name + ".weight"], parameters[name + ".bias"]
+        side = x.shape[-1] - 4
+        columns = F.unfold(x, 5)
+        x = (weight.flatten(1) @ columns + bias[:, None]).unflatten(2, (side, side))
+        x = F.adaptive_max_pool2d(x, side // 2).clamp(min=0)
+    return x.flatten(1) @ parameters["fc.weight"].T + parameters["fc.bias"]
+
+
+def ensemble(models, x):
+    import copy
+
+    skeleton = copy.deepcopy(models[0]).to("meta")
+    parameters, buffers = torch.func.stack_module_state(models)
+
+    def one(parameters, buffers):
+        return torch.func.functional_call(skeleton, (parameters, buffers), (x,))
+
+    return torch.func.vmap(one)(parameters, buffers)
+
+
+# %% right="grouped convolutions by hand"
+def functional_twin(parameters, x):
+    w1, b1, w2, b2, w3, b3 = parameters.values()
+    x = torch.conv2d(x, w1, b1).relu().unfold(2, 2, 2).unfold(3, 2, 2).amax((-1, -2))
+    x = torch.conv2d(x, w2, b2).relu().unfold(2, 2, 2).unfold(3, 2, 2).amax((-1, -2))
+    return torch.addmm(b3, x.reshape(len(x), -1), w3.t())
+
+
+def ensemble(models, x):
+    n = len(models)
+    w1, b1, w2, b2, w3, b3 = (
+        torch.stack([dict(m.named_parameters())[name] for m in models])
+        for name in (
+            "conv1.weight",
+            "conv1.bias",
+            "conv2.weight",
+            "conv2.bias",
+            "fc.weight",
+            "fc.bias",
+        )
+    )
+    h = F.max_pool2d(F.conv2d(x, w1.flatten(0, 1), b1.flatten()).relu(), 2)
+    h = F.max_pool2d(F.conv2d(h, w2.flatten(0, 1), b2.flatten(), groups=n).relu(), 2)
+    h = h.view(len(x), n, 256)
+    return torch.einsum("bmf,mcf->mbc", h, w3) + b3[:, None]
+
+
+# %% wrong="no dimension for one model" says=["one model, float64: the result has shape (3, 10), expected (1, 3, 10)"]
+def functional_twin(parameters, x):
+    w1, b1, w2, b2, w, b = (
+        parameters[f"{layer}.{kind}"]
+        for layer in ("conv1", "conv2", "fc")
+        for kind in ("weight", "bias")
+    )
+    x = torch.max_pool2d(torch.relu(torch.conv2d(x, w1, b1)), (2, 2))
+    x = torch.max_pool2d(torch.relu(torch.conv2d(x, w2, b2)), (2, 2))
+    return torch.addmm(b, x.view(-1, 256), w.t())
+
+
+def ensemble(models, x):
+    stacked = {
+        name: torch.stack([dict(m.named_parameters())[name].detach() for m in models])
+        for name, _ in models[0].named_parameters()
+    }
+    return torch.vmap(functional_twin, in_dims=(0, None))(stacked, x).squeeze(0)
+
+
+# %% right="unfold and einsum; grouped convolutions"
+def functional_twin(parameters, x):
+    for name in ("conv1", "conv2"):
+        w, b = parameters[name + ".weight"], parameters[name + ".bias"]
+        windows = x.unfold(2, 5, 1).unfold(3, 5, 1)  # (batch, channel, y, x, 5, 5)
+        x = torch.einsum("bcyxij,ocij->boyx", windows, w) + b[:, None, None]
+        x = x.clamp(min=0)
+        n, c, h, v = x.shape
+        x = x.reshape(n, c, h // 2, 2, v // 2, 2).amax((3, 5))
+    return x.reshape(len(x), 256) @ parameters["fc.weight"].T + parameters["fc.bias"]
+
+
+def ensemble(models, x):
+    m, n = len(models), len(x)
+    state = {
+        k: torch.stack([net.state_dict()[k] for net in models]) for k in models[0].state_dict()
+    }
+    y = x.repeat(1, m, 1, 1)
+    for name in ("conv1", "conv2"):
+        y = F.conv2d(
+            y, state[name + ".weight"].flatten(0, 1), state[name + ".bias"].flatten(), groups=m
+        )
+        y = F.max_pool2d(y.relu(), 2)
+    y = y.view(n, m, 256).transpose(0, 1)
+    return torch.einsum("mni,moi->mno", y, state["fc.weight"]) + state["fc.bias"][:, None]

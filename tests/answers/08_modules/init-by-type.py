@@ -1,0 +1,378 @@
+# %% wrong="only the top level" says=["inner.deep.0", "as PyTorch starts it"]
+def init_by_type(model):
+    for module in model.children():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        if isinstance(module, (nn.Conv2d, nn.Linear)) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    return [1.0]
+
+
+# %% wrong="fan_out, batch norm's bias 1, no ReLU in the prediction" says=["is that for fan_out", "the bias is not 0: 0 is the neutral start"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_out")
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d) and module.affine:
+            nn.init.ones_(module.weight)
+            nn.init.ones_(module.bias)
+        if isinstance(module, (nn.Conv2d, nn.Linear)) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    found, q = [], 1.0
+    for n, std in zip(sizes, stds):
+        q *= n * std**2
+        found.append(q)
+    return found
+
+
+# %% wrong="no ReLU in the prediction" says=["a ReLU halves the mean square on its way"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d) and module.affine:
+            nn.init.ones_(module.weight)
+        if isinstance(module, (nn.Conv2d, nn.Linear, nn.BatchNorm2d)) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    found, q = [], 1.0
+    for n, std in zip(sizes, stds):
+        q *= n * std**2
+        found.append(q)
+    return found
+
+
+# %% wrong="halved at once" says=["the output is what is before it"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d) and module.affine:
+            nn.init.ones_(module.weight)
+        if isinstance(module, (nn.Conv2d, nn.Linear, nn.BatchNorm2d)) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    found, q = [], 1.0
+    for n, std in zip(sizes, stds):
+        q *= n * std**2 / 2
+        found.append(q)
+    return found
+
+
+# %% wrong="xavier normal, variance 1 / fan_in" says=["0.577 if they are uniform", "the 2 makes up for the ReLU"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="linear")
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_normal_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d) and module.affine:
+            nn.init.ones_(module.weight)
+        if isinstance(module, (nn.Conv2d, nn.Linear, nn.BatchNorm2d)) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    return [1.0]
+
+
+# %% wrong="everything with a weight" says=["norm.weight: it was changed", "table.weight: it was changed"]
+def init_by_type(model):
+    for name, parameter in model.named_parameters():
+        if parameter.dim() == 4:
+            nn.init.kaiming_normal_(parameter)
+        elif parameter.dim() == 2:
+            nn.init.xavier_uniform_(parameter)
+        elif name.endswith("bias"):
+            nn.init.zeros_(parameter)
+        else:
+            nn.init.ones_(parameter)
+
+
+def predict_squares(sizes, stds):
+    found, q = [], 2.0
+    for n, std in zip(sizes, stds):
+        q *= n * std**2 / 2
+        found.append(q)
+    return found
+
+
+# %% wrong="new Parameters" says=["some Parameters are new objects"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            module.weight = nn.Parameter(nn.init.kaiming_normal_(torch.empty_like(module.weight)))
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d) and module.affine:
+            nn.init.ones_(module.weight)
+        if isinstance(module, (nn.Conv2d, nn.Linear, nn.BatchNorm2d)) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    found, q = [], 2.0
+    for n, std in zip(sizes, stds):
+        q *= n * std**2 / 2
+        found.append(q)
+    return found
+
+
+# %% wrong="the running statistics as well; subclasses left out" says=["own, OwnLinear", "inner.deep.1.running_mean: it was changed"]
+def init_by_type(model):
+    for module in model.modules():
+        if type(module) is nn.Conv2d:
+            nn.init.kaiming_normal_(module.weight)
+        elif type(module) is nn.Linear:
+            nn.init.xavier_uniform_(module.weight)
+        elif type(module) is nn.BatchNorm2d:
+            module.reset_parameters()
+        if type(module) in (nn.Conv2d, nn.Linear) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    found, q = [], 2.0
+    for n, std in zip(sizes, stds):
+        q *= n * std**2 / 2
+        found.append(q)
+    return found
+
+
+# %% wrong="all positive" says=["the mean is", "not 0"]
+def init_by_type(model):
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, nn.Conv2d):
+                std = (2 / module.weight[0].numel()) ** 0.5
+                module.weight.copy_(torch.rand_like(module.weight) * std)
+            elif isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+            elif isinstance(module, nn.BatchNorm2d) and module.affine:
+                nn.init.ones_(module.weight)
+            if (
+                isinstance(module, (nn.Conv2d, nn.Linear, nn.BatchNorm2d))
+                and module.bias is not None
+            ):
+                module.bias.zero_()
+
+
+def predict_squares(sizes, stds):
+    found, q = [], 2.0
+    for n, std in zip(sizes, stds):
+        q *= n * std**2 / 2
+        found.append(q)
+    return found
+
+
+# %% right="by hand, through apply; tensors for the squares"
+@torch.no_grad()
+def start(module):
+    bias = getattr(module, "bias", None)
+    if isinstance(module, nn.Conv2d):
+        module.weight.normal_(0, (2 / module.weight[0].numel()) ** 0.5)
+    elif isinstance(module, nn.Linear):
+        bound = (6 / (module.in_features + module.out_features)) ** 0.5
+        module.weight.uniform_(-bound, bound)
+    elif isinstance(module, nn.BatchNorm2d):
+        if module.affine:
+            module.weight.fill_(1)
+    else:
+        return
+    if bias is not None:
+        bias.zero_()
+
+
+def init_by_type(model):
+    return model.apply(start)
+
+
+def predict_squares(sizes, stds):
+    factors = (
+        torch.tensor(sizes[: len(stds)], dtype=torch.float64) * torch.tensor(stds).double() ** 2
+    )
+    return (2 * (factors / 2).cumprod(0)).tolist()
+
+
+# %% right="a table of types; recursion over the layers"
+STARTS = {
+    nn.Conv2d: lambda w: nn.init.kaiming_normal_(w, a=0, mode="fan_in"),
+    nn.Linear: nn.init.xavier_uniform_,
+    nn.BatchNorm2d: nn.init.ones_,
+}
+
+
+def init_by_type(model):
+    for module in model.modules():
+        for kind, init in STARTS.items():
+            if isinstance(module, kind):
+                for name, parameter in module.named_parameters(recurse=False):
+                    init(parameter) if name == "weight" else nn.init.constant_(parameter, 0.0)
+
+
+def predict_squares(sizes, stds, q=2.0):
+    if not stds:
+        return ()
+    q = sizes[0] * stds[0] * stds[0] * q / 2
+    return (q, *predict_squares(sizes[1:], stds[1:], q))
+
+
+# %% wrong="the model itself is left out" says=["a model that is itself a Linear"]
+def init_by_type(model):
+    @torch.no_grad()
+    def start(module):
+        if isinstance(module, nn.Conv2d):
+            w = module.weight
+            fan_in = w[0].numel()
+            w.copy_(torch.randn_like(w).mul((2 / fan_in) ** 0.5))
+        elif isinstance(module, nn.Linear):
+            w = module.weight
+            bound = (6 / sum(w.shape)) ** 0.5
+            w.copy_((2 * torch.rand_like(w) - 1) * bound)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.affine:
+                module.weight.fill_(1)
+        else:
+            return
+        if module.bias is not None:
+            module.bias.zero_()
+
+    [child.apply(start) for child in model.children()]
+
+
+def predict_squares(sizes, stds):
+    factors = torch.tensor([n * s**2 / 2 for n, s in zip(sizes, stds)], dtype=torch.float64)
+    return (2 * factors.cumprod(0)).tolist()
+
+
+# %% wrong="every batch norm" says=["norm1d.weight: it was changed"]
+def init_by_type(model):
+    @torch.no_grad()
+    def start(module):
+        if isinstance(module, nn.Conv2d):
+            w = module.weight
+            fan_in = w[0].numel()
+            w.copy_(torch.randn_like(w).mul((2 / fan_in) ** 0.5))
+        elif isinstance(module, nn.Linear):
+            w = module.weight
+            bound = (6 / sum(w.shape)) ** 0.5
+            w.copy_((2 * torch.rand_like(w) - 1) * bound)
+        elif isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
+            if module.affine:
+                module.weight.fill_(1)
+        else:
+            return
+        if module.bias is not None:
+            module.bias.zero_()
+
+    model.apply(start)
+
+
+def predict_squares(sizes, stds):
+    factors = torch.tensor([n * s**2 / 2 for n, s in zip(sizes, stds)], dtype=torch.float64)
+    return (2 * factors.cumprod(0)).tolist()
+
+
+# %% wrong="every bias; the statistics; the layer's output size" says=["norm.bias: it was changed", "sizes[i], not sizes[i + 1]"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            module.reset_parameters()
+        if getattr(module, "bias", None) is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    q, out = 1.0, []
+    for i, s in enumerate(stds):
+        q = sizes[i + 1] * s * s * q / (2 if i else 1)
+        out.append(q)
+    return out
+
+
+# %% wrong="stds taken for variances" says=["the variance is their square"]
+def init_by_type(model):
+    @torch.no_grad()
+    def start(module):
+        if isinstance(module, nn.Conv2d):
+            w = module.weight
+            fan_in = w[0].numel()
+            w.copy_(torch.randn_like(w).mul((2 / fan_in) ** 0.5))
+        elif isinstance(module, nn.Linear):
+            w = module.weight
+            bound = (6 / sum(w.shape)) ** 0.5
+            w.copy_((2 * torch.rand_like(w) - 1) * bound)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.affine:
+                module.weight.fill_(1)
+        else:
+            return
+        if module.bias is not None:
+            module.bias.zero_()
+
+    model.apply(start)
+
+
+def predict_squares(sizes, stds):
+    factors = torch.tensor([n * s / 2 for n, s in zip(sizes, stds)], dtype=torch.float64)
+    return (2 * factors.cumprod(0)).tolist()
+
+
+# %% right="match, and recursion"
+def init_by_type(model):
+    for module in [model, *model.modules()]:
+        match module:
+            case nn.Conv2d():
+                nn.init.normal_(
+                    module.weight.data,
+                    0,
+                    (
+                        2
+                        / (
+                            module.in_channels
+                            // module.groups
+                            * module.kernel_size[0]
+                            * module.kernel_size[1]
+                        )
+                    )
+                    ** 0.5,
+                )
+                if module.bias is not None:
+                    module.bias.data = torch.zeros_like(module.bias)
+            case nn.Linear():
+                a = (6 / (module.in_features + module.out_features)) ** 0.5
+                nn.init.uniform_(module.weight.data, -a, a)
+                if module.bias is not None:
+                    module.bias.data.zero_()
+            case nn.BatchNorm2d(affine=True):
+                module.weight.data.fill_(1)
+                module.bias.data.fill_(0)
+
+
+def predict_squares(sizes, stds, q=1.0):
+    if not stds:
+        return []
+    out = sizes[0] * stds[0] ** 2 * q
+    return [out, *predict_squares(sizes[1:], stds[1:], out / 2)]

@@ -1,0 +1,212 @@
+# %% wrong="hands Trapped back" says=["knows no parameter: layers in a plain list or dict are unknown"]
+def list_trap(sizes, heads):
+    return Trapped(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="the dict is forgotten; a new Parameter" says=["the heads are still in a plain dict"]
+class Half(Trapped):
+    def __init__(self, sizes, heads):
+        super().__init__(sizes, heads)
+        self.layers = nn.ModuleList(self.layers)
+
+
+def list_trap(sizes, heads):
+    return Half(sizes, heads)
+
+
+def set_weight(layer, value):
+    layer.weight = nn.Parameter(value)
+
+
+# %% wrong="the list is forgotten" says=["the layers are still in a plain list"]
+def list_trap(sizes, heads):
+    model = Trapped(sizes, heads)
+    model.heads = nn.ModuleDict(model.heads)
+    return model
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="a ReLU behind the head" says=["no ReLU stands behind the head"]
+class WithReLU(Trapped):
+    def __init__(self, sizes, heads):
+        super().__init__(sizes, heads)
+        self.layers = nn.ModuleList(self.layers)
+        self.heads = nn.ModuleDict(self.heads)
+
+    def forward(self, x, head):
+        return super().forward(x, head).relu()
+
+
+def list_trap(sizes, heads):
+    return WithReLU(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="a new Parameter" says=["the optimizer's step did not move it"]
+def list_trap(sizes, heads):
+    model = Trapped(sizes, heads)
+    model.layers, model.heads = nn.ModuleList(model.layers), nn.ModuleDict(model.heads)
+    return model
+
+
+def set_weight(layer, value):
+    layer.weight = nn.Parameter(value.clone(), requires_grad=layer.weight.requires_grad)
+
+
+# %% wrong="shares the memory of value" says=["the weight lies in its memory"]
+def list_trap(sizes, heads):
+    model = Trapped(sizes, heads)
+    model.layers, model.heads = nn.ModuleList(model.layers), nn.ModuleDict(model.heads)
+    return model
+
+
+def set_weight(layer, value):
+    layer.weight.data = value
+
+
+# %% wrong="thaws a frozen weight" says=["a frozen weight", "it stays as it was"]
+def list_trap(sizes, heads):
+    model = Trapped(sizes, heads)
+    model.layers, model.heads = nn.ModuleList(model.layers), nn.ModuleDict(model.heads)
+    return model
+
+
+def set_weight(layer, value):
+    layer.weight.requires_grad_(False).copy_(value)
+    layer.weight.requires_grad_(True)
+
+
+# %% wrong="copies with autograd watching" says=["a leaf Variable that requires grad"]
+def list_trap(sizes, heads):
+    model = Trapped(sizes, heads)
+    model.layers, model.heads = nn.ModuleList(model.layers), nn.ModuleDict(model.heads)
+    return model
+
+
+def set_weight(layer, value):
+    layer.weight.copy_(value)
+
+
+# %% wrong="add_module one by one, and the heads share one layer" says=["the parameters' shapes"]
+class Shared(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.body = nn.Sequential()
+        for m, n in zip(sizes, sizes[1:]):
+            self.body.append(nn.Linear(m, n)).append(nn.ReLU())
+        self.head = nn.Linear(sizes[-1], sum(heads.values()))
+        self.names = heads
+
+    def forward(self, x, head):
+        parts = self.head(self.body(x)).split(list(self.names.values()), dim=1)
+        return dict(zip(self.names, parts))[head]
+
+
+def list_trap(sizes, heads):
+    return Shared(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% right="Sequential and attributes by name"
+class Free(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        pairs = [(nn.Linear(m, n), nn.ReLU()) for m, n in zip(sizes, sizes[1:])]
+        self.body = nn.Sequential(*(part for pair in pairs for part in pair))
+        for name, n in heads.items():
+            self.add_module(f"head_{name}", nn.Linear(sizes[-1], n))
+
+    def forward(self, x, head):
+        return getattr(self, f"head_{head}")(self.body(x))
+
+
+def list_trap(sizes, heads):
+    return Free(sizes, heads)
+
+
+def set_weight(layer, value):
+    layer.load_state_dict({"weight": value}, strict=False)
+
+
+# %% right="ParameterLists and F.linear"
+class Raw(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        pairs = list(zip(sizes[:-1], sizes[1:]))
+        self.weights = nn.ParameterList([torch.randn(n, m) / m**0.5 for m, n in pairs])
+        self.biases = nn.ParameterList([torch.zeros(n) for _, n in pairs])
+        self.ends = nn.ParameterDict({k: torch.randn(n, sizes[-1]) for k, n in heads.items()})
+        self.shifts = nn.ParameterDict({k: torch.zeros(n) for k, n in heads.items()})
+
+    def forward(self, x, head):
+        for weight, bias in zip(self.weights, self.biases):
+            x = F.linear(x, weight, bias).clamp(min=0)
+        return F.linear(x, self.ends[head], self.shifts[head])
+
+
+list_trap = Raw
+
+
+def set_weight(layer, value):
+    layer.weight.detach()[...] = value.detach()
+
+
+# %% wrong="no ReLU before the head; thaws the weight" says=["the last one before the head too"]
+def list_trap(sizes, heads):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            parts = []
+            for a, b in zip(sizes, sizes[1:]):
+                parts += [nn.Linear(a, b), nn.ReLU()]
+            self.body = nn.Sequential(*parts[:-1])
+            self.heads = nn.ModuleDict({k: nn.Linear(sizes[-1], v) for k, v in heads.items()})
+
+        def forward(self, x, head):
+            return self.heads[head](self.body(x))
+
+    return Net()
+
+
+def set_weight(layer, value):
+    layer.weight.detach().copy_(value)
+    layer.weight.requires_grad_(True)
+
+
+# %% right="Sequential and setattr; load_state_dict"
+def list_trap(sizes, heads):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            parts = []
+            for a, b in zip(sizes, sizes[1:]):
+                parts += [nn.Linear(a, b), nn.ReLU()]
+            self.body = nn.Sequential(*parts)
+            for name, n in heads.items():
+                self.add_module("head_" + name, nn.Linear(sizes[-1], n))
+
+        def forward(self, x, head):
+            return getattr(self, "head_" + head)(self.body(x))
+
+    return Net()
+
+
+def set_weight(layer, value):
+    layer.load_state_dict({"weight": value}, strict=False)

@@ -1,0 +1,1854 @@
+# %% wrong="a shared parameter is listed twice" says=["named_parameters: expected", "right.weight, again.weight: listed a second time?"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.buffers
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.walk("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach() for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="the old holder of a name stays" says=["one name: parameter, text", "one name: module, parameter"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.buffers
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach() for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="everything is found in __dict__, and lists too" says=["one name: parameter, text"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.buffers
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer and drawer is self.__dict__:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach() for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="not persistent is saved all the same" says=["left.cache, right.cache", "not persistent, so not to be saved"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.buffers
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach() for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items()})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="the state holds copies" says=["the dict after the model changed in place"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.buffers
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach().clone() for name, p in self.params.items()}
+        state.update({n: b.clone() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                dict(self.named_parameters()).get(name, tensor).copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="the state hangs on the graph" says=["state_dict, detached", "those that require grad"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.buffers
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="train() stops at the children" says=["root.eval()", "training of root, left, right, inner, inner.leaf"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.buffers
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.training = mode
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach() for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="train() returns nothing" says=["it does not return the module"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.buffers
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach() for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="loads what fits, then complains" says=["after a load that failed (nothing is loaded)"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.buffers
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach() for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        with torch.no_grad():
+            for name, tensor in own.items():
+                if name in state and name not in wrong:
+                    tensor.copy_(state[name])
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="names only the first that is missing" says=["the message does not name"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.buffers
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach() for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError("the state does not fit")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="a broadcast shape is let through" says=["(1,) in place of (2,): no RuntimeError was raised"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.buffers
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach() for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="new parameters when loading" says=["are new objects, or not leaves"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.buffers
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach() for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        for name, tensor in own.items():
+            *path, last = name.split(".")
+            module = self
+            for part in path:
+                module = getattr(module, part)
+            kind = MiniParameter if last in module.params else torch.clone
+            setattr(module, last, kind(state[name]))
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="derived from nn.Module" says=["is derived from nn.Module: write it yourself"]
+class MiniModule(nn.Module):
+    pass
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="a buffer's new value is a plain attribute" says=["one name: buffer, tensor"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach() for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="children first" says=["the first name is the module's own"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.buffers
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach() for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="unknown names are None" says=["no AttributeError: hasattr(module, 'nose') is True"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.buffers
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        return None
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach() for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="the name of an old buffer makes a buffer of every tensor" says=["one name: buffer, text, tensor"]
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.saved
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach() for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% right="three dicts, small generators"
+class MiniModule:
+    def __init__(self):
+        for drawer in ("params", "buffers", "children", "saved"):
+            self.__dict__[drawer] = {}
+        self.__dict__["training"] = True
+
+    def __setattr__(self, name, value):
+        was_buffer = name in self.buffers
+        for drawer in (self.params, self.children, self.buffers, self.__dict__):
+            if name in drawer:
+                del drawer[name]
+        if isinstance(value, MiniParameter):
+            self.params[name] = value
+        elif isinstance(value, MiniModule):
+            self.children[name] = value
+        elif was_buffer and isinstance(value, torch.Tensor):
+            self.buffers[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for drawer in ("params", "buffers", "children"):
+            if name in self.__dict__[drawer]:
+                return self.__dict__[drawer][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for drawer in (self.params, self.children, self.__dict__):
+            drawer.pop(name, None)
+        self.buffers[name] = tensor
+        self.saved[name] = persistent
+
+    def walk(self, drawer):
+        for name, value in self.__dict__[drawer].items():
+            yield name, value
+        for name, child in self.children.items():
+            for inner, value in child.walk(drawer):
+                yield f"{name}.{inner}", value
+
+    def once(self, drawer):
+        seen = set()
+        for name, value in self.walk(drawer):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.once("params")
+
+    def named_buffers(self):
+        return self.once("buffers")
+
+    def train(self, mode=True):
+        self.training = mode
+        for child in self.children.values():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        state = {name: p.detach() for name, p in self.params.items()}
+        state.update({n: b.detach() for n, b in self.buffers.items() if self.saved[n]})
+        for name, child in self.children.items():
+            for inner, tensor in child.state_dict().items():
+                state[f"{name}.{inner}"] = tensor
+        return state
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"these do not fit: {wrong}")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% right="one dict of all things, recursion over modules"
+def mini_module():
+    class Tiny:
+        def __init__(self):
+            object.__setattr__(self, "things", {})
+            object.__setattr__(self, "kinds", {})
+            self.training = True
+
+        def __setattr__(self, name, value):
+            kind = "plain"
+            if isinstance(value, MiniParameter):
+                kind = "parameter"
+            elif isinstance(value, Tiny):
+                kind = "module"
+            elif isinstance(value, torch.Tensor) and self.kinds.get(name, "").startswith("buffer"):
+                kind = self.kinds[name]
+            self.put(name, value, kind)
+
+        def put(self, name, value, kind):
+            self.things.pop(name, None)
+            self.things[name], self.kinds[name] = value, kind
+
+        def __getattr__(self, name):
+            try:
+                return self.things[name]
+            except KeyError:
+                raise AttributeError(f"no {name} here") from None
+
+        def register_buffer(self, name, tensor, persistent=True):
+            self.put(name, tensor, "buffer" if persistent else "buffer, not saved")
+
+        def __call__(self, *args, **kwargs):
+            return self.forward(*args, **kwargs)
+
+        def modules(self, prefix=""):
+            yield prefix, self
+            for name, thing in self.things.items():
+                if self.kinds[name] == "module":
+                    yield from thing.modules(prefix + name + ".")
+
+        def everything(self):
+            for prefix, module in self.modules():
+                for name, thing in module.things.items():
+                    yield prefix + name, thing, module.kinds[name]
+
+        def listed(self, start):
+            found = {}
+            for name, thing, kind in self.everything():
+                if kind.startswith(start) and not any(thing is old for old in found.values()):
+                    found[name] = thing
+            return found.items()
+
+        def named_parameters(self):
+            return self.listed("parameter")
+
+        def named_buffers(self):
+            return self.listed("buffer")
+
+        def train(self, mode=True):
+            for _, module in self.modules():
+                module.training = mode
+            return self
+
+        def eval(self):
+            return self.train(mode=False)
+
+        def state_dict(self):
+            return {
+                n: t.detach() for n, t, kind in self.everything() if kind in ("parameter", "buffer")
+            }
+
+        def load_state_dict(self, state):
+            mine, problems = self.state_dict(), []
+            for name in {*mine, *state}:
+                if name not in state:
+                    problems.append("missing: " + name)
+                elif name not in mine:
+                    problems.append("unexpected: " + name)
+                elif mine[name].shape != state[name].shape:
+                    problems.append("shape: " + name)
+            if problems:
+                raise RuntimeError("\n".join(problems))
+            for name, tensor in state.items():
+                mine[name][...] = tensor
+
+    return Tiny
+
+
+# %% wrong="once fleeting, always fleeting; loads before it looks" says=["one name: fleeting, buffer: state_dict()", "nothing is loaded"]
+class MiniModule:
+    def __init__(self):
+        self.__dict__.update(_p={}, _b={}, _m={}, _np=set(), training=True)
+
+    def __setattr__(self, name, value):
+        if (
+            name in self._b
+            and isinstance(value, torch.Tensor)
+            and not isinstance(value, MiniParameter)
+        ):
+            self._b[name] = value
+            return
+        for d in (self._p, self._b, self._m, self.__dict__):
+            d.pop(name, None)
+        if isinstance(value, MiniParameter):
+            self._p[name] = value
+        elif isinstance(value, MiniModule):
+            self._m[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name):
+        for d in ("_p", "_b", "_m"):
+            if name in self.__dict__.get(d, {}):
+                return self.__dict__[d][name]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        for d in (self._p, self._m, self._b, self.__dict__):
+            d.pop(name, None)
+        self._b[name] = tensor
+        if not persistent:
+            self._np.add(name)
+
+    def _walk(self, prefix=""):
+        yield prefix, self
+        for name, child in self._m.items():
+            yield from child._walk(prefix + name + ".")
+
+    def _list(self, drawer):
+        seen = set()
+        for prefix, module in self._walk():
+            for name, t in module.__dict__[drawer].items():
+                if id(t) not in seen:
+                    seen.add(id(t))
+                    yield prefix + name, t
+
+    def named_parameters(self):
+        return self._list("_p")
+
+    def named_buffers(self):
+        return self._list("_b")
+
+    def train(self, mode=True):
+        for _, module in self._walk():
+            module.training = mode
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        out = {}
+        for prefix, m in self._walk():
+            for name, t in [*m._p.items(), *m._b.items()]:
+                if name not in m._np:
+                    out[prefix + name] = t.detach()
+        return out
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        bad = set(own) ^ set(state)
+        for name in own.keys() & state.keys():
+            if own[name].shape != state[name].shape:
+                bad.add(name)
+            else:
+                own[name].copy_(state[name])
+        if bad:
+            raise RuntimeError(", ".join(bad))
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="register_buffer leaves a plain attribute in front" says=["one name: number, buffer: the type of x"]
+class MiniModule:
+    def __init__(self):
+        vars(self)["box"] = {}
+        self.training = True
+
+    def __setattr__(self, name, value):
+        kind, _ = self.box.get(name, (None, None))
+        if isinstance(value, MiniParameter):
+            new = "parameter"
+        elif isinstance(value, MiniModule):
+            new = "child"
+        elif kind in ("kept", "fleeting") and isinstance(value, torch.Tensor):
+            self.box[name] = (kind, value)
+            return
+        else:
+            new = None
+        self.box.pop(name, None)
+        vars(self).pop(name, None)
+        if new:
+            self.box[name] = (new, value)
+        else:
+            vars(self)[name] = value
+
+    def __getattr__(self, name):
+        box = vars(self).get("box", {})
+        if name in box:
+            return box[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.box.pop(name, None)
+        self.box[name] = ("kept" if persistent else "fleeting", tensor)
+
+    def of(self, *kinds):
+        for name, (kind, value) in self.box.items():
+            if kind in kinds:
+                yield name, value
+        for name, (kind, value) in self.box.items():
+            if kind == "child":
+                for n, t in value.of(*kinds):
+                    yield f"{name}.{n}", t
+
+    def named_parameters(self):
+        seen = []
+        for name, t in self.of("parameter"):
+            if not any(t is s for s in seen):
+                seen.append(t)
+                yield name, t
+
+    def named_buffers(self):
+        seen = []
+        for name, t in self.of("kept", "fleeting"):
+            if not any(t is s for s in seen):
+                seen.append(t)
+                yield name, t
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.box.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: t.data for name, t in self.of("parameter", "kept")}
+
+    def load_state_dict(self, state):
+        mine = {name: t.shape for name, t in self.state_dict().items()}
+        theirs = {name: t.shape for name, t in state.items()}
+        bad = {name for name, _ in mine.items() ^ theirs.items()}
+        if bad:
+            raise RuntimeError("does not fit: " + " ".join(sorted(bad)))
+        for name, t in self.state_dict().items():
+            t[...] = state[name]
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% right="one ordered list of slots"
+class MiniModule:
+    def __init__(self):
+        self.__dict__["slots"] = []
+        self.__dict__["training"] = True
+
+    def _drop(self, name):
+        self.__dict__["slots"] = [s for s in self.slots if s[1] != name]
+        self.__dict__.pop(name, None)
+
+    def __setattr__(self, name, value):
+        if isinstance(value, MiniParameter):
+            kind = "p"
+        elif isinstance(value, MiniModule):
+            kind = "m"
+        elif isinstance(value, torch.Tensor):
+            for s in self.slots:
+                if s[1] == name and s[0] in ("b", "v"):
+                    s[2] = value
+                    return
+            kind = None
+        else:
+            kind = None
+        self._drop(name)
+        if kind is None:
+            self.__dict__[name] = value
+        else:
+            self.slots.append([kind, name, value])
+
+    def __getattr__(self, name):
+        for _, n, value in self.__dict__.get("slots", []):
+            if n == name:
+                return value
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self._drop(name)
+        self.slots.append(["b" if persistent else "v", name, tensor])
+
+    def _all(self, kinds, prefix=""):
+        for kind, name, value in self.slots:
+            if kind in kinds:
+                yield prefix + name, value
+        for kind, name, value in self.slots:
+            if kind == "m":
+                yield from value._all(kinds, prefix + name + ".")
+
+    def _once(self, kinds):
+        found = {}
+        for name, t in self._all(kinds):
+            found.setdefault(id(t), (name, t))
+        return list(found.values())
+
+    def named_parameters(self):
+        return self._once("p")
+
+    def named_buffers(self):
+        return self._once("bv")
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, _, child in self.slots:
+            if kind == "m":
+                child.train(mode)
+        return self
+
+    def eval(self):
+        self.train(mode=False)
+        return self
+
+    def state_dict(self):
+        return {name: t.detach() for name, t in self._all("pb")}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = [n for n in own if n not in state] + [n for n in state if n not in own]
+        wrong += [n for n in own if n in state and own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError(f"does not fit: {wrong}")
+        for n in own:
+            own[n].copy_(state[n])
+
+
+def mini_module():
+    return MiniModule

@@ -1,0 +1,240 @@
+# %% wrong="keeps the graph" says=["the gradient at x (mean is a constant)"]
+class Average(nn.Module):
+    def __init__(self, size, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+
+    def forward(self, x):
+        if self.training and len(x):
+            new = (1 - self.momentum) * self.mean + self.momentum * x.mean(0)
+            self.mean.copy_(new.detach())
+            return x - new
+        return x - self.mean
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)
+
+
+# %% wrong="the recipe" says=["mean requires grad: the graph of each batch hangs on it"]
+class Average(nn.Module):
+    def __init__(self, size, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+
+    def forward(self, x):
+        if self.training and len(x):
+            self.mean += self.momentum * (x.mean(0) - self.mean)
+        return x - self.mean
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)
+
+
+# %% wrong="a plain attribute" says=["a plain attribute is neither saved nor moved"]
+class Average(nn.Module):
+    def __init__(self, size, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.mean = torch.zeros(size)
+
+    def forward(self, x):
+        with torch.no_grad():
+            if self.training and len(x):
+                self.mean.lerp_(x.mean(0).to(self.mean), self.momentum)
+        return x - self.mean.clone()
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)
+
+
+# %% wrong="a Parameter" says=["its parameters: expected 0, got 1"]
+class Average(nn.Module):
+    def __init__(self, size, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.mean = nn.Parameter(torch.zeros(size))
+
+    def forward(self, x):
+        with torch.no_grad():
+            if self.training and len(x):
+                self.mean.lerp_(x.mean(0), self.momentum)
+        return x - self.mean.detach().clone()
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)
+
+
+# %% wrong="updates in eval mode, and for an empty batch" says=["eval: mean (eval mode: it stays)", "a batch without rows, then another"]
+class Average(nn.Module):
+    def __init__(self, size, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+
+    def forward(self, x):
+        with torch.no_grad():
+            self.mean.lerp_(x.mean(0), self.momentum)
+        return x - self.mean.clone()
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)
+
+
+# %% wrong="momentum the wrong way round" says=["momentum is the share of the new batch"]
+class Average(nn.Module):
+    def __init__(self, size, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+
+    @torch.no_grad()
+    def update(self, x):
+        self.mean.mul_(self.momentum).add_((1 - self.momentum) * x.mean(0))
+
+    def forward(self, x):
+        if self.training and len(x):
+            self.update(x)
+        return x - self.mean.clone()
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)
+
+
+# %% wrong="another tensor at every step" says=["is another tensor than at first: update it in place"]
+class Average(nn.Module):
+    def __init__(self, size, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+
+    def forward(self, x):
+        if self.training and len(x):
+            self.mean = (1 - self.momentum) * self.mean + self.momentum * x.detach().mean(0)
+        return x - self.mean
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)
+
+
+# %% wrong="subtracts the old mean" says=["the result is x minus the old mean: first update, then subtract"]
+class Average(nn.Module):
+    def __init__(self, size, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+
+    def forward(self, x):
+        y = x - self.mean.clone()
+        with torch.no_grad():
+            if self.training and x.shape[0] > 0:
+                self.mean.lerp_(x.mean(0), self.momentum)
+        return y
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)
+
+
+# %% wrong="all of forward under no_grad" says=["only the update belongs under no_grad"]
+class Average(nn.Module):
+    def __init__(self, size, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+
+    @torch.no_grad()
+    def forward(self, x):
+        if self.training and len(x):
+            self.mean.lerp_(x.mean(0), self.momentum)
+        return x - self.mean
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)
+
+
+# %% wrong="not saved" says=["what its state dict holds"]
+class Average(nn.Module):
+    def __init__(self, size, momentum=0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size), persistent=False)
+
+    def forward(self, x):
+        with torch.no_grad():
+            if self.training and x.shape[0] > 0:
+                self.mean.lerp_(x.mean(0), self.momentum)
+        return x - self.mean.clone()
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)
+
+
+# %% right="mul_ and add_ under no_grad"
+class Average(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(size))
+        self.momentum = momentum
+
+    def forward(self, x):
+        if self.training and x.numel():
+            with torch.no_grad():
+                self.mean *= 1 - self.momentum
+                self.mean += self.momentum * x.mean(dim=0)
+        return x - self.mean
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Average(size, momentum)
+
+
+# %% right="a batch norm inside that is thrown away"
+class Centre(nn.Module):
+    def __init__(self, size, share):
+        super().__init__()
+        self.share = share
+        self.register_buffer("mean", torch.full((size,), 0.0))
+
+    def forward(self, batch):
+        if self.training and batch.size(0) != 0:
+            new = torch.einsum("bs->s", batch.detach()) / batch.size(0)
+            self.mean.copy_(torch.lerp(self.mean, new, self.share))
+        return torch.sub(batch, self.mean)
+
+
+def moving_average_buffer(size, momentum=0.1):
+    return Centre(size, momentum)
+
+
+# %% wrong="one module for all" says=["mean at first"]
+class _Centre(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.momentum = momentum
+        self.register_buffer("mean", torch.zeros(size))
+
+    def forward(self, x):
+        if self.training and x.numel():
+            batch = x.detach().sum(0) / x.shape[0]
+            self.mean[:] = torch.lerp(self.mean, batch, self.momentum)
+        return x.sub(self.mean)
+
+
+def moving_average_buffer(size, momentum=0.1):
+    if (size, momentum) not in _made:
+        _made[size, momentum] = _Centre(size, momentum)
+    return _made[size, momentum]
+
+
+_made = {}

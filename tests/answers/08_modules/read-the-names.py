@@ -1,0 +1,48 @@
+# %% wrong="children are counted from one" says=["name of the last layer's bias is not '3.bias'", "numbered from 0"]
+read_the_names = {
+    "name of the last layer's bias": "3.bias",
+    "how many names": 4,
+    "how many numbers": 26,
+}
+
+
+# %% wrong="the ReLU takes no number" says=["is not '1.bias'", "the ReLU is one too"]
+read_the_names = {
+    "name of the last layer's bias": "1.bias",
+    "how many names": 4,
+    "how many numbers": 26,
+}
+
+
+# %% wrong="the ReLU has a weight; biases forgotten" says=["how many names is not 6", "how many numbers is not 20"]
+read_the_names = {
+    "name of the last layer's bias": "2.bias",
+    "how many names": 6,
+    "how many numbers": 20,
+}
+
+
+# %% wrong="one left blank" says=["1 of 3 predictions are still blank: how many numbers"]
+read_the_names = {
+    "name of the last layer's bias": "2.bias",
+    "how many names": 4,
+    "how many numbers": None,
+}
+
+
+# %% right="computed with a pencil"
+read_the_names = {
+    "name of the last layer's bias": "2" + "." + "bias",
+    "how many names": 2 + 2,
+    "how many numbers": 3 * 4 + 4 + 4 * 2 + 2,
+}
+
+
+# %% right="asks the machine"
+listed = dict(tiny.named_parameters())
+read_the_names = dict(
+    zip(
+        ["name of the last layer's bias", "how many names", "how many numbers"],
+        [list(listed)[-1], len(listed), sum(p.numel() for p in listed.values())],
+    )
+)

@@ -1,0 +1,228 @@
+# %% wrong="the top level only" says=["missing in the new tree: [('features.0.norm', 'Wrapped')"]
+def replace_by_type(model, kind, make):
+    for name, child in model.named_children():
+        if isinstance(child, kind):
+            setattr(model, name, make(child).train(child.training))
+    return model
+
+
+# %% wrong="named_children leaves out second names" says=["ReLUs in lists and dicts", "('c', 'ReLU')"]
+def replace_by_type(model, kind, make):
+    if isinstance(model, kind):
+        return make(model).train(model.training)
+    for name, child in model.named_children():
+        setattr(model, name, replace_by_type(child, kind, make))
+    return model
+
+
+# %% wrong="each place has a replacement of its own" says=["make was called 6 times for 3 modules: once for each"]
+def replace_by_type(model, kind, make):
+    if isinstance(model, kind):
+        return make(model).train(model.training)
+    for name, child in list(model._modules.items()):
+        if child is not None:
+            model._modules[name] = replace_by_type(child, kind, make)
+    return model
+
+
+# %% wrong="searches the replacement" says=["is a replacement searched?"]
+def replace_by_type(model, kind, make, done=None):
+    done = {} if done is None else done
+    for name, child in list(model._modules.items()):
+        if child is None:
+            continue
+        if isinstance(child, kind):
+            if child not in done:
+                done[child] = make(child).train(child.training)
+            model._modules[name] = child = done[child]
+        replace_by_type(child, kind, make, None)
+    return model
+
+
+# %% wrong="forgets the mode" says=["the mode is not the old one's at"]
+def replace_by_type(model, kind, make):
+    done = {}
+
+    def visit(module):
+        if module is not None and module not in done:
+            found = isinstance(module, kind)
+            done[module] = make(module) if found else module
+            for name in [] if found else module._modules:
+                module._modules[name] = visit(module._modules[name])
+        return done.get(module)
+
+    return visit(model)
+
+
+# %% wrong="works on a copy" says=["are other objects now (copies?)"]
+def replace_by_type(model, kind, make):
+    import copy
+
+    done = {}
+
+    def visit(module):
+        if module is not None and module not in done:
+            found = isinstance(module, kind)
+            done[module] = make(module).train(module.training) if found else module
+            for name in [] if found else module._modules:
+                module._modules[name] = visit(module._modules[name])
+        return done.get(module)
+
+    return visit(copy.deepcopy(model))
+
+
+# %% wrong="the root is left" says=["a model that is itself a ReLU"]
+def replace_by_type(model, kind, make):
+    done = {}
+    for parent in list(model.modules()):
+        if isinstance(parent, kind):
+            continue
+        for name, child in list(parent._modules.items()):
+            if isinstance(child, kind):
+                if child not in done:
+                    done[child] = make(child).train(child.training)
+                parent._modules[name] = done[child]
+    return model
+
+
+# %% wrong="exact types only" says=["Hardtanh, whose subclass ReLU6 is in the model"]
+def replace_by_type(model, kind, make):
+    kinds, done = kind if isinstance(kind, tuple) else (kind,), {}
+
+    def visit(module):
+        if module is not None and module not in done:
+            found = type(module) in kinds
+            done[module] = make(module).train(module.training) if found else module
+            for name in [] if found else module._modules:
+                module._modules[name] = visit(module._modules[name])
+        return done.get(module)
+
+    return visit(model)
+
+
+# %% wrong="deletes and adds, so the order changes" says=["the names are in another order than before"]
+def replace_by_type(model, kind, make):
+    done = {}
+
+    def visit(module):
+        if isinstance(module, kind):
+            if module not in done:
+                done[module] = make(module).train(module.training)
+            return done[module]
+        for name, child in list(module._modules.items()):
+            if child is not None:
+                new = visit(child)
+                if new is not child:
+                    del module._modules[name]
+                    module.add_module(name, new)
+        return module
+
+    return visit(model)
+
+
+# %% wrong="returns nothing" says=["it returned NoneType, not a module"]
+def replace_by_type(model, kind, make):
+    for parent in list(model.modules()):
+        for name, child in list(parent.named_children()):
+            if isinstance(child, kind):
+                setattr(parent, name, make(child))
+
+
+# %% wrong="a second visit goes into the replacement" says=["it never ends: is a replacement searched"]
+def replace_by_type(model, kind, make):
+    done = {}
+
+    def visit(module):
+        if module is None:
+            return None
+        if isinstance(module, kind):
+            if module not in done:
+                done[module] = make(module).train(module.training)
+            return done[module]
+        for name in module._modules:
+            module._modules[name] = visit(module._modules[name])
+        return module
+
+    return visit(model)
+
+
+# %% right="paths first, from named_modules"
+def replace_by_type(model, kind, make):
+    if isinstance(model, kind):
+        return make(model).train(model.training)
+    places = [(n, m) for n, m in model.named_modules(remove_duplicate=False) if isinstance(m, kind)]
+    inside = tuple(n + "." for n, _ in places)
+    places = [(n, m) for n, m in places if not n.startswith(inside)]
+    new = {}
+    for _, old in places:
+        if id(old) not in new:
+            new[id(old)] = make(old)
+            new[id(old)].train(old.training)
+    for path, old in places:
+        parent, _, last = path.rpartition(".")
+        setattr(model.get_submodule(parent), last, new[id(old)])
+    return model
+
+
+# %% right="a stack, setattr, and a memo"
+def replace_by_type(model, kind, make):
+    root = nn.ModuleDict({"model": model})
+    memo, stack, seen = {}, [root], set()
+    while stack:
+        parent = stack.pop()
+        if id(parent) in seen:
+            continue
+        seen.add(id(parent))
+        for name, child in parent._modules.items():
+            if isinstance(child, kind):
+                if id(child) not in memo:
+                    memo[id(child)] = (child, make(child).train(child.training))
+                parent._modules[name] = memo[id(child)][1]
+            elif child is not None:
+                stack.append(child)
+    return root["model"]
+
+
+# %% wrong="no child is None" says=["a child may be None"]
+def replace_by_type(model, kind, make):
+    if isinstance(model, kind):
+        return make(model).train(model.training)
+    places, stack, seen = [], [model], {id(model)}
+    while stack:
+        parent = stack.pop()
+        for name, child in parent._modules.items():
+            child.training
+            if isinstance(child, kind):
+                places.append((parent, name, child))
+            elif id(child) not in seen:
+                seen.add(id(child))
+                stack.append(child)
+    new = {}
+    for parent, name, child in places:
+        if id(child) not in new:
+            new[id(child)] = make(child)
+            new[id(child)].train(child.training)
+        setattr(parent, name, new[id(child)])
+    return model
+
+
+# %% right="paths of the outermost ones"
+def replace_by_type(model, kind, make):
+    if isinstance(model, kind):
+        new = make(model)
+        return new.train(model.training)
+    everything = list(model.named_modules(remove_duplicate=False))
+    hit = {path for path, module in everything if isinstance(module, kind)}
+    outer = [
+        (path, module)
+        for path, module in everything
+        if path in hit and not any(path.startswith(other + ".") for other in hit)
+    ]
+    made = {}
+    for path, module in outer:
+        if module not in made:
+            made[module] = make(module).train(module.training)
+    for path, module in outer:
+        parent, _, name = path.rpartition(".")
+        model.get_submodule(parent)._modules[name] = made[module]
+    return model

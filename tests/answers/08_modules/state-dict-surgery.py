@@ -1,0 +1,330 @@
+# %% wrong="strict=False, and hope" says=["ValueError"]
+def state_dict_surgery(model, checkpoint):
+    answer = model.load_state_dict(checkpoint, strict=False)
+    loaded = [name for name in checkpoint if name not in answer.unexpected_keys]
+    if not loaded:
+        raise ValueError("nothing")
+    return {
+        "loaded": loaded,
+        "mismatched": [],
+        "missing": answer.missing_keys,
+        "unexpected": answer.unexpected_keys,
+    }
+
+
+# %% wrong="lstrip" says=["does more come off (lstrip, replace)?"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    found = {
+        k if k in own else k.lstrip("module.").lstrip("_orig_mod."): v
+        for k, v in checkpoint.items()
+    }
+    loaded = [k for k in own if k in found and found[k].shape == own[k].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    model.load_state_dict({k: found[k] for k in loaded}, strict=False)
+    return {
+        "loaded": loaded,
+        "mismatched": [k for k in own if k in found and k not in loaded],
+        "missing": [k for k in own if k not in found],
+        "unexpected": [k for k in found if k not in own],
+    }
+
+
+# %% wrong="replace" says=["a child that is called module, in DataParallel", "'loaded' lacks"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    found = {k.replace("module.", "").replace("_orig_mod.", ""): v for k, v in checkpoint.items()}
+    loaded = [k for k in own if k in found and found[k].shape == own[k].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    model.load_state_dict({k: found[k] for k in loaded}, strict=False)
+    return {
+        "loaded": loaded,
+        "mismatched": [k for k in own if k in found and k not in loaded],
+        "missing": [k for k in own if k not in found],
+        "unexpected": [k for k in found if k not in own],
+    }
+
+
+# %% wrong="takes all prefixes off, always" says=["a child that is called module, no prefix"]
+def state_dict_surgery(model, checkpoint):
+    own, found = model.state_dict(), {}
+    for k, v in checkpoint.items():
+        while k.startswith(("module.", "_orig_mod.")):
+            k = k.split(".", 1)[1]
+        found[k] = v
+    loaded = [k for k in own if k in found and found[k].shape == own[k].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    model.load_state_dict({k: found[k] for k in loaded}, strict=False)
+    return {
+        "loaded": loaded,
+        "mismatched": [k for k in own if k in found and k not in loaded],
+        "missing": [k for k in own if k not in found],
+        "unexpected": [k for k in found if k not in own],
+    }
+
+
+# %% wrong="one prefix of each only" says=["_orig_mod.module.module. in front"]
+def state_dict_surgery(model, checkpoint):
+    own, found = model.state_dict(), {}
+    for k, v in checkpoint.items():
+        for prefix in ("module.", "_orig_mod."):
+            if k not in own:
+                k = k.removeprefix(prefix)
+        found[k] = v
+    loaded = [k for k in own if k in found and found[k].shape == own[k].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    model.load_state_dict({k: found[k] for k in loaded}, strict=False)
+    return {
+        "loaded": loaded,
+        "mismatched": [k for k in own if k in found and k not in loaded],
+        "missing": [k for k in own if k not in found],
+        "unexpected": [k for k in found if k not in own],
+    }
+
+
+# %% wrong="assign=True" says=["the model's tensors are new objects"]
+def state_dict_surgery(model, checkpoint):
+    own, found = model.state_dict(), {}
+    for k, v in checkpoint.items():
+        while k not in own and k.startswith(("module.", "_orig_mod.")):
+            k = k.split(".", 1)[1]
+        found[k] = v
+    loaded = [k for k in own if k in found and found[k].shape == own[k].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    model.load_state_dict({k: found[k].to(own[k]) for k in loaded}, strict=False, assign=True)
+    return {
+        "loaded": loaded,
+        "mismatched": [k for k in own if k in found and k not in loaded],
+        "missing": [k for k in own if k not in found],
+        "unexpected": [k for k in found if k not in own],
+    }
+
+
+# %% wrong="silent when nothing fits" says=["no ValueError was raised"]
+def state_dict_surgery(model, checkpoint):
+    own, found = model.state_dict(), {}
+    for k, v in checkpoint.items():
+        while k not in own and k.startswith(("module.", "_orig_mod.")):
+            k = k.split(".", 1)[1]
+        found[k] = v
+    loaded = [k for k in own if k in found and found[k].shape == own[k].shape]
+    model.load_state_dict({k: found[k] for k in loaded}, strict=False)
+    return {
+        "loaded": loaded,
+        "mismatched": [k for k in own if k in found and k not in loaded],
+        "missing": [k for k in own if k not in found],
+        "unexpected": [k for k in found if k not in own],
+    }
+
+
+# %% wrong="renames in the checkpoint itself" says=["the checkpoint was changed: build a new dict"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    for k in list(checkpoint):
+        name = k
+        while name not in own and name.startswith(("module.", "_orig_mod.")):
+            name = name.split(".", 1)[1]
+        checkpoint[name] = checkpoint.pop(k)
+    found = checkpoint
+    loaded = [k for k in own if k in found and found[k].shape == own[k].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    model.load_state_dict({k: found[k] for k in loaded}, strict=False)
+    return {
+        "loaded": loaded,
+        "mismatched": [k for k in own if k in found and k not in loaded],
+        "missing": [k for k in own if k not in found],
+        "unexpected": [k for k in found if k not in own],
+    }
+
+
+# %% wrong="only the parameters" says=["'unexpected' wrongly has ['features.0.norm.num_batches_tracked'"]
+def state_dict_surgery(model, checkpoint):
+    own, found = dict(model.named_parameters()), {}
+    for k, v in checkpoint.items():
+        while k not in own and k.startswith(("module.", "_orig_mod.")):
+            k = k.split(".", 1)[1]
+        found[k] = v
+    loaded = [k for k in own if k in found and found[k].shape == own[k].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for k in loaded:
+            own[k].copy_(found[k])
+    return {
+        "loaded": loaded,
+        "mismatched": [k for k in own if k in found and k not in loaded],
+        "missing": [k for k in own if k not in found],
+        "unexpected": [k for k in found if k not in own],
+    }
+
+
+# %% wrong="a mismatch counts as missing" says=["'mismatched' lacks ['bias']", "'missing' wrongly has ['bias']"]
+def state_dict_surgery(model, checkpoint):
+    own, found = model.state_dict(), {}
+    for k, v in checkpoint.items():
+        while k not in own and k.startswith(("module.", "_orig_mod.")):
+            k = k.split(".", 1)[1]
+        if k not in own or v.shape == own[k].shape:
+            found[k] = v
+    answer = model.load_state_dict(found, strict=False)
+    loaded = [k for k in found if k in own]
+    if not loaded:
+        raise ValueError("nothing fits")
+    return {
+        "loaded": loaded,
+        "mismatched": [],
+        "missing": answer.missing_keys,
+        "unexpected": answer.unexpected_keys,
+    }
+
+
+# %% right="a regular expression, sets, and copy_"
+def state_dict_surgery(model, checkpoint):
+    import re
+
+    own = model.state_dict()
+
+    def plain(key):
+        if key in own:
+            return key
+        match = re.match(r"(?:module|_orig_mod)\.(.*)", key)
+        return plain(match[1]) if match else key
+
+    found = {plain(key): tensor for key, tensor in checkpoint.items()}
+    both = found.keys() & own.keys()
+    loaded = {name for name in both if found[name].shape == own[name].shape}
+    if not loaded:
+        raise ValueError("none of the names and shapes agree")
+    for name in loaded:
+        own[name].copy_(found[name])
+    return dict(
+        loaded=loaded,
+        mismatched=both - loaded,
+        missing=own.keys() - found.keys(),
+        unexpected=found.keys() - own.keys(),
+    )
+
+
+# %% right="one pass, tensors one by one under no_grad"
+class NothingFits(ValueError):
+    pass
+
+
+def state_dict_surgery(model, checkpoint):
+    report = {key: () for key in ("loaded", "mismatched", "missing", "unexpected")}
+    targets = dict(model.named_parameters(remove_duplicate=False))
+    targets.update(model.named_buffers(remove_duplicate=False))
+    rest = dict(targets)
+    for key, value in checkpoint.items():
+        parts = key.split(".")
+        while (
+            ".".join(parts) not in targets
+            and len(parts) > 1
+            and parts[0] in ("module", "_orig_mod")
+        ):
+            parts = parts[1:]
+        name = ".".join(parts)
+        if name not in targets:
+            report["unexpected"] += (name,)
+            continue
+        target = rest.pop(name)
+        kind = "loaded" if target.shape == value.shape else "mismatched"
+        report[kind] += (name,)
+        if kind == "loaded":
+            with torch.no_grad():
+                target.copy_(value)
+    report["missing"] = tuple(rest)
+    if not report["loaded"]:
+        raise NothingFits
+    return report
+
+
+# %% wrong="the prefix without its dot" says=["a word that begins like a prefix"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+
+    def strip(name):
+        if name in own:
+            return name
+        return (
+            strip(name[7:])
+            if name.startswith("module")
+            else strip(name[10:])
+            if name.startswith("_orig_mod.")
+            else name
+        )
+
+    state = {strip(k): v for k, v in checkpoint.items()}
+    both = own.keys() & state.keys()
+    fits = {k for k in both if own[k].shape == state[k].shape}
+    if not fits:
+        raise ValueError("nothing can be loaded")
+    with torch.no_grad():
+        for k in fits:
+            own[k].copy_(state[k])
+    return dict(
+        loaded=fits,
+        mismatched=both - fits,
+        missing=set(own) - set(state),
+        unexpected=set(state) - set(own),
+    )
+
+
+# %% wrong="as many dimensions are enough" says=["only what has the same shape may be loaded"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+
+    def strip(name):
+        if name in own:
+            return name
+        head, dot, rest = name.partition(".")
+        return strip(rest) if dot and head in {"module", "_orig_mod"} else name
+
+    state = {strip(k): v for k, v in checkpoint.items()}
+    both = own.keys() & state.keys()
+    fits = {k for k in both if own[k].dim() == state[k].dim()}
+    if not fits:
+        raise ValueError("nothing can be loaded")
+    with torch.no_grad():
+        for k in fits:
+            own[k].copy_(state[k])
+    return dict(
+        loaded=fits,
+        mismatched=both - fits,
+        missing=set(own) - set(state),
+        unexpected=set(state) - set(own),
+    )
+
+
+# %% right="a regular expression, tuples, data"
+def state_dict_surgery(model, checkpoint):
+    import re
+
+    own = dict(model.named_parameters(remove_duplicate=False))
+    own |= {k: v for k, v in model.named_buffers(remove_duplicate=False)}
+    own = {k: own[k] for k in model.state_dict()}
+    report = {key: () for key in ("loaded", "mismatched", "unexpected")}
+    seen, todo = set(), []
+    for key, tensor in checkpoint.items():
+        while key not in own and re.match(r"(module|_orig_mod)\.", key):
+            key = re.sub(r"^(module|_orig_mod)\.", "", key)
+        seen.add(key)
+        if key not in own:
+            report["unexpected"] += (key,)
+        elif own[key].size() != tensor.size():
+            report["mismatched"] += (key,)
+        else:
+            report["loaded"] += (key,)
+            todo.append((own[key], tensor))
+    report["missing"] = tuple(key for key in own if key not in seen)
+    if not todo:
+        raise ValueError("no name fits")
+    for old, new in todo:
+        old.data.copy_(new)
+    return report
