@@ -27,6 +27,9 @@ _HOME = {
     "draw_graph": "graphs",
     "draw_storage": "drawings",
     "show": "drawings",
+    "cache_folder": "shapes_data",
+    "draw_shapes": "shapes_data",
+    "shapes_folder": "shapes_data",
 }
 
 __all__ = list(_HOME)
