@@ -56,9 +56,9 @@ images = ImageFolder(folder / "images", transform=to_square)
 
 
 # %%
-def watch(loader, steps=12):
+def watch(loader, steps=20):
     """For each step: when it asked for a batch, got it, and was done, in milliseconds."""
-    network = nn.Sequential(nn.Conv2d(3, 24, 5), nn.ReLU(), nn.Conv2d(24, 24, 5)).to(device)
+    network = nn.Sequential(nn.Conv2d(3, 12, 5), nn.ReLU(), nn.Conv2d(12, 12, 5)).to(device)
     spans, batches, start = [], iter(loader), time.perf_counter()
     for _ in range(steps):
         asked = time.perf_counter()
@@ -72,26 +72,30 @@ def watch(loader, steps=12):
 # %%
 def draw_relay(rows, alt):
     """One bar for each row of spans: waiting in orange, computing in blue."""
-    figure, axes = plt.subplots(figsize=(8, 0.8 + 0.55 * len(rows)))
+    figure, axes = plt.subplots(figsize=(8, 0.9 + 0.6 * len(rows)))
     for y, spans in enumerate(rows.values()):
         parts = [(a, b - a) for a, b, _ in spans], [(b, c - b) for _, b, c in spans]
         axes.broken_barh(parts[0], (y - 0.35, 0.7), color="#e08a1e", label="waits for data")
         axes.broken_barh(parts[1], (y - 0.35, 0.7), color="#0072b2", label="computes")
     axes.set(yticks=range(len(rows)), yticklabels=rows, xlabel="milliseconds")
     axes.invert_yaxis()
-    axes.legend(*[part[:2] for part in axes.get_legend_handles_labels()], loc="lower right")
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(handles[:2], labels[:2], loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
     show(figure, alt)
 
 
 # %% tags=["nbval-ignore-output"] topics=["num-workers"]
 rows = {f"num_workers={n}": watch(DataLoader(images, batch_size=16, num_workers=n)) for n in (0, 2)}
-draw_relay(rows, "Twelve steps on a time axis: alone, each waits; with two workers, few do.")
+draw_relay(
+    rows, "Twenty steps on a time axis: alone, each waits; with two workers, after a start, few do."
+)
 
 # %% [markdown]
 # Orange is time in which the network stands still. Without workers, reading and computing take
 # turns. With two workers there is one long wait at the start, while processes are made and first
-# batches read; then batches lie ready, and most of the orange is gone, as far as there are cores
-# for both sides.
+# batches read. Then batches lie ready, and the orange gets thin, as far as there are cores for both
+# sides: where there are not, the blue gets wider in its place. On a run this short, the start alone
+# may cost more than the workers save.
 #
 # So who waits for whom can be seen. To change it, you have to know who does what. We follow one
 # image from its file to the batch.
@@ -357,7 +361,9 @@ for n in (0, 1, 3, 5, 14, 16, 18, 23):
     pictures.append(draw_bounding_boxes(image, boxes, colors="white", width=2))
 
 # %% topics=["make-grid-save"]
-square = [v2.functional.pad(x, [0, 0, 128 - x.shape[2], 128 - x.shape[1]]) for x in pictures]
+square = [
+    v2.functional.pad(x, [0, 0, 128 - x.shape[2], 128 - x.shape[1]], fill=255) for x in pictures
+]
 grid = make_grid(torch.stack(square), nrow=4, padding=4, pad_value=255)
 
 # %% topics=["make-grid-save"]
@@ -1414,22 +1420,21 @@ for epoch in range(2):
 # > worker. The advice that followed, to use `np.random.default_rng()` of your own, brings it back.
 
 # %%
-figure, axes = plt.subplots(1, 2, figsize=(8, 2.2))
-for axis, workers, title in zip(axes, (1, 2), ("no workers", "two workers"), strict=True):
-    rng = [np.random.default_rng(0) for _ in range(workers)]
-    shifts = [rng[k % workers].integers(0, 24) for k in range(8)]
-    strip = np.full((32, 8 * 34, 3), 235, dtype=np.uint8)
-    small = np.array(raw[2][0].resize((32, 32)))
-    for k, shift in enumerate(shifts):
-        strip[:, 34 * k : 34 * k + 32] = np.roll(small, shift, axis=1)
-    axis.imshow(strip)
-    axis.set(title=f"{title}: items 0 to 7, each rolled by chance", xticks=[], yticks=[])
-show(
-    figure, "Eight rolled images: all different without workers; with two, each shift comes twice."
-)
+small = np.array(raw[2][0].resize((48, 48)))
+figure, axes = plt.subplots(2, 8, figsize=(9, 2.9))
+for row, workers in zip(axes, (1, 2), strict=True):
+    rng = [np.random.default_rng(4) for _ in range(workers)]
+    for k, axis in enumerate(row):
+        shift = rng[k % workers].integers(0, 40)
+        axis.imshow(np.roll(small, shift, axis=1))
+        axis.set_title(f"item {k}: by {shift}", fontsize=8)
+        axis.set(xticks=[], yticks=[])
+    row[0].set_ylabel(["no workers", "two workers"][workers - 1], fontsize=9)
+show(figure, "An image rolled by chance, eight items: with two workers, each shift comes twice.")
 
 # %% [markdown]
-# Look at neighbours on the right: 0 and 1, 2 and 3 … are rolled alike.
+# Look at neighbours in the lower row: 0 and 1, 2 and 3 … are rolled alike. Half of the variety is
+# gone.
 #
 # The repair is a `worker_init_fn`, called in each worker before its first item. There
 # `get_worker_info()` tells which worker this is (`id`), of how many (`num_workers`), its copy of the
@@ -1911,7 +1916,23 @@ print(
     "of 0 and 1",
 )
 
+# %%
+figure, axes = plt.subplots(figsize=(9, 1.7))
+for y, frames in enumerate((10, 2)):
+    edges = [k * frames // 3 for k in range(4)]
+    for k, (a, b) in enumerate(itertools.pairwise(edges)):
+        tint = ("#bfe0f5", "#fbdcb0", "#c2e8d9")[k]
+        axes.broken_barh([(frame + 0.05, 0.9) for frame in range(a, b)], (y - 0.4, 0.8), color=tint)
+        chosen = (a + max(b, a + 1) - 1) // 2
+        axes.text(chosen + 0.5, y - 0.25 * (b == a), f"segment {k}", ha="center", fontsize=8)
+axes.set(yticks=[0, 1], yticklabels=["10 frames", "2 frames"], xticks=range(11), xlabel="frame")
+axes.invert_yaxis()
+show(figure, "Ten frames in three segments with their middles; of two frames, segment 0 is empty.")
+
 # %% [markdown]
+# The names stand at the middle frames. Of two frames, segment 0 has none of its own: it begins and
+# ends at frame 0, which it shares with segment 1. That is the edge where code goes wrong.
+#
 # Floats can't index frames, and the padding runs past the end of a short clip. And how many frames
 # are there? Broadcast video runs at 30000/1001 = 29.97 frames a second. Cut that to an int, and the
 # count is off:
@@ -2480,8 +2501,19 @@ for workers in (0, 2):
     print(f"{workers} workers: handed out 1, the sampler has given", sampler.given)
 
 # %% [markdown]
-# Two workers, `prefetch_factor=2` batches each, and one that was asked for in place of the one you
-# got: five. A sampler that counts what *it* gave loses four batches at each resume. Count what came
+# %%
+figure, axes = plt.subplots(figsize=(9, 1.3))
+kinds = ["handed out"] + ["made or in the making"] * 4 + ["not drawn yet"] * 5
+tints = {"handed out": "#0072b2", "made or in the making": "#fbdcb0", "not drawn yet": "#dddddd"}
+for k, kind in enumerate(kinds):
+    label = kind if kind not in kinds[:k] else None
+    axes.bar(k, 1, width=0.92, color=tints[kind], label=label)
+axes.set(xticks=range(10), yticks=[], xlabel="batch")
+axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
+show(figure, "Ten batches in a row: one handed out, four that workers hold, five not drawn yet.")
+
+# %% [markdown]
+# Two workers, `prefetch_factor=2` batches each, are four; with the one that you got, five. A sampler that counts what *it* gave loses four batches at each resume. Count what came
 # **out**.
 #
 # ### Exercise 12.11 — Resume in the middle ★★★ · 25 min · 4 points
