@@ -487,7 +487,10 @@ def try_folder(on_error: str = "raise") -> dict:
     root, said = damaged_folder(), {}
     (root / "a_circle" / "9.jpg").rename(root / "later.jpg")
     (root / "a_circle" / "9.jpg").write_bytes(b"no image yet")
-    dataset = folder_dataset(root, on_error=on_error)
+    try:
+        dataset = folder_dataset(root, on_error=on_error)
+    except Exception as error:
+        raise AssertionError(f"making it opens no image, but raised {words_of(error)}") from error
     assert dataset is not None, "folder_dataset returned None: is there an answer yet?"
     (root / "later.jpg").replace(root / "a_circle" / "9.jpg")
     for name in ("__len__", "__getitem__"):
@@ -1331,8 +1334,9 @@ with every_case() as case:
                 [(0, 0), (0, 1), (1, 0), (0, 2), (0, 3)]}  # fmt: skip
         again = check_buckets(try_sampler, spread, 4, 0, 0, "again")
         assert again == runs[0, 0], "called twice with equal seed and epoch, it gave another order"
-        assert runs[0, 1] != runs[1, 0], "seed 0, epoch 1 gave the order of seed 1, epoch 0"
         orders = len({str(run) for run in runs.values()})
+        assert orders > 1, "the batches come in one order, whatever seed and epoch: shuffle them"
+        assert runs[0, 1] != runs[1, 0], "seed 0, epoch 1 gave the order of seed 1, epoch 0"
         assert orders == 5, f"five seeds and epochs gave {orders} different orders of batches"
     with case("twelve items of one length"):
         members = {
@@ -1537,21 +1541,19 @@ def worker_rng(worker_id: int) -> None:
 
 
 # %% nbgrader={"grade_id": "worker-rng-check", "grade": true, "points": 3}
-first, again, other = (try_worker_rng(2, 3, seed) for seed in (0, 0, 1))
+first, again, other = (try_worker_rng(2, n, seed) for n, seed in ((2, 0), (1, 0), (1, 1)))
 with every_case() as case:
     for which, name in enumerate(("rng", "generator")):
-        with case(f"two workers, three epochs, {name}"):
+        with case(f"two workers, two epochs, {name}"):
             check_draws(first, which, f"dataset.{name}")
         with case(f"the same seed again, {name}"):
-            one, two, three = (
-                [[w[which] for w in e] for e in run] for run in (first, again, other)
-            )
+            one, two, three = ([w[which] for w in run[0]] for run in (first, again, other))
             assert one == two, f"dataset.{name}: equal seeds of the loader, other draws"
             assert one != three, f"dataset.{name}: another seed of the loader, the same draws"
 ### BEGIN HIDDEN TESTS
-many = try_worker_rng(3, 2, 5)
+many = try_worker_rng(2, 3, 5)
 for which, name in enumerate(("rng", "generator")):
-    check_draws(many, which, f"three workers: dataset.{name}")
+    check_draws(many, which, f"three epochs: dataset.{name}")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1675,7 +1677,6 @@ with every_case() as case:
         (7, 2, 0),
         (7, 1, 2),
         (7, 2, 2),
-        (9, 2, 2),
         (2, 2, 2),
         (0, 1, 2),
     ]:
@@ -1683,7 +1684,7 @@ with every_case() as case:
             check_shares(try_shard, count, world, workers)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    for count, world, workers in [(11, 3, 2), (10, 2, 3)]:
+    for count, world, workers in [(9, 2, 2), (11, 3, 0)]:
         with case(f"{count} items, world={world}, num_workers={workers}"):
             check_shares(try_shard, count, world, workers)
 ### END HIDDEN TESTS
@@ -1750,7 +1751,6 @@ print("mean of (x − mean)²:", round(((x - x.mean()) ** 2).mean().item(), 4))
 
 
 # %% nbgrader={"grade_id": "try-statistics", "locked": true} jupyter={"source_hidden": true}
-import gc
 import weakref
 
 
@@ -1767,7 +1767,6 @@ def try_statistics(images: list) -> tuple:
             most = max(most, sum(ref() is not None for ref in alive))
             yield copy
             del copy
-            gc.collect()
 
     return running_statistics(generate()), most
 
@@ -2538,6 +2537,7 @@ show(figure, "Ten batches in a row: one handed out, four that workers hold, five
 
 
 # %% nbgrader={"grade_id": "try-resumable", "locked": true} jupyter={"source_hidden": true}
+import gc
 import json
 
 

@@ -5,8 +5,8 @@ def custom_transform(p=1.0):
             return dict(sample)
         image, mask, boxes = sample["image"], sample["mask"], sample["boxes"]
         h, w = boxes.canvas_size
-        l, t, r, b = boxes.unbind(-1)
-        new = torch.stack([t, w - 1 - r, b, w - 1 - l], -1)
+        left, t, r, b = boxes.unbind(-1)
+        new = torch.stack([t, w - 1 - r, b, w - 1 - left], -1)
         return {
             "image": tv_tensors.Image(torch.rot90(image, 1, (-2, -1))),
             "mask": tv_tensors.Mask(torch.rot90(mask, 1, (-2, -1))),
@@ -24,8 +24,8 @@ def custom_transform(p=1.0):
             return dict(sample)
         image, mask, boxes = sample["image"], sample["mask"], sample["boxes"]
         h, w = boxes.canvas_size
-        l, t, r, b = boxes.unbind(-1)
-        new = torch.stack([t, w - l, b, w - r], -1)
+        left, t, r, b = boxes.unbind(-1)
+        new = torch.stack([t, w - left, b, w - r], -1)
         return {
             "image": tv_tensors.Image(torch.rot90(image, 1, (-2, -1))),
             "mask": tv_tensors.Mask(torch.rot90(mask, 1, (-2, -1))),
@@ -58,9 +58,9 @@ def custom_transform(p=1.0):
                 return x
             if isinstance(x, tv_tensors.BoundingBoxes):
                 h, w = x.canvas_size
-                l, t, r, b = x.unbind(-1)
+                left, t, r, b = x.unbind(-1)
                 return tv_tensors.BoundingBoxes(
-                    torch.stack([t, w - r, b, w - l], -1), format="XYXY", canvas_size=(w, h)
+                    torch.stack([t, w - r, b, w - left], -1), format="XYXY", canvas_size=(w, h)
                 )
             return tv_tensors.wrap(torch.rot90(x, 1, (-2, -1)), like=x)
 
@@ -73,11 +73,11 @@ def custom_transform(p=1.0):
         if torch.rand(()) >= p:
             return dict(sample)
         h, w = sample["boxes"].canvas_size
-        l, t, r, b = sample["boxes"].unbind(-1)
+        left, t, r, b = sample["boxes"].unbind(-1)
         return {
             "image": torch.rot90(sample["image"], 1, (-2, -1)),
             "mask": torch.rot90(sample["mask"], 1, (-2, -1)),
-            "boxes": torch.stack([t, w - r, b, w - l], -1),
+            "boxes": torch.stack([t, w - r, b, w - left], -1),
             "label": sample["label"],
         }
 
@@ -95,8 +95,8 @@ def custom_transform(p=1.0):
                 return x
             if isinstance(x, tv_tensors.BoundingBoxes):
                 h, w = x.canvas_size
-                l, t, r, b = x.unbind(-1)
-                return tv_tensors.wrap(torch.stack([t, w - r, b, w - l], -1), like=x)
+                left, t, r, b = x.unbind(-1)
+                return tv_tensors.wrap(torch.stack([t, w - r, b, w - left], -1), like=x)
             return tv_tensors.wrap(torch.rot90(x, 1, (-2, -1)), like=x)
 
     return Turn()
@@ -107,11 +107,11 @@ def custom_transform(p=1.0):
     def turn(sample):
         if torch.rand(()) < p:
             h, w = sample["boxes"].canvas_size
-            l, t, r, b = sample["boxes"].unbind(-1)
+            left, t, r, b = sample["boxes"].unbind(-1)
             sample["image"] = tv_tensors.Image(torch.rot90(sample["image"], 1, (-2, -1)))
             sample["mask"] = tv_tensors.Mask(torch.rot90(sample["mask"], 1, (-2, -1)))
             sample["boxes"] = tv_tensors.BoundingBoxes(
-                torch.stack([t, w - r, b, w - l], -1), format="XYXY", canvas_size=(w, h)
+                torch.stack([t, w - r, b, w - left], -1), format="XYXY", canvas_size=(w, h)
             )
         return dict(sample)
 
@@ -129,9 +129,9 @@ def custom_transform(p=1.0):
                 return x
             if isinstance(x, tv_tensors.BoundingBoxes):
                 h, w = x.canvas_size
-                l, t, r, b = x.unbind(-1)
+                left, t, r, b = x.unbind(-1)
                 return tv_tensors.BoundingBoxes(
-                    torch.stack([h - b, l, h - t, r], -1), format="XYXY", canvas_size=(w, h)
+                    torch.stack([h - b, left, h - t, r], -1), format="XYXY", canvas_size=(w, h)
                 )
             return tv_tensors.wrap(torch.rot90(x, -1, (-2, -1)), like=x)
 
@@ -149,7 +149,7 @@ def custom_transform(p=1.0):
                 out[key] = type(value)(value.transpose(-1, -2).flip(-2))
             elif key == "boxes":
                 width = value.canvas_size[1]
-                rows = [[t, width - r, b, width - l] for l, t, r, b in value.tolist()]
+                rows = [[t, width - r, b, width - left] for left, t, r, b in value.tolist()]
                 turned = torch.tensor(rows, dtype=value.dtype).reshape(-1, 4)
                 out[key] = tv_tensors.BoundingBoxes(
                     turned, format="XYXY", canvas_size=value.canvas_size[::-1]

@@ -146,10 +146,9 @@ def merge_statistics(a, b):
 
 
 # %% right="var_mean and reduce"
-import functools
-
-
 def running_statistics(images):
+    import functools
+
     def one(image):
         var, mean = torch.var_mean(image.double(), dim=(1, 2), correction=0)
         n = image.shape[1] * image.shape[2]
