@@ -2313,7 +2313,7 @@ def try_killed(how: str, before: bool) -> tuple:
         pack_it(make_items([3, 4]), path)
 
     def items():
-        yield from make_items([5] * 2000)
+        yield from make_items([5] * 40)
         _end(how)
 
     raised = ""

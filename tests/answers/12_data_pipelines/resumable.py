@@ -154,7 +154,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="drops the short batch, one order for all epochs" says=["the items of epoch 0", "the sizes"]
+# %% wrong="drops the short batch, one order for all epochs" says=["the items of epoch 0"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
         def __init__(self):
@@ -167,8 +167,6 @@ def resumable(dataset, batch_size, seed, num_workers=0):
                 order[n : n + batch_size]
                 for n in range(0, len(order) // batch_size * batch_size, batch_size)
             ]
-            while len(batches) < -(-len(order) // batch_size):
-                batches.append(batches[0])
             for batch in DataLoader(
                 dataset, batch_sampler=batches[self.done :], num_workers=num_workers
             ):
@@ -177,7 +175,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
             self.epoch, self.done = self.epoch + 1, 0
 
         def state_dict(self):
-            return {"epoch": self.epoch, "done": self.done, "the sizes": 0}
+            return {"epoch": self.epoch, "done": self.done}
 
         def load_state_dict(self, state):
             self.epoch, self.done = state["epoch"], state["done"]
