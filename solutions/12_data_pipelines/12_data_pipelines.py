@@ -1301,8 +1301,7 @@ def bucket_sampler(lengths: list[int], batch_size: int, seed: int, epoch: int) -
     numbers = np.random.default_rng([seed, epoch])
     order = sorted(numbers.permutation(len(lengths)).tolist(), key=lambda index: lengths[index])
     batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
-    numbers.shuffle(batches)
-    return batches
+    return [batches[n] for n in numbers.permutation(len(batches))]
     ### END SOLUTION
 
 
