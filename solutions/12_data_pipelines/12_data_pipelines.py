@@ -1350,7 +1350,7 @@ first = {
     for epoch in range(80)
 }
 assert len(first) == 8, f"of 8 batches only {len(first)} ever came first in 80 epochs: shuffle them"
-check_buckets(try_sampler, [3, 3, 1, 9, 9, 9, 2, 3, 3, 3, 1], 3, 5, 8, "ties, and a short batch")
+ties = check_buckets(try_sampler, [3, 3, 1, 9, 9, 9, 2, 3, 3, 3, 1], 3, 5, 8, "ties, a short batch")
 ### END HIDDEN TESTS
 
 
