@@ -2260,6 +2260,14 @@ class counted_opens:
 @runs_with_the_answer
 def try_pack(sizes: list[int], workers: int = 0, used: bool = False) -> dict:
     """What a packed file gives back: checksums, and how often it was opened in each process."""
+    try:
+        return _pack_and_read(sizes, workers, used)
+    except lmdb.Error as error:
+        last = str(error).strip().splitlines()[-1]
+        raise AssertionError(f"LMDB raised {type(error).__name__}: {last}") from error
+
+
+def _pack_and_read(sizes: list[int], workers: int, used: bool) -> dict:
     path = Path(tempfile.mkdtemp()) / "pack.lmdb"
     pack_it(iter(make_items(sizes)), path)
     assert path.is_file(), f"after pack_it there is no file {path.name}"
