@@ -468,6 +468,7 @@ except NotImplementedError:
 
 # %% nbgrader={"grade_id": "try-folder", "locked": true} jupyter={"source_hidden": true}
 import pickle
+import re
 import tempfile
 import warnings
 from pathlib import Path
@@ -477,7 +478,9 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 
 def words_of(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+    """The last line of what was raised, with files' names in place of their paths."""
+    last = (str(error).strip().splitlines() or [""])[-1]
+    return f"{type(error).__name__}: " + re.sub(r"/[^\s']*/", "", last)
 
 
 # %% nbgrader={"grade_id": "try-folder-2", "locked": true} jupyter={"source_hidden": true}
@@ -2263,8 +2266,7 @@ def try_pack(sizes: list[int], workers: int = 0, used: bool = False) -> dict:
     try:
         return _pack_and_read(sizes, workers, used)
     except lmdb.Error as error:
-        last = str(error).strip().splitlines()[-1]
-        raise AssertionError(f"LMDB raised {type(error).__name__}: {last}") from error
+        raise AssertionError(f"LMDB raised {words_of(error)}") from error
 
 
 def _pack_and_read(sizes: list[int], workers: int, used: bool) -> dict:
