@@ -33,7 +33,9 @@ SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION$.*?^ *### END SOLUTION$", re.MUL
 STUB = rf"\1{load_settings(ROOT).ClearSolutions.code_stub['python']}"
 DETAILS = re.compile(r"<details>\s*<summary>.*?</details>", re.DOTALL)
 
-TAGS = {"nbval-ignore-output", "raises-exception", "shows-deprecated", "shows-warning"}
+# A locked cell that an exercise asks to be read.
+TO_BE_READ = "to-be-read"
+TAGS = {"nbval-ignore-output", "raises-exception", "shows-deprecated", "shows-warning", TO_BE_READ}
 SETUP_LINES, MEDIAN_LINES, LONG_LINES = 5, 6, 25
 MOST_EXERCISES, MOST_MINUTES, MOST_CORE_MINUTES = 12, 240, 150
 MOST_LOCKED_LINES, MOST_CALL_OUTS = 10, 8
@@ -550,13 +552,17 @@ def quick_win(notebook: NotebookNode, chapter: str) -> list[str]:
 
 
 def scaffolding(notebook: NotebookNode, chapter: str) -> list[str]:
-    """At most ten visible locked lines stand between an exercise's statement and its cell."""
+    """At most ten visible locked lines stand between an exercise's statement and its cell.
+
+    A cell that the exercise asks to be read has the tag to-be-read, and does not count.
+    """
     complaints = []
     for exercise in exercise_cells(notebook):
         lines, place = 0, notebook.cells.index(exercise) - 1
         while place > 0 and grader_of(notebook.cells[place]).get("locked"):
             cell = notebook.cells[place]
-            if not cell.metadata.get("jupyter", {}).get("source_hidden"):
+            hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
+            if not hidden and TO_BE_READ not in tags_of(cell):
                 lines += length_of(cell)
             place -= 1
         if lines > MOST_LOCKED_LINES:
