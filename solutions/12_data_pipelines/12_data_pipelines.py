@@ -2853,7 +2853,7 @@ print([x.tolist() for x in to_device_ahead(DataLoader(range(6), batch_size=4))])
 # cell of your own.
 
 
-# %% nbgrader={"grade_id": "slow", "locked": true}
+# %% nbgrader={"grade_id": "slow", "locked": true} tags=["to-be-read"]
 from course_utils import measure_pipeline
 from course_utils.pipelines import CHOICES
 
