@@ -32,6 +32,12 @@ _HOME = {
     "draw_graph": "graphs",
     "draw_storage": "drawings",
     "show": "drawings",
+    "damaged_folder": "pipelines",
+    "measure_pipeline": "pipelines",
+    "through_pickle": "pipelines",
+    "cache_folder": "shapes_data",
+    "draw_shapes": "shapes_data",
+    "shapes_folder": "shapes_data",
 }
 
 __all__ = list(_HOME)

@@ -1,0 +1,3110 @@
+# ---
+# jupyter:
+#   course:
+#     title: Data pipelines
+#     minutes: 240
+#     core: 115
+# ---
+
+# %% [markdown]
+# # Data pipelines: who is waiting for whom?
+#
+# A training loop is a relay. One side reads files and makes batches, the other computes. Whenever
+# one side is slower, the other stands still, and nothing in the code tells you. It just takes
+# longer, or it trains on the wrong thing without an error.
+#
+# **After this chapter you can**
+#
+# - say what `DataLoader` does for each of its arguments, in which process, and how often;
+# - read images, boxes and masks from real files, and transform and batch them at any size;
+# - choose who comes next: balanced, by length, over several workers and ranks, or from where you
+#   stopped;
+# - find augmentations that all workers repeat, and averages that are no averages;
+# - measure which part of a pipeline makes the others wait, and mend that part and no other.
+#
+# **It leans on** chapters 00 and 01. **Time:** 240 minutes with all twelve exercises; the core path,
+# marked in the headings, takes 115. Skip what you like: no later section needs your answers.
+
+# %% nbgrader={"grade_id": "setup", "locked": true}
+import numpy as np
+import torch
+from course_utils import check_close, check_equal, check_predictions, device
+from course_utils import damaged_folder, draw_shapes, every_case, forbid_changes
+from course_utils import runs_with_the_answer, shapes_folder, show, through_pickle
+
+# %% [markdown]
+# ## A relay, watched · core
+#
+# The course draws its own pictures: coloured shapes, as real JPEG files. Two hundred of them go
+# through a small network below, once with a loader that works in the same process and once with two
+# helpers. We note when each batch arrived and when each step was done.
+
+# %%
+import time
+
+import matplotlib.pyplot as plt
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+from torchvision.datasets import ImageFolder
+from torchvision.transforms import v2
+
+
+# %%
+folder = shapes_folder(600)
+to_square = v2.Compose([v2.ToImage(), v2.Resize((64, 64)), v2.ToDtype(torch.float32, scale=True)])
+images = ImageFolder(folder / "images", transform=to_square)
+
+
+# %%
+def watch(loader, steps=20):
+    """For each step: when it asked for a batch, got it, and was done, in milliseconds."""
+    network = nn.Sequential(nn.Conv2d(3, 12, 5), nn.ReLU(), nn.Conv2d(12, 12, 5)).to(device)
+    spans, batches, start = [], iter(loader), time.perf_counter()
+    for _ in range(steps):
+        asked = time.perf_counter()
+        x, _ = next(batches)
+        got = time.perf_counter()
+        network(x.to(device)).mean().item()  # .item() waits for the device
+        spans.append([1e3 * (t - start) for t in (asked, got, time.perf_counter())])
+    return spans
+
+
+# %%
+def draw_relay(rows, alt):
+    """One bar for each row of spans: waiting in orange, computing in blue."""
+    figure, axes = plt.subplots(figsize=(8, 0.9 + 0.6 * len(rows)))
+    for y, spans in enumerate(rows.values()):
+        parts = [(a, b - a) for a, b, _ in spans], [(b, c - b) for _, b, c in spans]
+        axes.broken_barh(parts[0], (y - 0.35, 0.7), color="#e08a1e", label="waits for data")
+        axes.broken_barh(parts[1], (y - 0.35, 0.7), color="#0072b2", label="computes")
+    axes.set(yticks=range(len(rows)), yticklabels=rows, xlabel="milliseconds")
+    axes.invert_yaxis()
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(handles[:2], labels[:2], loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    show(figure, alt)
+
+
+# %% tags=["nbval-ignore-output"] topics=["num-workers"]
+rows = {f"num_workers={n}": watch(DataLoader(images, batch_size=16, num_workers=n)) for n in (0, 2)}
+draw_relay(
+    rows, "Twenty steps on a time axis: alone, each waits; with two workers, after a start, few do."
+)
+
+# %% [markdown]
+# Orange is time in which the network stands still. Without workers, reading and computing take
+# turns. With two workers there is one long wait at the start, while processes are made and first
+# batches read. Then batches lie ready, and the orange gets thin, as far as there are cores for both
+# sides: where there are not, the blue gets wider in its place. On a run this short, the start alone
+# may cost more than the workers save.
+#
+# So who waits for whom can be seen. To change it, you have to know who does what. We follow one
+# image from its file to the batch.
+#
+# ## 1. A dataset answers, a loader asks · core
+#
+# A **map-style dataset** is anything with two methods: `__len__` says how many items there are, and
+# `__getitem__(index)` returns *one*. This one notes what it is asked for:
+
+
+# %% topics=["dataset-class"]
+class Squares(Dataset):
+    def __init__(self, n):
+        self.n, self.asked = n, []
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, index):
+        self.asked.append(index)
+        return torch.tensor(index**2)
+
+
+# %% topics=["dataset-class", "dataloader-args"] errata=["getitem-per-batch"]
+squares = Squares(10)
+batches = [batch.tolist() for batch in DataLoader(squares, batch_size=4)]
+print("batches:", batches)
+print("asked:  ", squares.asked)
+
+# %% [markdown]
+# > **Often said.** *"`__getitem__` defines how a batch is read."* It was asked ten times, for one
+# > item each. A batch is made elsewhere: a **sampler** gives indices, a batch sampler cuts them
+# > into groups, and `collate_fn` makes a batch of a group's items. (A dataset may add
+# > `__getitems__(indices)` to fetch a group at once; the loader then uses it.)
+#
+# The whole loader, naively and then compactly:
+
+# %% topics=["dataloader-args"]
+from torch.utils.data import BatchSampler, SequentialSampler, default_collate
+
+
+# %%
+naive, items = [], []
+for index in range(len(squares)):
+    items.append(squares[index])
+    if len(items) == 4 or index == len(squares) - 1:
+        naive.append(torch.stack(items).tolist())
+        items = []
+
+# %% topics=["samplers"]
+groups = BatchSampler(SequentialSampler(squares), batch_size=4, drop_last=False)
+compact = [default_collate([squares[i] for i in group]).tolist() for group in groups]
+assert naive == compact == batches
+print([*groups])
+
+
+# %%
+def draw_parts():
+    names = ["sampler\n7 · 2 · 5 · 0 …", "batch sampler\n[7, 2] [5, 0] …", "dataset[7]\ndataset[2]"]
+    names += ["collate_fn\n[item, item]", "batch\n(2, …)"]
+    figure, axes = plt.subplots(figsize=(9, 1.9))
+    for k, name in enumerate(names):
+        box = {"boxstyle": "round,pad=0.5", "fc": "#bfe0f5" if k in (2, 3) else "#fbdcb0"}
+        axes.text(2 * k, 0, name, ha="center", va="center", bbox=box | {"ec": "#444444"})
+        if k:
+            axes.annotate("", (2 * k - 0.75, 0), (2 * k - 1.25, 0), arrowprops={"arrowstyle": "->"})
+    axes.text(5, 0.75, "in a worker, if there are any", ha="center", color="#0072b2")
+    axes.set(xlim=(-1, 9), ylim=(-0.7, 1))
+    axes.axis("off")
+    return figure
+
+
+show(draw_parts(), "Indices flow from sampler to batch sampler, dataset, collate_fn and batch.")
+
+# %% [markdown]
+# The blue boxes are the ones that a worker process runs. The orange ones stay with you. Nearly
+# every argument of `DataLoader` belongs to one box:
+#
+# | argument | box | meaning |
+# | --- | --- | --- |
+# | `shuffle`, `sampler`, `generator` | sampler | which order |
+# | `batch_size`, `drop_last`, `batch_sampler` | batch sampler | which groups |
+# | `collate_fn` | collate | how items become a batch |
+# | `num_workers`, `worker_init_fn`, `persistent_workers` | worker | how many processes, what each does first, whether they outlive an epoch |
+# | `prefetch_factor`, `pin_memory` | batch | how many wait ready for each worker, in which memory |
+#
+# Two more habits: `drop_last=True` spares training a last batch of one item. Evaluation neither
+# shuffles nor drops.
+#
+# > **Often said.** *"`DataLoader(data, 32, True, 4)`"*, meaning batch size, shuffle and four
+# > workers. The fourth place is `sampler`. Write keywords.
+
+# %% topics=["dataloader-args"] errata=["dataloader-positional-args"]
+for what, arguments in {"sampler=4": (2, True, 4), "batch_size=a function": (list,)}.items():
+    try:
+        DataLoader(squares, *arguments)
+    except ValueError as error:
+        print(what, "→", str(error).split(",")[0][:70])
+
+# %% [markdown]
+# ### When is it shuffled?
+#
+# **Predict:** does a second loop over the same loader see the same order?
+
+# %% topics=["shuffle-per-epoch"]
+order = torch.Generator().manual_seed(0)
+loader = DataLoader(range(8), batch_size=8, shuffle=True, generator=order)
+print("epoch 1:", next(iter(loader)).tolist())
+print("epoch 2:", next(iter(loader)).tolist())
+order.manual_seed(0)
+print("seeded: ", next(iter(loader)).tolist())
+
+# %% [markdown]
+# A new order is drawn each time a loop begins: at `iter(loader)`, not when the loader is made. It
+# comes from `generator`, or from PyTorch's global one. Seed that, and the order can be repeated.
+#
+# ### Whose memory?
+#
+# With `num_workers=2` two helpers call `__getitem__` and collate. **Predict:** what does `asked`
+# hold after a loop with workers?
+
+
+# %% topics=["num-workers"] errata=["num-workers-are-threads"]
+import os
+
+
+class Who(Squares):
+    def __getitem__(self, index):
+        self.asked.append(index)
+        return os.getpid()
+
+
+# %% topics=["num-workers"] errata=["num-workers-are-threads"]
+who = Who(6)
+pids = {int(pid) for pid in DataLoader(who, batch_size=None, num_workers=2)}
+print("processes:", len(pids), "· is one of them mine:", os.getpid() in pids, "· asked:", who.asked)
+
+# %% [markdown]
+# > **Often said.** *"`num_workers` is the number of reading threads."* They are processes. Each has
+# > a **copy** of the dataset, as it was when the loop began. What they write into it, nobody else
+# > sees. What a worker returns travels back through shared memory.
+#
+# On Linux with Python up to 3.13 such a copy is made by `fork`, which copies nothing until it is
+# written. On macOS, Windows and newer Pythons the dataset is pickled, and its class must be
+# importable: put it into a module there, not into a notebook. And guard a script's loop with
+# `if __name__ == "__main__":`.
+#
+# The batches come in the same order for any number of workers: worker 0 makes batch 0, worker 1
+# batch 1, and the loader hands them out in turn. So one slow item holds up all that lie behind it.
+#
+# ### Exercise 12.1 — Predict the loader ★ · 4 min · 3 points · core
+#
+# Ten settings over `data`, a list of the numbers 0 to 9, or over `Squares(10)` from above. Write
+# what you expect: a number, a list, `True` or `False`, or `"main"` or `"worker"` for a process.
+# As an example, `len(DataLoader(data, batch_size=5))` is `2`.
+
+# %% nbgrader={"grade_id": "questions", "locked": true} jupyter={"source_hidden": true}
+from torch.utils.data import DataLoader
+
+questions = [
+    "len(DataLoader(data, batch_size=4))",
+    "len(DataLoader(data, batch_size=4, drop_last=True))",
+    "the last batch of DataLoader(data, batch_size=4), as a list",
+    "len(DataLoader(data, batch_size=None)), which hands out single items",
+    "shuffle=True: do two loops over one loader have the same order?",
+    "shuffle=True, generators seeded alike: do two loaders start in the same order?",
+    "how often __getitem__ runs for a batch of four",
+    "num_workers=0: which process runs collate_fn?",
+    "num_workers=2: which process runs collate_fn?",
+    "num_workers=2: len(squares.asked) after a whole loop over Squares(10)",
+]
+
+# %% nbgrader={"grade_id": "predict-the-loader", "solution": true}
+predict_the_loader = {
+    "len(DataLoader(data, batch_size=4))": None,
+    "len(DataLoader(data, batch_size=4, drop_last=True))": None,
+    "the last batch of DataLoader(data, batch_size=4), as a list": None,
+    "len(DataLoader(data, batch_size=None)), which hands out single items": None,
+    "shuffle=True: do two loops over one loader have the same order?": None,
+    "shuffle=True, generators seeded alike: do two loaders start in the same order?": None,
+    "how often __getitem__ runs for a batch of four": None,
+    "num_workers=0: which process runs collate_fn?": None,
+    "num_workers=2: which process runs collate_fn?": None,
+    "num_workers=2: len(squares.asked) after a whole loop over Squares(10)": None,
+}
+### BEGIN SOLUTION
+predict_the_loader = dict(
+    zip(
+        predict_the_loader,
+        [3, 2, [8, 9], 10, False, True, 4, "main", "worker", 0],
+        strict=True,
+    )
+)
+### END SOLUTION
+
+# %% nbgrader={"grade_id": "predict-the-loader-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
+data = list(range(10))
+loaders = [
+    DataLoader(data, shuffle=True, generator=torch.Generator().manual_seed(1)) for _ in range(2)
+]
+orders = [[x.item() for x in loader] for loader in (*loaders, loaders[0])]
+by_four = [*DataLoader(data, batch_size=4)]
+dropped, single = DataLoader(data, 4, drop_last=True), DataLoader(data, batch_size=None)
+truth = [len(by_four), len(dropped), by_four[-1].tolist(), len(single)]
+truth += [orders[0] == orders[2], orders[0] == orders[1], 4, "main", "worker", 0]
+why = [
+    "4, 4 and 2: the short one counts",
+    "the short one is dropped",
+    "two are left for it",
+    "no batches, so it counts items",
+    "the order is drawn anew when a loop begins",
+    "equal seeds, equal draws",
+    "it returns one item",
+    "without workers, all of it happens in your process",
+    "collating is the worker's job too: a whole batch travels back",
+    "each worker appended to its own copy",
+]
+because = dict(zip(questions, why, strict=True))
+check_predictions(predict_the_loader, dict(zip(questions, truth, strict=True)), because)
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# Look at the picture of the boxes: which are blue? And whose copy of `squares` does a worker write
+# to?
+# </details>
+#
+# ## 2. From a file to an item · core
+#
+# We know who asks. What should an item be when the data are files? Here is what `shapes_folder`
+# wrote. One folder for each class: that layout is a convention, and `ImageFolder` reads it.
+
+# %% topics=["image-folder"]
+raw = ImageFolder(folder / "images")
+print(raw.classes, "·", len(raw), "files")
+for path, label in raw.samples[:2]:
+    print(path[-15:], "→", label, raw.classes[label])
+
+# %% topics=["image-folder"]
+print("item 0:", raw[0][0].mode, raw[0][0].size, "label", raw[0][1])
+print("sizes of the first six:", [raw[i][0].size for i in range(6)])
+
+# %% [markdown]
+# An item is a PIL image and the number of its class, in the sorted order of the folders' names.
+# (`torchvision.datasets.MNIST` and its like work the same way, after a download.) The images have
+# all sizes. Here are some, with the boxes and masks that `annotations.json` and `masks/` hold.
+# `draw_bounding_boxes`, `draw_segmentation_masks`, `make_grid` and `save_image` are torchvision's
+# tools for looking:
+
+# %% topics=["make-grid-save"]
+import tempfile
+from pathlib import Path
+
+from torchvision.utils import draw_bounding_boxes, draw_segmentation_masks, make_grid, save_image
+
+
+# %%
+pictures = []
+for n in (0, 1, 3, 5, 14, 16, 18, 23):
+    image, boxes, labels, mask = (torch.from_numpy(part) for part in draw_shapes(n))
+    instances = mask == torch.arange(1, len(boxes) + 1)[:, None, None]  # (shape, height, width)
+    image = draw_segmentation_masks(image.permute(2, 0, 1), instances, alpha=0.4)
+    pictures.append(draw_bounding_boxes(image, boxes, colors="white", width=2))
+
+# %% topics=["make-grid-save"]
+square = [
+    v2.functional.pad(x, [0, 0, 128 - x.shape[2], 128 - x.shape[1]], fill=255) for x in pictures
+]
+grid = make_grid(torch.stack(square), nrow=4, padding=4, pad_value=255)
+
+# %% topics=["make-grid-save"]
+figure, axes = plt.subplots(figsize=(8, 4))
+axes.imshow(grid.permute(1, 2, 0))
+axes.axis("off")
+show(figure, "Eight images of coloured shapes with white boxes and tinted masks, of eight sizes.")
+save_image(grid / 255, Path(tempfile.mkdtemp()) / "grid.png")  # wants floats from 0 to 1
+
+# %% [markdown]
+# ### Pillow is lazy
+#
+# `Image.open` reads the header and no more. The pixels are decoded when they are first needed. So
+# if you time `open`, you time nothing; and a damaged file fails late. Let's cut one short.
+
+# %% topics=["fast-image-readers"]
+from PIL import Image
+
+jpeg = (folder / "images/circle/0000.jpg").read_bytes()
+cut = Path(tempfile.mkdtemp()) / "cut.jpg"
+cut.write_bytes(jpeg[: len(jpeg) // 2])
+
+# %%
+image = Image.open(cut)
+print("opened:", image.size)
+try:
+    image.load()
+except OSError as error:
+    print("loaded:", error)
+
+# %% [markdown]
+# Which decoder is fastest? Ten years of advice name OpenCV, jpeg4py, Pillow-SIMD, or BMP files that
+# need no decoding. The first two and Pillow all rest on libjpeg-turbo now, and decode at about the
+# same speed; Pillow-SIMD is no longer kept up, `torchvision.io.decode_image` is deprecated in favour
+# of TorchCodec. BMP spares decoding and pays in bytes read. A JPEG decoder has one trick worth
+# knowing: it can decode straight to a half or a quarter of the size.
+
+# %% tags=["nbval-ignore-output"] topics=["fast-image-readers"]
+from timeit import timeit
+
+big = Path(tempfile.mkdtemp()) / "big.jpg"
+raw[0][0].resize((1600, 1200)).save(big, quality=90)
+print(f"open alone:       {timeit(lambda: Image.open(big), number=20) * 50:6.2f} ms")
+print(f"open and decode:  {timeit(lambda: Image.open(big).load(), number=20) * 50:6.2f} ms")
+
+
+# %% tags=["nbval-ignore-output"] topics=["fast-image-readers"]
+def small():
+    image = Image.open(big)
+    image.draft("RGB", (400, 300))  # decode to the next size that is at least this
+    image.load()
+    return image.size
+
+
+print(f"draft {small()}: {timeit(small, number=20) * 50:6.2f} ms")
+
+# %% [markdown]
+# ### A method that nobody calls
+#
+# Write a dataset of your own and you meet this: **predict** what the cell prints.
+
+
+# %% errata=["mangled-getitem"]
+class Mangled(Dataset):
+    def __len__(self):
+        return 2
+
+    def __getitem(self, index):
+        return index
+
+
+# %% errata=["mangled-getitem"]
+try:
+    Mangled()[0]
+except NotImplementedError:
+    print("no __getitem__, but:", [name for name in vars(Mangled) if "getitem" in name])
+
+# %% [markdown]
+# > **Often said**, in skeletons that are passed on: *`def __getitem(self, index)`* and *`def
+# > __call(self, batch)`*. Without the two underscores behind, Python makes a private name of it.
+#
+# ### Exercise 12.2 — A folder of images ★★ · 16 min · 4 points · core
+#
+# Complete the class, so that `folder_dataset(root, transform, on_error)` gives a dataset of your
+# own (write it without `ImageFolder`):
+#
+# - `classes`: a list of the names of all folders directly inside `root`, sorted.
+# - Items: the files in those folders whose name ends in `.jpg` or `.jpeg`, in upper or lower case;
+#   class by class, sorted by name within a class. Other files are left out.
+# - `dataset[i]` is `(image, label)`: a PIL image in mode RGB, whatever the file's mode, decoded to
+#   the end; and the position of its class. If there is a `transform`, `transform(image)` takes the
+#   image's place.
+# - Making the dataset opens no image. A file is read when its item is asked for, each time.
+# - A file that can't be decoded: with `on_error="raise"` an exception whose message holds the file's
+#   name. With `on_error="skip"` the item is `None`, and a warning (`warnings.warn`) holds the name.
+#   Anything else for `on_error` is a `ValueError` at once. What `transform` raises is not the file's
+#   fault, and goes on its way.
+# - It can be pickled, also after use.
+#
+# The folder in the check holds traps: a grey image, one in CMYK, one cut short, a text file.
+
+
+# %% nbgrader={"grade_id": "try-folder", "locked": true} jupyter={"source_hidden": true}
+import pickle
+import re
+import tempfile
+import warnings
+from pathlib import Path
+
+from PIL import Image
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+
+def words_of(error: BaseException) -> str:
+    """The last line of what was raised, with files' names in place of their paths."""
+    last = (str(error).strip().splitlines() or [""])[-1]
+    return f"{type(error).__name__}: " + re.sub(r"/[^\s']*/", "", last)
+
+
+# %% nbgrader={"grade_id": "try-folder-2", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_folder(on_error: str = "raise") -> dict:
+    """What a dataset over the zoo says of itself and of each item."""
+    root, said = damaged_folder(), {}
+    (root / "a_circle" / "9.jpg").rename(root / "later.jpg")
+    (root / "a_circle" / "9.jpg").write_bytes(b"no image yet")
+    try:
+        dataset = folder_dataset(root, on_error=on_error)
+    except Exception as error:
+        raise AssertionError(f"making it opens no image, but raised {words_of(error)}") from error
+    assert dataset is not None, "folder_dataset returned None: is there an answer yet?"
+    (root / "later.jpg").replace(root / "a_circle" / "9.jpg")
+    for name in ("__len__", "__getitem__"):
+        assert hasattr(type(dataset), name), f"the dataset has no {name}"
+    said["base"] = isinstance(dataset, Dataset) and type(dataset).__name__ != "ImageFolder"
+    said["classes"] = getattr(dataset, "classes", "missing")
+    said["length"] = len(dataset)
+    said["items"] = [_look(dataset, index) for index in range(len(dataset))]
+    try:
+        copy = through_pickle(dataset)
+        said["copy"] = [_look(copy, index) for index in range(len(copy))]
+    except Exception as error:
+        said["copy"] = words_of(error)
+    return said
+
+
+# %% nbgrader={"grade_id": "look-at-item", "locked": true} jupyter={"source_hidden": true}
+def _look(dataset, index: int) -> tuple:
+    """An item as plain values: mode, pixels and label, or the exception; and the warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            item = dataset[index]
+        except Exception as error:
+            return "raised", words_of(error), None
+    said = " ".join(str(warning.message) for warning in caught if "Resource" not in str(warning))
+    if item is None:
+        return "None", said, None
+    assert isinstance(item, (tuple, list)), f"dataset[{index}] is {type(item).__name__}, no pair"
+    assert len(item) == 2, f"dataset[{index}] has {len(item)} entries: expected (image, label)"
+    image, label = item
+    if not isinstance(image, Image.Image):
+        return type(image).__name__, "no PIL image", label
+    return image.mode, np.array(image), label
+
+
+# %% nbgrader={"grade_id": "try-transform", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_transform(fails: bool) -> tuple:
+    """What the transform was given, what came out, and what happened to its own error."""
+    seen = []
+
+    def transform(image):
+        seen.append(image.mode)
+        if fails:
+            raise OSError("from the transform")
+        return image.size
+
+    dataset = folder_dataset(damaged_folder(), transform, "skip")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return seen, dataset[0], ""
+    except Exception as error:
+        return seen, None, words_of(error)
+
+
+@runs_with_the_answer
+def try_on_error(on_error: str) -> str:
+    """The name of what folder_dataset raises."""
+    try:
+        folder_dataset(damaged_folder(), None, on_error)
+    except Exception as error:
+        return type(error).__name__
+    return "nothing"
+
+
+# %% nbgrader={"grade_id": "folder-items", "locked": true} jupyter={"source_hidden": true}
+names = ["a_circle/10.jpg", "a_circle/2.JPG", "a_circle/9.jpg"]
+names += ["b_square/cut.jpg", "b_square/x.jpeg", "b_square/z.jpg"]
+
+
+def check_items(root, found, on_error, what):
+    assert not isinstance(found, str), f"{what} can't be pickled: {found}"
+    check_equal(len(found), len(names), f"{what}: items that can be reached")
+    for name, (kind, content, label) in zip(names, found, strict=True):
+        if "cut" in name:
+            gone = "raised" if on_error == "raise" else "None"
+            check_equal(kind, gone, f"{what}, {name}, cut short: what dataset[i] does")
+            assert "cut.jpg" in content, (
+                f"{what}: the words {content!r} don't name the file cut.jpg"
+            )
+            continue
+        assert kind not in ("raised", "None"), f"{what}, {name}: {kind} {content}"
+        check_equal(kind, "RGB", f"{what}, {name}: the mode")
+        right = np.array(Image.open(root / name).convert("RGB"))
+        assert np.array_equal(content, right), f"{what}, {name}: these are not its pixels"
+        check_equal(label, 0 if "circle" in name else 1, f"{what}, {name}: the label")
+
+
+# %% nbgrader={"grade_id": "folder-dataset", "solution": true}
+class FolderDataset(Dataset):
+    """Images from the folders of ``root``, one folder a class."""
+
+    def __init__(self, root, transform, on_error):
+        """Look for files; open none."""
+        ### BEGIN SOLUTION
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
+        self.transform, self.on_error = transform, on_error
+        folders = sorted(path for path in Path(root).iterdir() if path.is_dir())
+        self.classes = [path.name for path in folders]
+        self.samples = []
+        for label, path in enumerate(folders):
+            files = [file for file in path.iterdir() if file.suffix.lower() in (".jpg", ".jpeg")]
+            self.samples += [(file, label) for file in sorted(files)]
+        ### END SOLUTION
+
+    ### BEGIN SOLUTION
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as file:
+                image = file.convert("RGB")
+        except OSError as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"{path} can't be decoded: {error}") from error
+            warnings.warn(f"{path} is skipped: {error}", stacklevel=2)
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+    ### END SOLUTION
+
+
+def folder_dataset(root: Path, transform: object = None, on_error: str = "raise") -> Dataset:
+    """A dataset of ``(image, label)`` over the image files in the folders of ``root``."""
+    return FolderDataset(root, transform, on_error)
+
+
+# %% nbgrader={"grade_id": "folder-dataset-check", "grade": true, "points": 4}
+root = damaged_folder()
+
+
+with every_case() as case:
+    for on_error in ("raise", "skip"):
+        with case(f"on_error={on_error!r}"):
+            said = try_folder(on_error)
+            assert said["base"], "write a subclass of Dataset of your own, not ImageFolder"
+            check_equal(said["classes"], ["a_circle", "b_square", "c_empty"], "classes")
+            because = "6 files of three classes end in .jpg or .jpeg, .JPG too; notes.txt does not"
+            check_equal(said["length"], 6, f"len: {because}")
+            check_items(root, said["items"], on_error, "the dataset")
+            check_items(root, said["copy"], on_error, "a pickled copy of it")
+    with case("a transform"):
+        seen, item, error = try_transform(False)
+        assert not error, f"it raised {error}"
+        check_equal(seen, ["RGB"], "the modes of what transform was called with")
+        check_equal(item, (Image.open(root / names[0]).size, 0), "(transform(image), label)")
+    with case("a transform that raises OSError, with on_error='skip'"):
+        assert "from the transform" in try_transform(True)[2], "it was taken for a damaged file"
+    with case("on_error='ignore'"):
+        check_equal(try_on_error("ignore"), "ValueError", "what folder_dataset raises at once")
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Keep paths and labels in the constructor, nothing else. `Path.suffix.lower()` gives the ending.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `Image.open` succeeds on a file that was cut short. What has to stand inside the `try` is the line
+# that decodes, such as `convert("RGB")`; and `transform` has to stand outside.
+# </details>
+#
+# ## 3. From an item to a tensor · core
+#
+# A PIL image holds bytes from 0 to 255, channel last. A network wants floats, channel first. Three
+# things change on the way: the type, the order of the axes, the range. Old code has `ToTensor` for
+# it; transforms v2 has two steps that each say what they do:
+
+# %% topics=["totensor-details", "transforms-compose"]
+tiny = Image.fromarray(np.array([[[0, 128, 255], [255, 0, 51]]], dtype=np.uint8))
+as_image = v2.ToImage()(tiny)
+print("ToImage:", as_image.dtype, tuple(as_image.shape), as_image[:, 0, 0].tolist())
+scaled = v2.ToDtype(torch.float32, scale=True)(as_image)
+print("ToDtype, scale=True: ", [round(x, 3) for x in scaled[:, 0, 0].tolist()])
+print("ToDtype, scale=False:", v2.ToDtype(torch.float32)(as_image)[:, 0, 0].tolist())
+
+# %% [markdown]
+# `scale=True` maps the range of the one dtype to that of the other. It asks for the *dtype*, not
+# for the values. **Predict:** what does the old `ToTensor` make of 255, given as uint8 and as int32?
+
+# %% topics=["totensor-details"]
+from torchvision import transforms as old
+
+for dtype in (np.uint8, np.int32):
+    x = old.ToTensor()(np.full((1, 1, 1), 255, dtype=dtype))
+    print(f"{dtype.__name__:>5} 255 → {x.item()} ({x.dtype})")
+
+# %% [markdown]
+# Only bytes are scaled. A mask in int32, or a picture that somebody stored as float from 0 to 255,
+# comes through as it is, and your network sees numbers 255 times too large.
+#
+# And back? `to_pil_image` takes floats from 0 to 1. Normalised images don't lie there. **Predict**
+# what becomes of 1.5 and -0.5:
+
+# %% topics=["topilimage-details"]
+x = torch.tensor([[[0.5, 1.0, 1.5, -0.5]]])
+print("to_pil_image:  ", np.array(v2.functional.to_pil_image(x)).tolist())
+print("clamped before:", np.array(v2.functional.to_pil_image(x.clamp(0, 1))).tolist())
+
+# %% [markdown]
+# Nothing is clamped. Too bright wraps around to dark. `ToDtype(torch.uint8, scale=True)` does the
+# same. To look at a normalised image, undo the normalising first and clamp:
+
+# %% topics=["topilimage-details"]
+mean, std = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
+photo = to_square(raw[1][0])
+normal = v2.functional.normalize(photo, mean.tolist(), std.tolist())
+undone = normal * std[:, None, None] + mean[:, None, None]
+print("lies from", round(normal.min().item(), 1), "to", round(normal.max().item(), 1))
+print("undone, it is the same:", torch.allclose(undone, photo, atol=1e-6))
+
+# %%
+figure, axes = plt.subplots(1, 3, figsize=(8, 2.8))
+to_pil = v2.functional.to_pil_image
+shown = {"as it was": photo, "normalised, shown as it is": normal, "undone, clamped": undone}
+for axis, (title, x) in zip(axes, shown.items(), strict=True):
+    axis.imshow(to_pil(x.clamp(0, 1) if "clamped" in title else x))
+    axis.set_title(title, fontsize=10)
+    axis.axis("off")
+show(figure, "An image; normalised, with colours that wrap around; and undone, as it was.")
+
+# %% [markdown]
+# ### The order in `Compose`
+#
+# `v2.Compose` calls its transforms one after the other. Three orders are wrong, and only one of
+# them says so:
+
+# %% topics=["transforms-compose"]
+floats = v2.ToDtype(torch.float32, scale=True)
+normalise = v2.Normalize(mean.tolist(), std.tolist())
+try:
+    v2.Compose([v2.ToImage(), normalise, floats])(raw[1][0])
+except TypeError as error:
+    print("normalise before floats:", error)
+
+# %%
+late = v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32), normalise])(raw[1][0])
+print("floats without scale=True: up to", round(late.max().item()))
+
+# %%
+jitter = v2.Compose([v2.ToImage(), floats, normalise, v2.ColorJitter(brightness=(1, 1))])
+print(
+    "jitter after normalise: clamped to",
+    [round(f(jitter(raw[1][0])).item()) for f in (torch.min, torch.max)],
+)
+
+# %% [markdown]
+# The second feeds numbers around a thousand. The third clamps all that normalising put below 0 or
+# above 1. So: geometry and colour on **uint8** (less memory, and faster), then floats, then
+# normalise, last.
+#
+# A pretrained network brings its own order along. This is the usual one for ImageNet at test time:
+
+# %% topics=["imagenet-preprocessing"]
+from torchvision.models import ResNet18_Weights
+
+print(ResNet18_Weights.DEFAULT.transforms())
+
+# %% [markdown]
+# Resize the shorter side to 256, cut 224 from the middle, scale, normalise. For training it is
+# `RandomResizedCrop(224)` and `RandomHorizontalFlip()` in place of the first two.
+#
+# ### Box and mask come along
+#
+# If an image is flipped and its boxes are not, you train on wrong labels. Transforms v2 look at the
+# types: `tv_tensors.Image`, `Mask` and `BoundingBoxes` are tensors that say what they are. One call
+# takes any nest of them, draws its random numbers once, and moves everything alike.
+
+# %% topics=["transforms-compose", "transforms-catalogue"]
+from torchvision import tv_tensors
+
+boxes = tv_tensors.BoundingBoxes([[0, 1, 2, 4]], format="XYXY", canvas_size=(4, 6))
+sample = {"image": tv_tensors.Image(torch.zeros(3, 4, 6)), "boxes": boxes, "name": "a"}
+flipped = v2.RandomHorizontalFlip(p=1)(sample)
+print(flipped["boxes"].tolist(), flipped["name"], type(flipped["boxes"]).__name__)
+print("after arithmetic:", type(boxes + 1).__name__)
+
+# %% [markdown]
+# The box went from columns 0–2 to columns 4–6 of 6. After ordinary arithmetic a tensor forgets what
+# it was; `tv_tensors.wrap(x, like=boxes)` says it again. The catalogue, by what they do:
+
+# %% topics=["transforms-catalogue"]
+families = {
+    "geometry": "Resize RandomCrop RandomResizedCrop RandomHorizontalFlip RandomAffine RandomIoUCrop",
+    "colour": "ColorJitter Grayscale GaussianBlur RandomAdjustSharpness RandomPosterize",
+    "policies": "AutoAugment RandAugment TrivialAugmentWide AugMix",
+    "batches": "MixUp CutMix",
+    "types": "ToImage ToDtype ToPureTensor ConvertBoundingBoxFormat SanitizeBoundingBoxes",
+    "control": "Compose RandomApply RandomChoice RandomOrder Lambda Identity",
+}
+
+# %% topics=["transforms-catalogue"]
+print("all there:", all(hasattr(v2, name) for row in families.values() for name in row.split()))
+
+# %% [markdown]
+# > **Then and now.** *"Use `transforms.Scale` and `transforms.RandomSizedCrop`."* They were renamed
+# > `Resize` and `RandomResizedCrop` and are gone. `transforms.transforms` in the same lists is the
+# > module itself.
+
+# %% errata=["transforms-removed"]
+print([hasattr(old, name) for name in ("Scale", "RandomSizedCrop", "Resize", "RandomResizedCrop")])
+print(type(old.transforms).__name__)
+
+# %% [markdown]
+# ### Exercise 12.3 — A quarter turn for everything ★★ · 15 min · 3 points
+#
+# Write `custom_transform(p)`. It returns a transform: something that can be called with a dict and
+# that fits into `v2.Compose`. With probability `p` it turns everything in the dict by 90° counter-
+# clockwise, otherwise it leaves everything as it is. The dict has
+#
+# - `"image"`: a `tv_tensors.Image` (C, H, W) and `"mask"`: a `tv_tensors.Mask` (H, W), of any dtype,
+#   to be turned like `torch.rot90(x, 1, (-2, -1))`;
+# - `"boxes"`: `tv_tensors.BoundingBoxes` (N, 4), XYXY, N may be 0. A column x of an image that is W
+#   wide becomes row W − x. Left must stay left of right. The canvas (H, W) becomes (W, H);
+# - `"label"`: a plain number, which stays.
+#
+# Return a new dict of the same keys, types and dtypes; change neither the dict nor its tensors. Draw
+# from PyTorch's global generator, one coin for all. `v2.RandomRotation` and its like are for later.
+#
+# Example: in an image 6 wide, the box [0, 1, 2, 4] becomes [1, 4, 4, 6].
+
+
+# %% nbgrader={"grade_id": "try-custom", "locked": true} jupyter={"source_hidden": true}
+from torchvision import tv_tensors
+from torchvision.transforms import v2
+
+
+def _plain_tensor(x) -> torch.Tensor:
+    return x.as_subclass(torch.Tensor).clone() if isinstance(x, torch.Tensor) else x
+
+
+@runs_with_the_answer
+def try_custom(p, image, mask, boxes, seed=0, composed=False) -> dict:
+    """What the transform makes of these, as plain tensors, with the names of their types."""
+    size = tuple(image.shape[-2:])
+    sample = {"image": tv_tensors.Image(image.clone()), "mask": tv_tensors.Mask(mask.clone())}
+    sample["boxes"] = tv_tensors.BoundingBoxes(boxes.clone(), format="XYXY", canvas_size=size)
+    sample["label"] = 7
+    before = dict(sample)
+    turn = custom_transform(p)
+    assert callable(turn), f"custom_transform({p}) is {turn!r}, nothing that can be called"
+    torch.manual_seed(seed)
+    out = (v2.Compose([turn, v2.Identity()]) if composed else turn)(sample)
+    assert isinstance(out, dict), f"the transform returned {type(out).__name__}, no dict"
+    same = list(sample) == list(before) and all(sample[key] is before[key] for key in before)
+    for key, was in {"image": image, "mask": mask, "boxes": boxes}.items():
+        same = same and torch.equal(_plain_tensor(before[key]), was)
+    kinds = {key: type(value).__name__ for key, value in out.items()}
+    canvas = getattr(out.get("boxes"), "canvas_size", None)
+    plain = {key: _plain_tensor(value) for key, value in out.items()}
+    return {"out": plain, "kinds": kinds, "canvas": canvas and tuple(canvas), "untouched": same}
+
+
+# %% nbgrader={"grade_id": "check-turn", "locked": true} jupyter={"source_hidden": true}
+def check_turn(found, image, mask, boxes, turned, what):
+    kinds = {"image": "Image", "mask": "Mask", "boxes": "BoundingBoxes", "label": "int"}
+    because = "wrap what you computed as its type again"
+    check_equal(sorted(found["kinds"].items()), sorted(kinds.items()), f"{what}: types ({because})")
+    height, width = mask.shape
+    out, where, size = found["out"], f"{what}: the boxes", (height, width)
+    if turned:
+        image, mask = torch.rot90(image, 1, (-2, -1)), torch.rot90(mask, 1, (-2, -1))
+        size, (left, top, right, bottom) = (width, height), boxes.unbind(-1)
+        slips = {
+            "left and right are swapped: order them": [top, width - left, bottom, width - right],
+            "right is an edge, not a pixel: no 1 is taken off": [
+                top,
+                width - 1 - right,
+                bottom,
+                width - 1 - left,
+            ],
+            "this is a turn clockwise": [height - bottom, left, height - top, right],
+            "it is the width that x is taken from": [top, height - right, bottom, height - left],
+            "they were not turned": [left, top, right, bottom],
+        }
+        boxes = torch.stack([top, width - right, bottom, width - left], -1)
+        for words, slip in slips.items():
+            wrong = torch.equal(out["boxes"].float(), torch.stack(slip, -1).float())
+            assert torch.equal(boxes, torch.stack(slip, -1)) or not wrong, f"{where}: {words}"
+    for key, right in {"image": image, "mask": mask, "boxes": boxes}.items():
+        check_close(out[key], right, f"{what}: {key}")
+    check_equal(found["canvas"], size, f"{what}: canvas_size, (height, width)")
+    check_equal(out["label"], 7, f"{what}: the label")
+    assert found["untouched"], f"{what}: the dict that came in, or a tensor in it, was changed"
+
+
+# %% nbgrader={"grade_id": "custom-transform", "solution": true}
+def custom_transform(p: float = 1.0) -> object:
+    """A transform that turns image, mask and boxes of a dict by 90° with probability ``p``."""
+    ### BEGIN SOLUTION
+
+    class QuarterTurn(v2.Transform):
+        def make_params(self, flat_inputs):
+            return {"turns": torch.rand(()).item() < p}
+
+        def transform(self, x, params):
+            if not params["turns"]:
+                return x
+            if isinstance(x, tv_tensors.BoundingBoxes):
+                height, width = x.canvas_size
+                left, top, right, bottom = x.unbind(-1)
+                turned = torch.stack([top, width - right, bottom, width - left], dim=-1)
+                return tv_tensors.BoundingBoxes(
+                    turned, format=x.format, canvas_size=(width, height)
+                )
+            return tv_tensors.wrap(torch.rot90(x, 1, (-2, -1)), like=x)
+
+    return QuarterTurn()
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "custom-transform-check", "grade": true, "points": 3}
+image, mask = torch.arange(72).reshape(3, 4, 6).to(torch.uint8), torch.arange(24).reshape(4, 6)
+boxes = torch.tensor([[0, 1, 2, 4], [3, 0, 6, 1]])
+with every_case() as case:
+    for p in (1.0, 0.0):
+        with case(f"p={p:g}"):
+            check_turn(try_custom(p, image, mask, boxes), image, mask, boxes, p == 1, "one image")
+    with case("floats, and no box at all"):
+        none = torch.zeros(0, 4)
+        found = try_custom(1.0, image / 255, mask, none)
+        check_turn(found, image / 255, mask, none, True, "no box")
+    with case("inside v2.Compose"):
+        found = try_custom(1.0, image, mask, boxes, composed=True)
+        check_turn(found, image, mask, boxes, True, "composed")
+    with case("p=0.5, forty times"):
+        turned = []
+        for seed in range(40):
+            found = try_custom(0.5, image, mask, boxes, seed)
+            one = [found["out"][key].shape[-2:] == (6, 4) for key in ("image", "mask")]
+            one += [found["canvas"] == (6, 4)]
+            assert len(set(one)) == 1, "image, mask and boxes were not turned by the same coin"
+            turned += [one[0]]
+        assert 8 <= sum(turned) <= 32, f"turned {sum(turned)} times of 40, expected about 20"
+        again = try_custom(0.5, image, mask, boxes, seed=3)["canvas"] == (6, 4)
+        assert again == turned[3], "the same torch.manual_seed, another coin: draw with torch.rand"
+### BEGIN HIDDEN TESTS
+image, mask = (
+    torch.rand(1, 5, 3, generator=torch.Generator().manual_seed(0)),
+    torch.eye(5)[:, :3] > 0,
+)
+boxes = torch.tensor([[0.5, 1.25, 2.0, 4.5]])
+check_turn(try_custom(1.0, image, mask, boxes), image, mask, boxes, True, "a grey image, floats")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Subclass `v2.Transform`. `make_params(flat_inputs)` draws once for a call and returns a dict.
+# `transform(inpt, params)` is then called for each part that is an image, a mask or boxes.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# The top edge of the turned box comes from the *right* edge of the old one. Draw it on paper, with
+# the width written along the top.
+# </details>
+#
+# ## 4. From items to a batch · core
+#
+# Items are tensors now. `default_collate` stacks them; it goes into tuples and dicts, and makes
+# tensors of numbers.
+
+# %% topics=["collate-fn"]
+items = [{"x": torch.zeros(3), "name": "a", "y": 1}, {"x": torch.ones(3), "name": "b", "y": 2}]
+print(default_collate(items))
+
+# %% [markdown]
+# Stacking wants equal shapes. Ours differ. **Predict** where it fails: in the dataset, in the
+# loader, or in the network?
+
+# %% topics=["variable-size-batches"] errata=["adaptive-pool-fixes-collate"]
+sizes = [torch.zeros(3, 4, 6), torch.zeros(3, 5, 5)]
+pool = nn.Sequential(nn.Conv2d(3, 2, 3), nn.AdaptiveAvgPool2d(1))
+
+# %% topics=["variable-size-batches"] errata=["adaptive-pool-fixes-collate"]
+try:
+    pool(next(iter(DataLoader(sizes, batch_size=2))))
+except RuntimeError as error:
+    print(str(error)[:70])
+
+# %%
+as_list = next(iter(DataLoader(sizes, batch_size=2, collate_fn=list)))
+print("as a list:", tuple(torch.stack([pool(x) for x in as_list]).shape))
+
+# %% [markdown]
+# > **Often said.** *"Images of different size in one batch? Put adaptive pooling into the network."*
+# > The batch is never made: collating fails, long before any network. Adaptive pooling helps the
+# > *next* problem, one image at a time or a padded batch.
+#
+# There are four ways out: resize all, crop all, hand out a list, or **pad** to the largest and say
+# in a **mask** what is padding. For sequences the library pads:
+
+# %% topics=["variable-size-batches"]
+from torch.nn.utils.rnn import pad_sequence
+
+sequences = [torch.tensor([5, 6, 7]), torch.tensor([8]), torch.tensor([9, 0])]
+padded = pad_sequence(sequences, batch_first=True)
+lengths = torch.tensor([len(x) for x in sequences])
+mask = torch.arange(padded.shape[1]) < lengths[:, None]  # (1, time) < (batch, 1)
+print(padded, mask, sep="\n")
+
+# %% [markdown]
+# Why the mask? The 0 at the end of the last sequence is a value, the other zeros are padding. The
+# numbers alone don't tell: **a mask comes from lengths, never from values.** Here is what it means
+# for a mean over time:
+
+# %% topics=["variable-size-batches"]
+print("mean with padding:", [round(x, 2) for x in padded.float().mean(1).tolist()])
+print("values != 0:      ", [round(x, 2) for x in (padded.sum(1) / (padded != 0).sum(1)).tolist()])
+print("masked mean:      ", [round(x, 2) for x in ((padded * mask).sum(1) / mask.sum(1)).tolist()])
+
+# %% [markdown]
+# The first is wrong for two sequences, the second for the last one, where it says 9 instead of 4.5.
+#
+# A `collate_fn` is any function from a list of items to a batch; it may carry settings, as a class
+# with `__call__` or by `functools.partial`. (A `lambda` works as long as workers are forked; it
+# can't be pickled.) It also is the place to drop the `None` of a damaged file.
+#
+# ### Exercise 12.4 — A batch with boxes ★★ · 15 min · 4 points · core
+#
+# Write `collate_boxes(items)`. An item is `(image, boxes)`: a tensor (C, H, W), and a tensor (N, 4);
+# or `None`, which you leave out. All images have the same number of channels and one dtype, and so
+# have all boxes a dtype. H, W and N differ, N may be 0. Return a dict of
+#
+# - `"images"`: (B, C, largest H, largest W), zeros to the right of an image and below it;
+# - `"sizes"`: (B, 2), int64, H and W of each image;
+# - `"boxes"`: (B, largest N, 4), boxes first, then zeros;
+# - `"mask"`: (B, largest N), bool: which boxes are real.
+#
+# Items keep their order, images and boxes their dtype. Padding on the right and below is chosen so
+# that the boxes stay true. If no item is left, return `None`. Leave the arguments as they are.
+#
+# Example: for two images of 2 × 3 and 4 × 1 pixels the images are padded to 4 × 3.
+
+
+# %% nbgrader={"grade_id": "make-item", "locked": true} jupyter={"source_hidden": true}
+numbers = torch.Generator().manual_seed(0)
+
+
+def item(height, width, count, dtype=torch.float32, channels=3):
+    image = torch.randint(1, 255, (channels, height, width), generator=numbers).to(dtype)
+    return image, torch.randint(1, 9, (count, 4), generator=numbers).float()
+
+
+# %% nbgrader={"grade_id": "check-batch", "locked": true} jupyter={"source_hidden": true}
+from torchvision.transforms import v2
+
+
+def check_batch(collate_boxes, items, what):
+    tensors = [tensor for item in items if item is not None for tensor in item]
+    with forbid_changes(*tensors):
+        batch = collate_boxes(items)
+    kept = [item for item in items if item is not None]
+    if not kept:
+        assert batch is None, f"{what}: with no item left it is None, not {batch!r}"
+        return
+    assert isinstance(batch, dict), f"{what}: it returned {type(batch).__name__}, expected a dict"
+    missing = {"images", "sizes", "boxes", "mask"} - set(batch)
+    assert not missing, f"{what}: {sorted(missing)} are missing in the dict"
+    sizes = torch.tensor([image.shape[1:] for image, _ in kept])
+    check_close(batch["sizes"], sizes, f"{what}: sizes")
+    (height, width), most = sizes.amax(0).tolist(), max(len(boxes) for _, boxes in kept)
+    images = torch.stack(
+        [v2.functional.pad(x, [0, 0, width - x.shape[2], height - x.shape[1]]) for x, _ in kept]
+    )
+    check_close(batch["images"], images, f"{what}: images, padded on the right and below")
+    rows = [torch.cat([b, b.new_zeros(most - len(b), 4)]) for _, b in kept]
+    check_close(batch["boxes"], torch.stack(rows), f"{what}: boxes")
+    counts = torch.tensor([len(b) for _, b in kept])
+    mask = torch.arange(most) < counts[:, None]
+    check_close(batch["mask"], mask, f"{what}: the mask (from the counts, not from the values)")
+
+
+# %% nbgrader={"grade_id": "collate-boxes", "solution": true}
+def collate_boxes(items: list) -> dict[str, torch.Tensor] | None:
+    """One padded batch of ``(image (C, H, W), boxes (N, 4))`` or ``None`` entries, with a mask."""
+    ### BEGIN SOLUTION
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    images, boxes = zip(*items, strict=True)
+    sizes = torch.tensor([image.shape[-2:] for image in images])
+    counts = torch.tensor([len(box) for box in boxes])
+    height, width = sizes.amax(0).tolist()
+    batch = images[0].new_zeros(len(items), images[0].shape[0], height, width)
+    padded = boxes[0].new_zeros(len(items), int(counts.max()), 4)
+    for n, (image, box) in enumerate(items):
+        batch[n, :, : image.shape[1], : image.shape[2]] = image
+        padded[n, : len(box)] = box
+    mask = torch.arange(padded.shape[1]) < counts[:, None]
+    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "collate-boxes-check", "grade": true, "points": 4}
+nothing = (torch.ones(3, 2, 2), torch.zeros(1, 4))  # a real box of zeros
+with every_case() as case:
+    cases = {
+        "2 × 3 and 4 × 1 pixels": [item(2, 3, 1), item(4, 1, 2)],
+        "a damaged file among them": [item(2, 3, 1), None, item(4, 1, 2)],
+        "an image without boxes": [item(3, 3, 0), item(2, 2, 2)],
+        "no boxes at all": [item(3, 3, 0), item(2, 2, 0)],
+        "a box whose four numbers are 0": [nothing, item(2, 2, 2)],
+        "uint8 images": [item(2, 3, 1, torch.uint8), item(3, 2, 1, torch.uint8)],
+        "nothing but damaged files": [None, None],
+    }
+    for name, items in cases.items():
+        with case(name):
+            check_batch(collate_boxes, items, "the batch")
+### BEGIN HIDDEN TESTS
+check_batch(collate_boxes, [item(5, 4, 3, channels=1)], "a batch of one grey image")
+image, boxes = item(6, 7, 3)
+check_batch(
+    collate_boxes,
+    [(image.mT, boxes.long()), (image[:, ::2, 1:], boxes.long()[:0])],
+    "views, whole-number boxes",
+)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Make tensors of zeros first (`new_zeros` keeps the dtype), then copy each image and its boxes into
+# a corner.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `torch.arange(most) < counts[:, None]` is the mask, also where `most` is 0.
+# </details>
+
+# %%
+pairs = [draw_shapes(n) for n in (0, 1, 3, 5)]
+tall = max(len(p.image) for p in pairs)
+pads = [(tall - len(p.image), 128 - p.image.shape[1]) for p in pairs]
+figure, axes = plt.subplots(1, 4, figsize=(8, 2.4))
+for axis, p, (below, right) in zip(axes, pairs, pads, strict=True):
+    axis.imshow(np.pad(p.image, ((0, below), (0, right), (0, 0)), constant_values=225))
+    axis.set_title(f"{len(p.boxes)} of 4 boxes real", fontsize=9)
+    axis.set(xticks=[], yticks=[])
+show(figure, "Four images padded with grey to one size; the share of real boxes differs.")
+
+# %% [markdown]
+# The grey is computed like the rest, and thrown away. How much of it there is depends on who sits
+# in a batch together. That is the sampler's choice.
+#
+# ## 5. Who comes next?
+#
+# A sampler is any iterable of indices; a batch sampler one of lists of indices. That is all. So
+# every question of *which* items is answered there, and the dataset stays as it is.
+
+# %% topics=["samplers"]
+print(DataLoader(range(10, 20), sampler=[3, 1, 1], batch_size=2).__iter__().__next__())
+print([x.tolist() for x in DataLoader(range(10, 20), batch_sampler=[[0, 9], [5], [2, 3, 4]])])
+
+# %% [markdown]
+# **Similar lengths.** Sentences of 5 to 100 words in batches of 8: how much of each batch is
+# padding, with random batches, and with batches of neighbours by length?
+
+# %% topics=["samplers", "variable-size-batches"]
+numbers = np.random.default_rng(0)
+words = numbers.integers(5, 101, size=96)
+by_chance = numbers.permutation(96).reshape(12, 8)
+by_length = np.argsort(words).reshape(12, 8)
+waste = [1 - words.sum() / (8 * words[batches].max(1)).sum() for batches in (by_chance, by_length)]
+print(f"padding: {waste[0]:.0%} by chance, {waste[1]:.0%} by length")
+
+# %%
+figure, axes = plt.subplots(1, 2, figsize=(9, 2.8), sharey=True)
+for axis, batches, name in zip(
+    axes, (by_chance, by_length), ("by chance", "by length"), strict=True
+):
+    axis.bar(
+        range(96), np.repeat(words[batches].max(1), 8), width=1, color="#e8b06a", label="padding"
+    )
+    axis.bar(range(96), words[batches].ravel(), width=0.8, color="#0072b2", label="words")
+    axis.set(title=f"batches {name}", xlabel="items, batch by batch")
+axes[0].set_ylabel("length in the batch")
+axes[0].legend(loc="upper center", bbox_to_anchor=(1.1, 1.28), ncols=2)
+show(
+    figure, "Bars of lengths below each batch's maximum: much padding by chance, little by length."
+)
+
+# %% [markdown]
+# Sorted batches have a price: the same items always meet, and if batches came in sorted order, the
+# network would see short ones first, epoch after epoch. So batches are shuffled, and equals change
+# places.
+#
+# **Balanced classes.** With 90 healthy and 10 ill patients, a network learns to say "healthy". Draw
+# with replacement instead, so that each class comes up equally often: each *item* gets the weight
+# one over the size of its class.
+
+# %% topics=["samplers"]
+from torch.utils.data import WeightedRandomSampler
+
+labels = torch.tensor([0] * 90 + [1] * 10)
+weights = 1 / labels.bincount()[labels]
+
+# %% topics=["samplers"]
+drawn = torch.tensor(
+    [*WeightedRandomSampler(weights, 100, generator=torch.Generator().manual_seed(0))]
+)
+print("ill in 100 draws:", labels[drawn].sum().item())
+print("healthy ever seen:", drawn[drawn < 90].unique().numel(), "of 90")
+
+# %% [markdown]
+# Balance has its price too. An ill patient is seen five times an epoch. And a healthy one is missed
+# with probability $(1 - 1/180)^{100} = 57\,\%$: of 90 about 38 are seen. An "epoch" of such draws is
+# no pass over the data.
+#
+# ### Exercise 12.5 — Two samplers ★★ · 18 min · 4 points
+#
+# **By length.** `bucket_sampler(lengths, batch_size, seed, epoch)` returns a list of batches, each a
+# list of indices into `lengths`, which has whole numbers:
+#
+# - every index stands in exactly one batch; all batches are full but at most one;
+# - sorted by length and cut: for any two batches, the lengths of the one are all at most as large as
+#   those of the other (they may touch);
+# - the order of the batches is shuffled, and which items of *equal* length share a batch changes from
+#   epoch to epoch;
+# - equal `seed` and `epoch`, equal result. Another epoch or another seed gives another order; seed 1
+#   in epoch 0 is not seed 0 in epoch 1;
+# - `lengths` and the global generators of PyTorch, NumPy and Python stay as they are.
+#
+# Example: lengths `[7, 1, 8, 2]` in twos: `[[1, 3], [0, 2]]` or `[[2, 0], [1, 3]]`, among others.
+#
+# **Balanced.** `weighted_sampling(labels, draws, seed)` returns a list of `draws` indices (1 or more)
+# into `labels`, with replacement. Each class is as likely as any other, and in a class each item. `labels`
+# are whole numbers, not necessarily 0, 1, 2 … Equal seeds give equal results, and here too the
+# global generators stay as they are.
+
+
+# %% nbgrader={"grade_id": "try-samplers", "locked": true} jupyter={"source_hidden": true}
+import itertools
+import random
+
+
+@runs_with_the_answer
+def try_sampler(name: str, *arguments) -> tuple:
+    """What a sampler returns, and what it changed that is not its own."""
+    before = torch.get_rng_state(), np.random.get_state()[1].copy(), random.getstate()
+    kept = list(arguments[0])
+    result = {"bucket": bucket_sampler, "weighted": weighted_sampling}[name](*arguments)
+    same = torch.equal(before[0], torch.get_rng_state()) and before[2] == random.getstate()
+    changed = (
+        [] if same and (before[1] == np.random.get_state()[1]).all() else ["a global generator"]
+    )
+    changed += [] if kept == list(arguments[0]) else ["its first argument"]
+    if not isinstance(result, (str, dict, type(None))) and hasattr(result, "__iter__"):
+        result = [[int(i) for i in x] if hasattr(x, "__len__") else int(x) for x in result]
+    return result, changed
+
+
+# %% nbgrader={"grade_id": "check-buckets", "locked": true} jupyter={"source_hidden": true}
+def check_buckets(run, lengths, batch_size, seed, epoch, what):
+    batches, changed = run("bucket", list(lengths), batch_size, seed, epoch)
+    assert isinstance(batches, list), f"{what}: it returned {batches!r}, expected a list of lists"
+    assert all(isinstance(b, list) and b for b in batches), f"{what}: a batch is empty or no list"
+    flat = sorted(i for batch in batches for i in batch)
+    check_equal(flat, [*range(len(lengths))], f"{what}: the indices in all batches, sorted")
+    sizes = [len(batch) for batch in batches]
+    short = sum(size < batch_size for size in sizes)
+    assert max(sizes, default=0) <= batch_size, f"{what}: a batch holds more than {batch_size}"
+    assert short <= 1, f"{what}: {short} batches are not full, at most one may be"
+    spans = sorted((min(lengths[i] for i in b), max(lengths[i] for i in b)) for b in batches)
+    for (_, longest), (shortest, _) in itertools.pairwise(spans):
+        words = f"a batch goes up to length {longest}, and another begins at {shortest}"
+        assert longest <= shortest, f"{what}: {words}: sort by length before cutting"
+    assert not changed, f"{what}: it changed {' and '.join(changed)}"
+    return [sorted(batch) for batch in batches]
+
+
+# %% nbgrader={"grade_id": "check-balance", "locked": true} jupyter={"source_hidden": true}
+def check_balance(run, labels, draws, seed, what):
+    drawn, changed = run("weighted", list(labels), draws, seed)
+    assert isinstance(drawn, list), f"{what}: it returned {drawn!r}, expected a list of indices"
+    check_equal(len(drawn), draws, f"{what}: how many indices")
+    bad = [i for i in drawn if not isinstance(i, int) or not 0 <= i < len(labels)]
+    assert not bad, f"{what}: {bad[:3]} are no indices into labels"
+    classes = sorted(set(labels))
+    shares = {c: sum(labels[i] == c for i in drawn) / draws for c in classes}
+    found = ", ".join(f"{c}: {share:.2f}" for c, share in shares.items())
+    few = set(drawn) <= set(range(len(classes))) and len(labels) > 2 * len(classes)
+    words = f"only {sorted(set(drawn))} come up: are these classes? Each *item* needs a weight"
+    assert not few, f"{what}: {words}"
+    for c, share in shares.items():
+        raw = labels.count(c) / len(labels)
+        slip = abs(share - raw) < 0.03 and abs(raw - 1 / len(classes)) > 0.06
+        hint = " (as in the data: the weights do nothing)" if slip else ""
+        even = abs(share - 1 / len(classes)) < 0.05
+        assert even, f"{what}: the classes' shares are {found}{hint}"
+        mine = [i for i, label in enumerate(labels) if label == c]
+        counts = [drawn.count(i) * len(classes) * len(mine) / draws for i in mine]
+        even = 0.4 < min(counts) <= max(counts) < 1.8
+        assert even, f"{what}: in class {c} some items come up more"
+    assert not changed, f"{what}: it changed {' and '.join(changed)}"
+    return drawn
+
+
+# %% nbgrader={"grade_id": "bucket-sampler", "solution": true}
+def bucket_sampler(lengths: list[int], batch_size: int, seed: int, epoch: int) -> list[list[int]]:
+    """Shuffled batches of indices whose items have similar lengths."""
+    ### BEGIN SOLUTION
+    numbers = np.random.default_rng([seed, epoch])
+    order = sorted(numbers.permutation(len(lengths)).tolist(), key=lambda index: lengths[index])
+    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    return [batches[n] for n in numbers.permutation(len(batches))]
+    ### END SOLUTION
+
+
+def weighted_sampling(labels: list[int], draws: int, seed: int) -> list[int]:
+    """Indices of ``draws`` items, drawn so that all classes are equally likely."""
+    ### BEGIN SOLUTION
+    _, classes, counts = torch.tensor(labels).unique(return_inverse=True, return_counts=True)
+    generator = torch.Generator().manual_seed(seed)
+    return torch.multinomial(
+        1 / counts[classes], draws, replacement=True, generator=generator
+    ).tolist()
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "bucket-sampler-check", "grade": true, "points": 3}
+spread = [(7 * n) % 48 + 1 for n in range(48)]  # the lengths 1 to 48, each once
+with every_case() as case:
+    with case("lengths [7, 1, 8, 2] in twos"):
+        check_buckets(try_sampler, [7, 1, 8, 2], 2, 0, 0, "the batches")
+    for name, lengths in {
+        "48 lengths": spread,
+        "7 items in fours": spread[:7],
+        "no items": [],
+    }.items():
+        with case(name):
+            check_buckets(try_sampler, lengths, 4, 3, 1, "the batches")
+    with case("equal and other seeds and epochs"):
+        runs = {key: check_buckets(try_sampler, spread, 4, *key, f"(seed, epoch) = {key}") for key in
+                [(0, 0), (0, 1), (1, 0), (0, 2), (0, 3)]}  # fmt: skip
+        again = check_buckets(try_sampler, spread, 4, 0, 0, "again")
+        assert again == runs[0, 0], "called twice with equal seed and epoch, it gave another order"
+        orders = len({str(run) for run in runs.values()})
+        assert orders > 1, "the batches come in one order, whatever seed and epoch: shuffle them"
+        assert runs[0, 1] != runs[1, 0], "seed 0, epoch 1 gave the order of seed 1, epoch 0"
+        assert orders == 5, f"five seeds and epochs gave {orders} different orders of batches"
+    with case("twelve items of one length"):
+        members = {
+            str(sorted(check_buckets(try_sampler, [5] * 12, 4, 0, e, "equals"))) for e in range(5)
+        }
+        assert len(members) > 1, (
+            "the same items share a batch in every epoch: shuffle before sorting"
+        )
+### BEGIN HIDDEN TESTS
+first = {
+    str(check_buckets(try_sampler, spread, 6, 2, epoch, "48 lengths in sixes")[0])
+    for epoch in range(80)
+}
+assert len(first) == 8, f"of 8 batches only {len(first)} ever came first in 80 epochs: shuffle them"
+ties = check_buckets(try_sampler, [3, 3, 1, 9, 9, 9, 2, 3, 3, 3, 1], 3, 5, 8, "ties, a short batch")
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "bucket-sampler-check-2", "grade": true, "points": 1}
+with every_case() as case:
+    for name, labels in {
+        "9 to 1": [0] * 18 + [1] * 2,
+        "classes 3, 7 and 40": [7] * 4 + [3] * 12 + [40],
+    }.items():
+        with case(f"labels {name}, 6000 draws"):
+            one = check_balance(try_sampler, labels, 6000, 0, "the draws")
+            assert check_balance(try_sampler, labels, 6000, 0, "again") == one, (
+                "equal seeds, other draws"
+            )
+            assert check_balance(try_sampler, labels, 6000, 1, "another seed") != one, (
+                "another seed, the same draws"
+            )
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# A generator of your own takes both numbers: `np.random.default_rng([seed, epoch])`.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Python's sort is stable: equal lengths keep the order that they had before. So shuffle first.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# `unique(return_inverse=True, return_counts=True)` counts classes of any number.
+# </details>
+#
+# ## 6. Workers and chance · core
+#
+# Each worker has a copy of everything. Of the random generators, too? Augmentations that repeat are
+# a quiet bug: training goes on, with a fraction of the variety you think you have. Four ways to
+# draw, two workers, two epochs. **Predict** which columns repeat.
+
+
+# %% topics=["numpy-seed-in-workers"]
+class Noise(Dataset):
+    def __init__(self):
+        self.rng = np.random.default_rng(0)
+        self.generator = torch.Generator().manual_seed(0)
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        own = int(torch.randint(1000, (), generator=self.generator))
+        shared = np.random.randint(1000), int(torch.randint(1000, ()))
+        return *shared, int(self.rng.integers(1000)), own
+
+
+# %% tags=["nbval-ignore-output"] topics=["numpy-seed-in-workers"]
+loader = DataLoader(Noise(), batch_size=None, num_workers=2)
+print("               np.random  torch   own rng  own generator")
+for epoch in range(2):
+    for worker, draws in enumerate(loader):
+        print(f"epoch {epoch} worker {worker}", *(f"{x:>8}" for x in draws))
+
+# %% [markdown]
+# The two left columns differ everywhere; the two right ones hold one number each, four times over.
+# PyTorch seeds, in each worker and anew in each epoch, the *global* generators of PyTorch, Python
+# and NumPy. It can't know of a generator that **you** made. That one is copied, with its state, into
+# every worker; and since workers are made again for each epoch, every epoch starts from that state.
+#
+# > **Then and now.** *"With workers, `np.random` gives every worker the same augmentations."* It did,
+# > for years, and many projects had the bug. Today NumPy's global generator is seeded in every
+# > worker. The advice that followed, to use `np.random.default_rng()` of your own, brings it back.
+
+# %%
+small = np.array(raw[2][0].resize((48, 48)))
+figure, axes = plt.subplots(2, 8, figsize=(9, 2.9))
+for row, workers in zip(axes, (1, 2), strict=True):
+    rng = [np.random.default_rng(4) for _ in range(workers)]
+    for k, axis in enumerate(row):
+        shift = rng[k % workers].integers(0, 40)
+        axis.imshow(np.roll(small, shift, axis=1))
+        axis.set_title(f"item {k}: by {shift}", fontsize=8)
+        axis.set(xticks=[], yticks=[])
+    row[0].set_ylabel(["no workers", "two workers"][workers - 1], fontsize=9)
+show(figure, "An image rolled by chance, eight items: with two workers, each shift comes twice.")
+
+# %% [markdown]
+# Look at neighbours in the lower row: 0 and 1, 2 and 3 … are rolled alike. Half of the variety is
+# gone.
+#
+# The repair is a `worker_init_fn`, called in each worker before its first item. There
+# `get_worker_info()` tells which worker this is (`id`), of how many (`num_workers`), its copy of the
+# dataset (`dataset`), and a `seed` that differs by worker and by epoch and follows from the loader's
+# `generator`:
+
+
+# %% topics=["numpy-seed-in-workers"]
+from torch.utils.data import get_worker_info
+
+
+class Info(Squares):
+    def __getitem__(self, index):
+        info = get_worker_info()
+        return info.id, info.num_workers, info.seed - info.id
+
+
+# %%
+for epoch in range(2):
+    g = torch.Generator().manual_seed(epoch)
+    items = [*DataLoader(Info(2), batch_size=None, num_workers=2, generator=g)]
+    print(
+        "epoch", epoch, [item[:2] for item in items], "seed − id equal:", items[0][2] == items[1][2]
+    )
+
+# %% [markdown]
+# ### Exercise 12.6 — Chance for every worker ★★ · 10 min · 3 points · core
+#
+# `NoiseSet` below keeps two generators of its own, `rng` (NumPy) and `generator` (PyTorch), and each
+# item draws from both. Write its `worker_init_fn`: `worker_rng(worker_id)` gives the worker's copy
+# of the dataset new ones, a `np.random.Generator` and a `torch.Generator`, so that
+#
+# - no two workers draw the same numbers, and no two epochs, with workers that are made anew;
+# - equal seeds of the loader's `generator` give equal draws, run for run.
+
+
+# %% nbgrader={"grade_id": "noise-set", "locked": true}
+class NoiseSet(Dataset):
+    def __init__(self):
+        self.rng = np.random.default_rng(0)
+        self.generator = torch.Generator().manual_seed(0)
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        return int(self.rng.integers(10**9)), int(
+            torch.randint(10**9, (), generator=self.generator)
+        )
+
+
+# %% nbgrader={"grade_id": "try-worker-rng", "locked": true} jupyter={"source_hidden": true}
+from torch.utils.data import get_worker_info
+
+
+@runs_with_the_answer
+def try_worker_rng(workers: int, epochs: int, seed: int) -> list:
+    """For each epoch, the numbers that each worker drew from rng, and from generator."""
+    loader = DataLoader(
+        NoiseSet(),
+        batch_size=None,
+        num_workers=workers,
+        worker_init_fn=worker_rng,
+        collate_fn=lambda item: (get_worker_info().id, *item),
+        generator=torch.Generator().manual_seed(seed),
+    )
+    found = []
+    for _ in range(epochs):
+        drawn = [([], []) for _ in range(workers)]
+        for worker, one, other in loader:
+            drawn[worker][0].append(one)
+            drawn[worker][1].append(other)
+        found.append(drawn)
+    return found
+
+
+# %% nbgrader={"grade_id": "check-draws", "locked": true} jupyter={"source_hidden": true}
+def check_draws(drawn, which, what):
+    rows = {
+        f"worker {worker} in epoch {epoch}": tuple(numbers[which])
+        for epoch, workers in enumerate(drawn)
+        for worker, numbers in enumerate(workers)
+    }
+    names = list(rows)
+    pairs = [(a, b) for n, a in enumerate(names) for b in names[:n] if set(rows[a]) & set(rows[b])]
+    between = [(a, b) for a, b in pairs if a[-1] == b[-1]]
+    words = "seed from get_worker_info().seed, not from constants or from worker_id alone"
+    for a, b in (between or pairs)[:1]:
+        raise AssertionError(f"{what}: {b} and {a} drew the same numbers: {words}")
+
+
+# %% nbgrader={"grade_id": "worker-rng", "solution": true}
+def worker_rng(worker_id: int) -> None:
+    """Give this worker's dataset generators that no other worker and no other epoch has."""
+    ### BEGIN SOLUTION
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed)
+    info.dataset.generator = torch.Generator().manual_seed(info.seed)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "worker-rng-check", "grade": true, "points": 3}
+first, again, other = (try_worker_rng(2, n, seed) for n, seed in ((2, 0), (1, 0), (1, 1)))
+with every_case() as case:
+    for which, name in enumerate(("rng", "generator")):
+        with case(f"two workers, two epochs, {name}"):
+            check_draws(first, which, f"dataset.{name}")
+        with case(f"the same seed again, {name}"):
+            one, two, three = ([w[which] for w in run[0]] for run in (first, again, other))
+            assert one == two, f"dataset.{name}: equal seeds of the loader, other draws"
+            assert one != three, f"dataset.{name}: another seed of the loader, the same draws"
+### BEGIN HIDDEN TESTS
+many = try_worker_rng(2, 3, 5)
+for which, name in enumerate(("rng", "generator")):
+    check_draws(many, which, f"three epochs: dataset.{name}")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# The worker's copy is `get_worker_info().dataset`. Put new generators into its two attributes, made
+# from the one number that differs by worker *and* by epoch.
+# </details>
+#
+# ## 7. Streams: who reads which part?
+#
+# Some data has no index: a log, a socket, a file too long to count. An **iterable-style dataset** has
+# `__iter__` in place of `__getitem__`. There are no indices, so no sampler can divide the work.
+# **Predict** what two workers deliver.
+
+
+# %% topics=["num-workers"]
+from torch.utils.data import IterableDataset
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter([10, 11, 12])
+
+
+print([int(x) for x in DataLoader(Stream(), batch_size=None, num_workers=2)])
+
+# %% [markdown]
+# All of it, twice. Each worker has a copy and runs it from the start: this is the other place where
+# workers double things. The stream has to divide *itself*. With several machines there is a second
+# division: `world` processes train together, each has a `rank` and workers of its own. So one
+# share is numbered `rank * workers + worker`, of `world * workers` shares.
+#
+# Walk it by hand, 7 items, 2 ranks with 2 workers each: four shares. Cutting into blocks of
+# 7 // 4 = 1 loses three items; blocks of 2 leave the last share with 1. **Dealing like cards** gives
+# 2, 2, 2, 1: share s takes items s, s + 4, s + 8 …
+
+# %% topics=["num-workers"]
+items, shares = list(range(7)), 4
+print("blocks of 7 // 4:", [items[s : s + 1] for s in range(4)], "· lost:", items[4:])
+print("dealt:           ", [items[s::shares] for s in range(shares)])
+
+# %% [markdown]
+# ### Exercise 12.7 — A stream that divides itself ★★ · 12 min · 3 points
+#
+# Write `shard_iterable(source, rank, world)`. It returns an `IterableDataset` over the list `source`:
+#
+# - Taken over all `world` ranks and all their workers, every item comes exactly once. Without workers
+#   a rank counts as one share.
+# - No two shares differ by more than one item.
+# - It can be looped over again, with the same result.
+#
+# `source` may be empty or shorter than the number of shares. Every rank has the same number of
+# workers. Inside a worker, `get_worker_info()` tells which it is; outside it returns `None`.
+
+
+# %% nbgrader={"grade_id": "try-shard", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_shard(source: list, world: int, workers: int) -> list:
+    """For each rank, two epochs of (worker, item)."""
+    found = []
+    for rank in range(world):
+        stream = shard_iterable(list(source), rank, world)
+        kind = type(stream).__name__
+        assert isinstance(stream, IterableDataset), (
+            f"shard_iterable returned {kind}: expected an IterableDataset"
+        )
+        loader = DataLoader(
+            stream,
+            batch_size=None,
+            num_workers=workers,
+            collate_fn=lambda item: (get_worker_info().id if get_worker_info() else 0, item),
+        )
+        found.append([[*loader], [*loader]])
+    return found
+
+
+# %% nbgrader={"grade_id": "check-shares", "locked": true} jupyter={"source_hidden": true}
+def check_shares(run, count, world, workers):
+    source = [100 + n for n in range(count)]
+    found = run(source, world, workers)
+    first, second = ([[tuple(pair) for pair in epochs[e]] for epochs in found] for e in (0, 1))
+    items = sorted(item for rank in first for _, item in rank)
+    lost = sorted(set(source) - set(items))
+    twice = sorted(item for item in set(items) if items.count(item) > 1)
+    foreign = sorted(set(items) - set(source))
+    words = [
+        f"{name} {part[:6]}"
+        for name, part in {"lost": lost, "more than once": twice}.items()
+        if part
+    ]
+    assert not words, f"of the items 100 to {99 + count}: {', '.join(words)}"
+    assert not foreign, f"{foreign[:3]} are no items"
+    sizes = [
+        sum(w == worker for w, _ in rank) for rank in first for worker in range(max(workers, 1))
+    ]
+    uneven = f"the shares hold {sizes} items: no two may differ by more than one"
+    assert max(sizes) - min(sizes) <= 1, uneven
+    assert first == second, "the second loop over the same stream gave something else"
+
+
+# %% nbgrader={"grade_id": "shard-iterable", "solution": true}
+def shard_iterable(source: list, rank: int, world: int) -> IterableDataset:
+    """A stream of this rank's and this worker's share of ``source``."""
+    ### BEGIN SOLUTION
+
+    class Share(IterableDataset):
+        def __iter__(self):
+            info = get_worker_info()
+            worker, workers = (info.id, info.num_workers) if info else (0, 1)
+            return iter(source[rank * workers + worker :: world * workers])
+
+    return Share()
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "shard-iterable-check", "grade": true, "points": 3}
+with every_case() as case:
+    for count, world, workers in [
+        (7, 1, 0),
+        (7, 2, 0),
+        (7, 1, 2),
+        (7, 2, 2),
+        (2, 2, 2),
+        (0, 1, 2),
+    ]:
+        with case(f"{count} items, world={world}, num_workers={workers}"):
+            check_shares(try_shard, count, world, workers)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    for count, world, workers in [(9, 2, 2), (11, 3, 0)]:
+        with case(f"{count} items, world={world}, num_workers={workers}"):
+            check_shares(try_shard, count, world, workers)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Ask `get_worker_info()` inside `__iter__`. In the constructor you are in the main process still.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Number the shares 0, 1, 2 … over ranks and workers, and deal: a slice with a step does it.
+# </details>
+#
+# ## 8. One mean of many images
+#
+# `Normalize` wants a mean and a standard deviation for each channel. Over our images, of all sizes,
+# without holding them all.
+#
+# A recipe averages the means of the images. **Predict**: one image of a single black pixel, one of
+# nine pixels of value 10. What is the mean pixel?
+
+# %% topics=["dataset-mean-std"] errata=["mean-of-image-means"]
+one, nine = torch.zeros(1, 1, 1), torch.full((1, 3, 3), 10.0)
+print("mean of means:", torch.stack([one.mean(), nine.mean()]).mean().item())
+print("mean of pixels:", torch.cat([one.flatten(), nine.flatten()]).mean().item())
+
+# %% [markdown]
+# The recipe is right for images of equal size alone. Count pixels, not images. For the spread, a
+# second recipe sums x and x², and takes $E[x^2] - E[x]^2$. It is one pass, and it is fragile:
+
+# %% topics=["dataset-mean-std"]
+x = torch.tensor([1e8, 1e8 + 1, 1e8 + 2], dtype=torch.float64)  # the variance is 2/3
+print("E[x²] − E[x]²:       ", ((x**2).mean() - x.mean() ** 2).item())
+print("mean of (x − mean)²:", round(((x - x.mean()) ** 2).mean().item(), 4))
+
+# %% [markdown]
+# Two huge numbers that agree in all digits are subtracted; what is left is rounding. The stable way
+# carries three numbers for what it has seen: the count $n$, the mean $m$, and $S$, the sum of
+# squared distances from the mean. Two such triples merge (Chan, Golub and LeVeque, 1979):
+#
+# $$n = n_a + n_b \qquad d = m_b - m_a \qquad m = m_a + d\,\frac{n_b}{n} \qquad
+# S = S_a + S_b + d^2\,\frac{n_a n_b}{n}$$
+#
+# By hand, {1, 3} and {8}: (2, 2, 2) and (1, 8, 0). So n = 3, d = 6, m = 2 + 6 · 1/3 = 4, and
+# S = 2 + 0 + 36 · 2/3 = 26. Check: 1, 3 and 8 lie 3, 1 and 4 from 4, and 9 + 1 + 16 = 26. The
+# invariant: *a merged triple is that of all values together*. One pass is then "triple of an image,
+# merge, next", and workers merge theirs at the end, in any order.
+#
+# ### Exercise 12.8 — Mean and deviation in one pass ★★ · 12 min · 3 points
+#
+# Write `running_statistics(images)` and `merge_statistics(a, b)`. Both return a triple: the number of
+# pixels for each channel (an `int`), the mean, and S, the last two float64 tensors of shape (C,).
+#
+# - `images` is an iterable of at least one (C, H, W) tensor, of one or more pixels each, uint8 or
+#   float, of any sizes. It may be a generator: it can be walked through once, and you keep at most
+#   two images at a time.
+# - The result is right where $E[x^2] - E[x]^2$ is not. Work in float64.
+# - `merge_statistics` takes two such triples. One of them may be empty: count 0, zeros, zeros.
+# - Arguments stay as they are.
+#
+# Example: the single-channel image `[[1., 3.]]` gives (2, [2.], [2.]). The standard deviation is then
+# `(S / n).sqrt()`.
+
+
+# %% nbgrader={"grade_id": "try-statistics", "locked": true} jupyter={"source_hidden": true}
+import weakref
+
+
+@runs_with_the_answer
+def try_statistics(images: list) -> tuple:
+    """What a generator over copies of the images gives, and how many were alive at once at most."""
+    alive, most = [], 0
+
+    def generate():
+        nonlocal most
+        for image in images:
+            copy = image.clone()
+            alive.append(weakref.ref(copy))
+            most = max(most, sum(ref() is not None for ref in alive))
+            yield copy
+            del copy
+
+    return running_statistics(generate()), most
+
+
+# %% nbgrader={"grade_id": "check-merge", "locked": true} jupyter={"source_hidden": true}
+def check_merge(merge_statistics, a, b, what):
+    triples = [
+        triple_of(part) if part else (0, torch.zeros(1).double(), torch.zeros(1).double())
+        for part in (a, b)
+    ]
+    with forbid_changes(*triples[0][1:], *triples[1][1:]):
+        found = merge_statistics(*triples)
+    check_triple(found, triple_of(a + b) if a + b else triples[0], what)
+
+
+# %% nbgrader={"grade_id": "statistics-truth", "locked": true} jupyter={"source_hidden": true}
+def triple_of(images: list) -> tuple:
+    """The truth, from all pixels at once."""
+    values = torch.cat([image.double().flatten(1) for image in images], dim=1)
+    mean = values.mean(1)
+    return values.shape[1], mean, ((values - mean[:, None]) ** 2).sum(1)
+
+
+def check_triple(found, right, what, images=()):
+    assert isinstance(found, (tuple, list)), f"{what}: it returned {found!r}, expected a triple"
+    assert len(found) == 3, f"{what}: it returned {len(found)} values, expected (count, mean, S)"
+    check_equal(found[0], right[0], f"{what}: the count of pixels for each channel")
+    means = torch.stack([image.double().mean((1, 2)) for image in images]) if images else None
+    slip = means is not None and isinstance(found[1], torch.Tensor)
+    if slip and found[1].shape == right[1].shape and not torch.allclose(means.mean(0), right[1]):
+        each = torch.allclose(found[1].double(), means.mean(0))
+        assert not each, f"{what}: this is the mean of the images' means; count pixels"
+    check_close(found[1], right[1], f"{what}: the mean", rtol=1e-10, atol=1e-12)
+    spread = found[2]
+    if isinstance(spread, torch.Tensor) and spread.shape == right[2].shape and right[0] > 1:
+        for power, name in ((1, "the variance"), (0.5, "the standard deviation")):
+            for count in {right[0], max(right[0] - 1, 1)}:
+                slip = torch.allclose(spread.double(), (right[2] / count) ** power, rtol=1e-6)
+                same = torch.allclose(right[2], (right[2] / count) ** power)
+                assert same or not slip, f"{what}: this is {name}; S is a sum"
+    check_close(spread, right[2], f"{what}: S (stable, in float64?)", rtol=1e-6, atol=1e-9)
+
+
+# %% nbgrader={"grade_id": "running-statistics", "solution": true}
+def running_statistics(images: object) -> tuple[int, torch.Tensor, torch.Tensor]:
+    """Count, mean and sum of squared distances from it, for each channel, in one pass."""
+    ### BEGIN SOLUTION
+    total = None
+    for image in images:
+        values = image.double().flatten(1)
+        mean = values.mean(1)
+        part = values.shape[1], mean, ((values - mean[:, None]) ** 2).sum(1)
+        total = part if total is None else merge_statistics(total, part)
+    return total
+    ### END SOLUTION
+
+
+def merge_statistics(a: tuple, b: tuple) -> tuple[int, torch.Tensor, torch.Tensor]:
+    """The triple of everything that went into ``a`` and ``b``."""
+    ### BEGIN SOLUTION
+    (count_a, mean_a, sum_a), (count_b, mean_b, sum_b) = a, b
+    count = count_a + count_b
+    if count == 0:
+        return 0, mean_a.clone(), sum_a.clone()
+    difference = mean_b - mean_a
+    mean = mean_a + difference * (count_b / count)
+    return count, mean, sum_a + sum_b + difference**2 * (count_a * count_b / count)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "running-statistics-check", "grade": true, "points": 2}
+one, nine = torch.zeros(1, 1, 1), torch.full((1, 3, 3), 10.0)
+drawn = [torch.from_numpy(draw_shapes(n).image).permute(2, 0, 1) for n in (0, 3, 5)]
+far = [1e8 + torch.tensor([[[0.0, 1.0, 2.0]]]).double(), 1e8 + torch.ones(1, 2, 2).double()]
+cases = {
+    "the example": [torch.tensor([[[1.0, 3.0]]])],
+    "1 and 9 pixels": [one, nine],
+    "three uint8 images of different size": drawn,
+    "values near 1e8 that differ by 1": far,
+    "one pixel": [one + 3],
+}
+with every_case() as case:
+    for name, images in cases.items():
+        with case(name), forbid_changes(*images):
+            check_triple(running_statistics(images), triple_of(images), "the triple", images)
+    with case("from a generator"):
+        found, most = try_statistics(drawn * 2)
+        check_triple(found, triple_of(drawn * 2), "the triple", drawn * 2)
+        assert most <= 3, f"{most} images were in memory at once: keep triples, not images"
+### BEGIN HIDDEN TESTS
+numbers, sizes = torch.Generator().manual_seed(0), [(2, 3), (1, 5), (4, 4)]
+images = [(torch.randn(4, *size, generator=numbers) * 3 + 7).to(device).mT for size in sizes]
+count, *rest = running_statistics(images)
+found, right = (count, *(x.cpu() for x in rest)), triple_of([image.cpu() for image in images])
+check_triple(found, right, "27 pixels of four channels, transposed")
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "running-statistics-check-2", "grade": true, "points": 1}
+values = [torch.tensor([[[1.0, 3.0]]]), torch.tensor([[[8.0]]])]
+far = [1e8 + torch.tensor([[[0.0, 1.0, 2.0]]]).double(), 1e8 + torch.ones(1, 2, 2).double()]
+with every_case() as case:
+    for name, (a, b) in {"{1, 3} and {8}": ([values[0]], [values[1]]), "near 1e8": ([far[0]], [far[1]]),
+                         "{8} and nothing": ([values[1]], []), "nothing and {1, 3}": ([], [values[0]]),
+                         "nothing and nothing": ([], [])}.items():  # fmt: skip
+        with case(name):
+            check_merge(merge_statistics, a, b, "merged")
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `image.double().flatten(1)` has a row for each channel. Its triple is three short lines.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# In merging, nothing and nothing would divide by 0: that case stands alone.
+# </details>
+
+# %% topics=["dataset-mean-std"]
+sample = [v2.functional.pil_to_tensor(raw[n][0]) for n in range(300)]
+halves = [triple_of(part) for part in (sample[:150], sample[150:])]
+
+# %%
+count, mean, squares = triple_of(sample)
+weights = torch.tensor([part[0] for part in halves]).double() / count
+assert torch.allclose(sum(w * part[1] for w, part in zip(weights, halves, strict=True)), mean)
+
+# %%
+print(count, "pixels · mean", (mean / 255).round(decimals=3).tolist())
+print("std", ((squares / count).sqrt() / 255).round(decimals=3).tolist())
+
+# %% [markdown]
+# ## 9. A few frames of a clip
+#
+# A clip of 300 frames is too much for a network. **Segment sampling** (temporal segment networks,
+# TSN) cuts it into K equal segments and takes one frame of each: a random one for training, the
+# middle one for testing. It is easy to get wrong at the edges. Here is a version that is passed on;
+# **predict** what goes wrong for 10 frames and 3 segments, and for 2 frames and 7:
+
+# %% topics=["tsn-sampling"] errata=["tsn-sampler"]
+middle = 10 / 3 // 2 + 10 // 3 * torch.arange(3)
+print("10 frames, 3 segments:", middle.tolist(), "are", middle.dtype)
+print(
+    "2 frames, 7 segments, padded by arange(5): up to frame",
+    torch.arange(7 - 2).max().item(),
+    "of 0 and 1",
+)
+
+# %%
+import itertools
+
+figure, axes = plt.subplots(figsize=(9, 1.7))
+for y, frames in enumerate((10, 2)):
+    edges = [k * frames // 3 for k in range(4)]
+    for k, (a, b) in enumerate(itertools.pairwise(edges)):
+        tint = ("#bfe0f5", "#fbdcb0", "#c2e8d9")[k]
+        axes.broken_barh([(frame + 0.05, 0.9) for frame in range(a, b)], (y - 0.4, 0.8), color=tint)
+        chosen = (a + max(b, a + 1) - 1) // 2
+        axes.text(chosen + 0.5, y - 0.25 * (b == a), f"segment {k}", ha="center", fontsize=8)
+axes.set(yticks=[0, 1], yticklabels=["10 frames", "2 frames"], xticks=range(11), xlabel="frame")
+axes.invert_yaxis()
+show(figure, "Ten frames in three segments with their middles; of two frames, segment 0 is empty.")
+
+# %% [markdown]
+# The names stand at the middle frames. Of two frames, segment 0 has none of its own: it begins and
+# ends at frame 0, which it shares with segment 1. That is the edge where code goes wrong.
+#
+# Floats can't index frames, and the padding runs past the end of a short clip. And how many frames
+# are there? Broadcast video runs at 30000/1001 = 29.97 frames a second. Cut that to an int, and the
+# count is off:
+
+# %% topics=["tsn-sampling"] errata=["video-fps-int"]
+import torchvision
+
+rate = 30000 / 1001
+print("10.01 s hold", round(10.01 * rate), "frames; with int(rate)", round(10.01 * int(rate)))
+print("torchvision.io.read_video is there:", hasattr(torchvision.io, "read_video"))
+
+# %% [markdown]
+# Ten frames are lost in ten seconds. (Reading video is TorchCodec's task now, or PyAV's or OpenCV's.)
+#
+# ### Exercise 12.9 — Frames by segments ★★ · 10 min · 3 points
+#
+# Write `tsn_segments(seconds, rate, segments, generator)`, a list of `segments` frame numbers.
+#
+# - The clip has F frames, `seconds * rate` rounded, and at least 1. Frames count from 0.
+# - Of K segments, segment k (from 0) begins at frame ⌊kF/K⌋ and ends before frame ⌊(k+1)F/K⌋. Where
+#   that leaves nothing, because the clip is short, it holds the frame at which it begins.
+# - Without a generator (`None`): the middle frame of each segment, of two the earlier.
+# - With one: a frame of each segment, all equally likely, drawn from that generator and no other.
+#
+# Example: 10 frames in 3 segments, 0–2, 3–5 and 6–9: `[1, 4, 7]`. And 2 frames in 4 segments:
+# `[0, 0, 1, 1]`.
+
+
+# %% nbgrader={"grade_id": "try-tsn", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_tsn(seconds: float, rate: float, segments: int, seed: int | None) -> tuple:
+    """The frames, and whether the global generators were left alone."""
+    generator = None if seed is None else torch.Generator().manual_seed(seed)
+    before = torch.get_rng_state(), np.random.get_state()[1].copy(), random.getstate()
+    frames = tsn_segments(seconds, rate, segments, generator)
+    same = torch.equal(before[0], torch.get_rng_state()) and before[2] == random.getstate()
+    return frames, bool(same and (before[1] == np.random.get_state()[1]).all())
+
+
+# %% nbgrader={"grade_id": "check-frames", "locked": true} jupyter={"source_hidden": true}
+def ranges(frames, segments):
+    edges = [k * frames // segments for k in range(segments + 1)]
+    return [range(a, max(b, a + 1)) for a, b in itertools.pairwise(edges)]
+
+
+def check_frames(run, seconds, rate, frames, segments):
+    wanted = ranges(frames, segments)
+    middle, _ = run(seconds, rate, segments, None)
+    right = [part[(len(part) - 1) // 2] for part in wanted]
+    low = [
+        part[(len(part) - 1) // 2] for part in ranges(max(1, round(seconds * int(rate))), segments)
+    ]
+    hint = (
+        "the rate was cut to an int" if middle == low else "the middle frames, of two the earlier"
+    )
+    assert not isinstance(middle, torch.Tensor), "it returned a tensor, expected a list of ints"
+    check_equal(middle, right, f"for testing, {frames} frames in {segments}", hint)
+    whole = all(isinstance(frame, (int, np.integer)) for frame in middle)
+    assert whole, f"{middle}: frame numbers are ints"
+    seen = [set() for _ in wanted]
+    for seed in range(40):
+        drawn, alone = run(seconds, rate, segments, seed)
+        assert alone, "it drew from a global generator, not from the one that it was given"
+        assert isinstance(drawn, (list, tuple)), f"for training it returned {drawn!r}, no list"
+        check_equal(len(drawn), segments, "for training, how many frames")
+        for frame, part, found in zip(drawn, wanted, seen, strict=True):
+            words = f"for training, frame {frame!r} does not lie in its segment, {part[0]} to {part[-1]}"
+            assert frame in part, words
+            found.add(int(frame))
+    again = run(seconds, rate, segments, 39)[0]
+    check_equal(again, drawn, "for training, with an equal generator again")
+    for found, part in zip(seen, wanted, strict=True):
+        if 1 < len(part) <= 4:
+            never = sorted(set(part) - found)
+            assert not never, (
+                f"for training, of frames {part[0]} to {part[-1]}, {never} never came in 40 tries"
+            )
+
+
+# %% nbgrader={"grade_id": "tsn-segments", "solution": true}
+def tsn_segments(
+    seconds: float, rate: float, segments: int, generator: torch.Generator | None = None
+) -> list[int]:
+    """One frame number for each segment: the middle one, or one drawn from ``generator``."""
+    ### BEGIN SOLUTION
+    frames, chosen = max(1, round(seconds * rate)), []
+    for k in range(segments):
+        begin = k * frames // segments
+        end = max((k + 1) * frames // segments, begin + 1)
+        if generator is None:
+            chosen.append((begin + end - 1) // 2)
+        else:
+            chosen.append(int(torch.randint(begin, end, (), generator=generator)))
+    return chosen
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "tsn-segments-check", "grade": true, "points": 3}
+with every_case() as case:
+    for seconds, rate, frames, segments in [(10, 1, 10, 3), (2, 1, 2, 4), (10.01, 30000 / 1001, 300, 8),
+                                            (0.01, 25, 1, 3), (0.5, 12, 6, 6), (9, 1, 9, 2)]:  # fmt: skip
+        with case(f"{seconds} s at {rate:.5g} a second in {segments}"):
+            check_frames(try_tsn, seconds, rate, frames, segments)
+### BEGIN HIDDEN TESTS
+check_frames(try_tsn, 4.004, 24000 / 1001, 96, 5)
+check_frames(try_tsn, 3, 1, 3, 7)
+check_frames(try_tsn, 7, 2.0, 14, 1)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# Stay in whole numbers: `k * frames // segments`. A segment that would be empty gets its end moved
+# up by one; nothing can then lie past the last frame.
+# </details>
+#
+# ## 10. Ten thousand files, or one?
+#
+# Small files are slow where opening is slow: on network disks, in object stores, on anything with a
+# queue. So people pack them. TFRecord, RecordIO, WebDataset's tar files, MosaicML's shards and
+# Parquet are made for reading in sequence, LMDB and HDF5 for reading anywhere. (A `.pth` or `.npz`
+# of everything is read whole; n5 and zarr are HDF5's relatives in folders.) Here are the two that
+# need care with processes.
+
+# %% topics=["packed-file-formats"]
+import h5py
+import lmdb
+
+
+# %% topics=["packed-file-formats"]
+shelf = Path(tempfile.mkdtemp())
+paths = [Path(path) for path, _ in raw.samples]
+
+# %% topics=["packed-file-formats"]
+with h5py.File(shelf / "pack.h5", "w") as file:
+    column = file.create_dataset("jpeg", (len(paths),), dtype=h5py.vlen_dtype(np.uint8))
+    for n, path in enumerate(paths):
+        column[n] = np.frombuffer(path.read_bytes(), dtype=np.uint8)
+
+# %% topics=["packed-file-formats"]
+pack = lmdb.open(str(shelf / "pack.lmdb"), subdir=False, map_size=2**30)
+with pack.begin(write=True) as transaction:
+    for n, path in enumerate(paths):
+        transaction.put(str(n).encode(), path.read_bytes())
+pack.close()
+print(
+    {path.name: f"{path.stat().st_size / 1e6:.1f} MB" for path in sorted(shelf.glob("pack.*[5b]"))}
+)
+
+# %% [markdown]
+# LMDB is a sorted map from bytes to bytes. `map_size` is the most that it may grow to; it reserves
+# addresses, not disk, so be generous. The default is 10 MiB, and one byte more is a `MapFullError`.
+#
+# What does packing bring on this machine? Reading the bytes three ways, beside decoding them:
+
+# %% tags=["nbval-ignore-output"] topics=["packed-file-formats"]
+with h5py.File(shelf / "pack.h5") as file:
+    column = file["jpeg"]
+    took = {"HDF5": timeit(lambda: [column[n].tobytes() for n in range(600)], number=1)}
+
+# %% tags=["nbval-ignore-output"] topics=["packed-file-formats"]
+pack = lmdb.open(str(shelf / "pack.lmdb"), subdir=False, readonly=True, lock=False)
+with pack.begin() as transaction:
+    took["LMDB"] = timeit(lambda: [transaction.get(str(n).encode()) for n in range(600)], number=1)
+pack.close()
+
+# %% tags=["nbval-ignore-output"]
+took["loose files"] = timeit(lambda: [path.read_bytes() for path in paths], number=1)
+took["decoding"] = timeit(lambda: [Image.open(path).convert("RGB") for path in paths], number=1)
+
+
+# %% tags=["nbval-ignore-output"] topics=["packed-file-formats"]
+figure, axes = plt.subplots(figsize=(7, 2))
+colours = ["#0072b2"] * 3 + ["#e08a1e"]
+bars = axes.barh([*took], [1e6 * seconds / 600 for seconds in took.values()], color=colours)
+axes.bar_label(bars, fmt=" %.0f", fontsize=9)
+axes.set(xlabel="microseconds an item (files already in memory)", xscale="log")
+axes.margins(x=0.15)
+show(figure, "Bars: LMDB reads fastest, then loose files and HDF5; decoding takes longest.")
+
+# %% [markdown]
+# With warm files on a local disk, LMDB is the fastest reader, and HDF5, with a row of its own for
+# each image, gains nothing. And all three are dwarfed by decoding. Pack when *opening* is what you
+# wait for; measure first.
+#
+# ### Processes
+#
+# An open file belongs to its process. **Predict** what pickling a reader says, and what a forked
+# child may do with a reader that its parent opened:
+
+# %% topics=["packed-file-formats"]
+pack = lmdb.open(str(shelf / "pack.lmdb"), subdir=False, readonly=True, lock=False)
+for reader in (pack, h5py.File(shelf / "pack.h5")):
+    try:
+        pickle.dumps(reader)
+    except TypeError as error:
+        print(error)
+
+# %% topics=["packed-file-formats"]
+try:
+    lmdb.open(str(shelf / "pack.lmdb"), subdir=False, readonly=True, lock=False)
+except lmdb.Error as error:
+    print("a second time:", str(error).split("'")[-1])
+pack.close()
+
+# %% [markdown]
+# Neither travels to a spawned worker. A forked one inherits it, and both libraries tell you not to
+# use it there, even where it seems to work. LMDB also refuses to open a file twice in a process, and
+# a forked child counts as having its parent's open: it has to `close()` what it inherited, then open
+# its own. The pattern that survives all of it: **keep the path, open at first use, note the process,
+# leave the handle out of `__getstate__`.** For HDF5:
+
+
+# %% topics=["packed-file-formats"]
+class H5Images(Dataset):
+    def __init__(self, path):
+        self.path, self.file, self.owner = str(path), None, None
+        with h5py.File(path) as file:
+            self.length = len(file["jpeg"])
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, index):
+        if self.owner != os.getpid():
+            self.file, self.owner = h5py.File(self.path), os.getpid()
+        return self.file["jpeg"][index].tobytes()
+
+    def __getstate__(self):
+        return {**vars(self), "file": None, "owner": None}
+
+
+# %% topics=["packed-file-formats"]
+packed = H5Images(shelf / "pack.h5")
+first = packed[0]
+same = [*DataLoader(packed, batch_size=None, num_workers=2)] == [
+    path.read_bytes() for path in paths
+]
+print("used here, then by two workers, every byte right:", same)
+
+# %%
+print("pickled after use:", pickle.loads(pickle.dumps(packed))[0] == first)
+
+# %% [markdown]
+# ### A killed writer
+#
+# Now pull the plug, for real: a process of its own writes, and kills itself half-way.
+
+# %% topics=["packed-file-formats"]
+import subprocess
+import sys
+
+kill = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+h5 = "import h5py; f = h5py.File('half.h5', 'w'); f['x'] = [1, 2, 3]"
+db = """import lmdb; e = lmdb.open('half.lmdb', subdir=False)
+for k in b'abc':
+    with e.begin(write=True) as t: t.put(bytes([k]), b'1')
+t = e.begin(write=True); t.put(b'd', b'1')"""
+
+# %% topics=["packed-file-formats"]
+for code in (h5, db):
+    print("exit", subprocess.run([sys.executable, "-c", f"{code}\n{kill}"], cwd=shelf).returncode)
+
+# %% topics=["packed-file-formats"]
+try:
+    h5py.File(shelf / "half.h5")
+except OSError as error:
+    print("HDF5:", str(error).split("(")[1].split(":")[0])
+
+# %%
+half = lmdb.open(str(shelf / "half.lmdb"), subdir=False, readonly=True, lock=False)
+print("LMDB:", half.stat()["entries"], "entries of 4")
+half.close()
+
+# %% [markdown]
+# HDF5's file is lost. LMDB keeps every transaction that was committed: whole, but short, and who
+# reads it can't tell. In both cases the cure is the same. Write under another name, in the same
+# folder; when all is written and closed, `os.replace` it into place. A rename happens or it does not.
+#
+# ### Exercise 12.10 — Pack it ★★ · 18 min · 4 points
+#
+# Write `pack_it(items, path)` and complete `PackedDataset`, over one LMDB file (`subdir=False`):
+#
+# - `pack_it` writes an iterable of `bytes` (some may be empty, all together more than 10 MiB, there
+#   may be none at all) to the file `path`. Until everything is written, `path` stays as it was: there
+#   is no file, or the old one, whole. That holds if `items` raises, which goes on its way, and if the
+#   process is killed.
+# - `PackedDataset(path)` has a length; `[index]` gives the item of that place, as `bytes`; an index
+#   past the end is an `IndexError`.
+# - It can be pickled, before and after use. Each process that reads opens the file itself, once, and
+#   not for every item. That includes workers that were forked after the parent had read.
+#
+# Open for reading with `readonly=True, lock=False`.
+
+
+# %% nbgrader={"grade_id": "try-pack", "locked": true} jupyter={"source_hidden": true}
+import os
+import zlib
+
+import lmdb
+
+
+def make_items(sizes: list[int]) -> list[bytes]:
+    return [bytes([n % 251]) * size for n, size in enumerate(sizes)]
+
+
+class counted_opens:
+    """Notes, inside a block, in which process LMDB files are opened for reading."""
+
+    def __enter__(self) -> list[int]:
+        self.kept, pids = (lmdb.open, lmdb.Environment), []
+
+        def opens(*args, **options):
+            pids.append(os.getpid())
+            return self.kept[1](*args, **options)
+
+        lmdb.open = lmdb.Environment = opens
+        return pids
+
+    def __exit__(self, *error) -> None:
+        lmdb.open, lmdb.Environment = self.kept
+
+
+# %% nbgrader={"grade_id": "try-pack-read", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_pack(sizes: list[int], workers: int = 0, used: bool = False) -> dict:
+    """What a packed file gives back: checksums, and how often it was opened in each process."""
+    try:
+        return _pack_and_read(sizes, workers, used)
+    except lmdb.Error as error:
+        raise AssertionError(f"LMDB raised {words_of(error)}") from error
+
+
+def _pack_and_read(sizes: list[int], workers: int, used: bool) -> dict:
+    path = Path(tempfile.mkdtemp()) / "pack.lmdb"
+    pack_it(iter(make_items(sizes)), path)
+    assert path.is_file(), f"after pack_it there is no file {path.name}"
+    with counted_opens() as pids:
+        dataset, said = PackedDataset(path), {"length": 0, "past": "nothing", "pickled": ""}
+        said["length"] = len(dataset)
+        if used and sizes:
+            dataset[0]
+        try:
+            through_pickle(dataset)
+        except Exception as error:
+            said["pickled"] = words_of(error)
+        loader = DataLoader(
+            dataset,
+            None,
+            num_workers=workers,
+            collate_fn=lambda item: (item, os.getpid(), pids.count(os.getpid())),
+        )
+        rows = [*loader]
+        try:
+            dataset[len(sizes)]
+        except Exception as error:
+            said["past"] = type(error).__name__
+    said["kinds"] = sorted({type(item).__name__ for item, _, _ in rows})
+    said["sums"] = (
+        [zlib.crc32(item) for item, _, _ in rows] if said["kinds"] in ([], ["bytes"]) else []
+    )
+    said["opens"] = (
+        sorted({count for _, _, count in rows}) if workers else [pids.count(os.getpid())]
+    )
+    return said
+
+
+# %% nbgrader={"grade_id": "try-killed", "locked": true} jupyter={"source_hidden": true}
+import multiprocessing
+import signal
+
+
+def _end(how: str) -> None:
+    if how == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    raise RuntimeError("from the items")
+
+
+@runs_with_the_answer
+def try_killed(how: str, before: bool) -> tuple:
+    """Whether the writer's end came out, and what a reader finds afterwards: a list, or no file."""
+    path = Path(tempfile.mkdtemp()) / "pack.lmdb"
+    if before:
+        pack_it(make_items([3, 4]), path)
+
+    def items():
+        yield from make_items([5] * 40)
+        _end(how)
+
+    raised = ""
+    if how == "killed":
+        child = multiprocessing.get_context("fork").Process(target=pack_it, args=(items(), path))
+        child.start()
+        child.join()
+        raised = str(child.exitcode)
+    else:
+        try:
+            pack_it(items(), path)
+        except Exception as error:
+            raised = words_of(error)
+    if not path.exists():
+        return raised, "no file"
+    dataset = PackedDataset(path)
+    return raised, [zlib.crc32(dataset[n]) for n in range(len(dataset))]
+
+
+# %% nbgrader={"grade_id": "check-pack", "locked": true} jupyter={"source_hidden": true}
+def check_pack(run, sizes, workers, used, what):
+    said = run(sizes, workers, used)
+    check_equal(said["length"], len(sizes), f"{what}: len")
+    kinds = f"{what}: items are {said['kinds']}, expected bytes"
+    assert said["kinds"] in ([], ["bytes"]), kinds
+    right = [zlib.crc32(item) for item in make_items(sizes)]
+    wrong = [n for n, (a, b) in enumerate(zip(said["sums"], right, strict=False)) if a != b]
+    assert not wrong, f"{what}: items {wrong[:5]} are not those that were packed (in whose order?)"
+    check_equal(len(said["sums"]), len(right), f"{what}: items that were read")
+    check_equal(said["past"], "IndexError", f"{what}: what an index past the end raises")
+    assert not said["pickled"], f"{what}: it can't be pickled: {said['pickled']}"
+    if sizes:
+        opens, where = said["opens"], "a worker" if workers else "the process"
+        words = f"{what}: {where} opened the file {opens} times, expected once"
+        assert opens == [1], words + (": it used what it inherited" if 0 in opens else "")
+
+
+# %% nbgrader={"grade_id": "pack-it", "solution": true}
+def pack_it(items: object, path: Path) -> None:
+    """Write an iterable of bytes to one LMDB file, whole or not at all."""
+    ### BEGIN SOLUTION
+    path = Path(path)
+    partial = path.with_name(path.name + ".partial")
+    partial.unlink(missing_ok=True)
+    pack = lmdb.open(str(partial), subdir=False, map_size=2**36, lock=False)
+    try:
+        with pack.begin(write=True) as transaction:
+            for n, item in enumerate(items):
+                transaction.put(str(n).encode(), item)
+    finally:
+        pack.close()
+    os.replace(partial, path)
+    ### END SOLUTION
+
+
+class PackedDataset(Dataset):
+    """The items of a packed file, from any process."""
+
+    def __init__(self, path):
+        """Keep the path."""
+        ### BEGIN SOLUTION
+        self.path, self.pack, self.owner = str(path), None, None
+        ### END SOLUTION
+
+    ### BEGIN SOLUTION
+    def open(self):
+        if self.owner != os.getpid():
+            if self.pack is not None:
+                self.pack.close()
+            self.pack = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.owner = os.getpid()
+        return self.pack
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as transaction:
+            item = transaction.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {**vars(self), "pack": None, "owner": None}
+
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "pack-it-check", "grade": true, "points": 3}
+with every_case() as case:
+    for name, (sizes, workers, used) in {
+        "twelve items": ([7, 3, 9, 1, 5, 5, 8, 2, 6, 4, 11, 10], 0, True),
+        "an empty item": ([4, 0, 2], 0, False),
+        "no items": ([], 0, False),
+        "12 MB": ([400_000] * 30, 0, False),
+        "two workers": ([*range(1, 13)], 2, False),
+        "two workers, after the parent has read": ([*range(1, 13)], 2, True),
+    }.items():
+        with case(name):
+            check_pack(try_pack, sizes, workers, used, "the packed file")
+
+# %% nbgrader={"grade_id": "pack-it-check-2", "grade": true, "points": 1}
+with every_case() as case:
+    for how, raised in {"killed": "-9", "raises": "RuntimeError: from the items"}.items():
+        for before, left in {
+            False: "no file",
+            True: [zlib.crc32(x) for x in make_items([3, 4])],
+        }.items():
+            with case(f"items end: {how}; {'an old file' if before else 'no file'} at path"):
+                found, reads = try_killed(how, before)
+                check_equal(found, raised, "what became of the writer")
+                words = "nothing may stand at path" if not before else "the old items must be there"
+                assert reads == left, f"{words}; a reader finds {str(reads)[:40]}"
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# The reader is `H5Images` with other words. LMDB's `env.stat()["entries"]` counts. `get` returns
+# `None` for a key that isn't there, and `b""` for an empty item.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# One transaction for everything, on a file of another name; close; `os.replace`.
+# </details>
+#
+# ### Do it once
+#
+# If decoding and resizing give the same every time, do it **once**, offline: keep the small arrays,
+# as uint8. `np.memmap` reads such a file in place, and workers share its pages.
+
+# %% topics=["preprocess-offline"]
+small = np.stack([np.array(image.resize((64, 64))) for image, _ in (raw[n] for n in range(200))])
+
+# %%
+np.save(shelf / "small.npy", small)
+mapped = np.load(shelf / "small.npy", mmap_mode="r")
+print(
+    type(mapped).__name__,
+    mapped.shape,
+    f"{mapped.nbytes / 1e6:.1f} MB · equal:",
+    (mapped == small).all(),
+)
+
+# %% tags=["nbval-ignore-output"] topics=["preprocess-offline"]
+decode = timeit(lambda: [np.array(raw[n][0].resize((64, 64))) for n in range(200)], number=1)
+read = timeit(lambda: [np.array(mapped[n]) for n in range(200)], number=1)
+print(f"decode and resize {decode * 5:.3f} ms an item, from the map {read * 5:.4f} ms")
+
+# %% [markdown]
+# Random augmentation can't be done once. Resize a little larger than you need, and crop by chance.
+# If everything fits into memory, one tensor and an index are the fastest loader there is.
+#
+# ## 11. Stop in the middle, go on exactly there
+#
+# A run of days is stopped after 1 371 of 5 000 batches. To go on, the loader needs its place. Two
+# numbers suffice, if the order is a *function* of them: the epoch, and how many batches were handed
+# out. By hand, with ten items in twos:
+
+# %% topics=["samplers"]
+order = np.random.default_rng([0, 4]).permutation(10).reshape(5, 2)  # seed 0, epoch 4
+print("epoch 4:       ", order.tolist())
+print("after 2 of 5:  ", order[2:].tolist())
+
+# %% [markdown]
+# The trap lies with workers. They run ahead: while you train on batch 2, batches 3 to 6 are being
+# made, and the sampler has given out their indices. **Predict** how far:
+
+
+# %% topics=["prefetching"]
+class Counting:
+    def __init__(self, n):
+        self.n, self.given = n, 0
+
+    def __iter__(self):
+        for index in range(self.n):
+            self.given += 1
+            yield index
+
+
+# %%
+for workers in (0, 2):
+    sampler = Counting(100)
+    batches = iter(DataLoader(range(100), sampler=sampler, num_workers=workers))
+    next(batches)
+    print(f"{workers} workers: handed out 1, the sampler has given", sampler.given)
+
+# %% [markdown]
+# %%
+figure, axes = plt.subplots(figsize=(9, 1.3))
+kinds = ["handed out"] + ["made or in the making"] * 4 + ["not drawn yet"] * 5
+tints = {"handed out": "#0072b2", "made or in the making": "#fbdcb0", "not drawn yet": "#dddddd"}
+for k, kind in enumerate(kinds):
+    label = kind if kind not in kinds[:k] else None
+    axes.bar(k, 1, width=0.92, color=tints[kind], label=label)
+axes.set(xticks=range(10), yticks=[], xlabel="batch")
+axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
+show(figure, "Ten batches in a row: one handed out, four that workers hold, five not drawn yet.")
+
+# %% [markdown]
+# Two workers, `prefetch_factor=2` batches each, are four; with the one that you got, five. A sampler that counts what *it* gave loses four batches at each resume. Count what came
+# **out**.
+#
+# ### Exercise 12.11 — Resume in the middle ★★★ · 25 min · 4 points
+#
+# Write `resumable(dataset, batch_size, seed, num_workers)`. It returns a loader of your own over a
+# map-style dataset with a length:
+#
+# - `for batch in loader` goes on from where the loader stands to the end of the epoch; then the next
+#   `for` does the next epoch. The last batch may be short. A batch is what `default_collate` makes.
+#   A `for` that was left by `break` goes on with the next one behind it.
+# - Each epoch has every item once, in an order that is shuffled anew, and follows from `seed` and the
+#   number of the epoch alone.
+# - `loader.state_dict()` says where it stands, in a dict that `json` can write, and that does not
+#   change afterwards. `load_state_dict` puts another loader, made with equal arguments, there. It
+#   then gives exactly the batches that were not yet handed out, whatever workers had fetched.
+# - Items that were handed out before are not read again, and workers end with their loop.
+#
+# Example: with 10 items in fours, stopped after batch 2 of an epoch, the next batch is its last two
+# items.
+
+
+# %% nbgrader={"grade_id": "try-resumable", "locked": true} jupyter={"source_hidden": true}
+import gc
+import json
+
+
+class Records(Dataset):
+    """The numbers 0 to n − 1; notes which were read in this process."""
+
+    def __init__(self, n):
+        self.n, self.read = n, []
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, index):
+        self.read.append(int(index))
+        return int(index)
+
+
+def _take(loader, count: int, leave: bool = False) -> list[list[int]]:
+    """The next ``count`` batches; with ``leave``, each ``for`` is left after a batch."""
+    batches = []
+    for _ in range(2 * count + 2):
+        for batch in loader if len(batches) < count else []:
+            assert isinstance(batch, torch.Tensor), f"a batch is {type(batch).__name__}, no tensor"
+            batches.append(batch.tolist())
+            if leave or len(batches) == count:
+                break
+    return batches
+
+
+# %% nbgrader={"grade_id": "try-resumable-2", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_stream(
+    n: int, batch_size: int, seed: int, workers: int, count: int, leave: bool = False
+) -> list:
+    """The first ``count`` batches of a new loader."""
+    loader = resumable(Records(n), batch_size, seed, workers)
+    assert loader is not None, "resumable returned None: is there an answer yet?"
+    return _take(loader, count, leave)
+
+
+# %% nbgrader={"grade_id": "try-resumable-3", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_resumable(n: int, batch_size: int, seed: int, workers: int, stop: int, count: int) -> dict:
+    """What a second loader gives after the state of a first, and what that read and left behind."""
+    before = len(multiprocessing.active_children())
+    loader = resumable(Records(n), batch_size, seed, workers)
+    for name in ("__iter__", "state_dict", "load_state_dict"):
+        assert hasattr(loader, name), f"resumable returned {type(loader).__name__}, without {name}"
+    head = _take(loader, stop)
+    state = loader.state_dict()
+    text = json.dumps(state)
+    _take(loader, 2)
+    moved = json.dumps(state) != text
+    records = Records(n)
+    other = resumable(records, batch_size, seed, workers)
+    other.load_state_dict(json.loads(text))
+    rest, read = _take(other, count), len(records.read)
+    del loader, other
+    gc.collect()
+    left = len(multiprocessing.active_children()) - before
+    return {"head": head, "rest": rest, "read": read, "moved": moved, "workers left": left}
+
+
+# %% nbgrader={"grade_id": "check-stream", "locked": true} jupyter={"source_hidden": true}
+def check_stream(run, n, batch_size, seed, workers, epochs=3):
+    per_epoch = -(-n // batch_size)
+    whole = run(n, batch_size, seed, workers, epochs * per_epoch)
+    check_equal(len(whole), epochs * per_epoch, f"batches in {epochs} epochs")
+    orders = []
+    for epoch in range(epochs):
+        batches = whole[epoch * per_epoch : (epoch + 1) * per_epoch]
+        orders.append([item for batch in batches for item in batch])
+        check_equal(sorted(orders[-1]), [*range(n)], f"the items of epoch {epoch}, sorted")
+        sizes = [len(batch) for batch in batches]
+        full = [batch_size] * (n // batch_size) + [n % batch_size] * (n % batch_size > 0)
+        check_equal(sizes, full, f"the sizes of the batches of epoch {epoch}")
+    assert [*range(n)] not in orders, "an epoch is not shuffled"
+    assert len({str(order) for order in orders}) == epochs, "two epochs have the same order"
+    torch.manual_seed(99)
+    same = "another loader with equal arguments gave another order: does it draw globally?"
+    assert run(n, batch_size, seed, workers, len(whole)) == whole, same
+    other = run(n, batch_size, seed + 1, workers, per_epoch)
+    assert other != whole[:per_epoch], "another seed gave the same order"
+
+
+# %% nbgrader={"grade_id": "check-resumed", "locked": true} jupyter={"source_hidden": true}
+def check_resumed(stream, resumed, n, batch_size, seed, workers, stop, count):
+    whole = stream(n, batch_size, seed, 0, stop + count)
+    found = resumed(n, batch_size, seed, workers, stop, count)
+    assert not found["moved"], "the dict of state_dict() changed when the loader went on"
+    right, rest, per_epoch = whole[stop:], found["rest"], -(-n // batch_size)
+    check_equal(found["head"], whole[:stop], f"the {stop} batches before the stop")
+    if rest != right and rest:
+        begin = stop // per_epoch * per_epoch
+        where = {whole.index(rest[0]) - stop} if rest[0] in whole else set()
+        assert whole[begin] != rest[0] or begin == stop, "it began the epoch again"
+        for ahead in where:
+            fetched = "count what came out, not what workers had fetched" if ahead > 0 else ""
+            assert ahead <= 0, f"{ahead} batches are lost: {fetched}"
+            assert ahead >= 0, f"{-ahead} batches come twice"
+        assert where, "it goes on in another order than the loader that was stopped"
+    check_equal(rest, right, f"the {count} batches after the stop")
+    items = sum(len(batch) for batch in right)
+    read = found["read"]
+    assert workers or read <= items, (
+        f"{read} items were read for {items}: don't read what is skipped"
+    )
+    check_equal(found["workers left"], 0, "workers that outlive their loop")
+
+
+# %% nbgrader={"grade_id": "resumable", "solution": true}
+def resumable(dataset: Dataset, batch_size: int, seed: int, num_workers: int = 0) -> object:
+    """A shuffling loader that knows its place and can be put back there."""
+    ### BEGIN SOLUTION
+
+    class Loader:
+        def __init__(self):
+            self.epoch = self.done = 0
+
+        def __iter__(self):
+            order = np.random.default_rng([seed, self.epoch]).permutation(len(dataset)).tolist()
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            loader = DataLoader(
+                dataset, batch_sampler=batches[self.done :], num_workers=num_workers
+            )
+            for batch in loader:
+                self.done += 1
+                yield batch
+            self.epoch, self.done = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state["epoch"], state["done"]
+
+    return Loader()
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "resumable-check", "grade": true, "points": 2}
+with every_case() as case:
+    for workers in (0, 2):
+        with case(f"17 items in fours, num_workers={workers}"):
+            check_stream(try_stream, 17, 4, 0, workers)
+    with case("every for left by break after a batch"):
+        whole, broken = (try_stream(17, 4, 1, 0, 12, leave) for leave in (False, True))
+        check_equal(broken, whole, "the batches", "the next for goes on behind the last batch")
+
+
+# %% nbgrader={"grade_id": "resumable-check-2", "grade": true, "points": 2}
+with every_case() as case:
+    for workers, stop in [(0, 2), (0, 0), (0, 5), (0, 7), (2, 2), (2, 6)]:
+        with case(f"17 items in fours, num_workers={workers}, stopped after {stop} batches"):
+            check_resumed(try_stream, try_resumable, 17, 4, 0, workers, stop, 9)
+### BEGIN HIDDEN TESTS
+check_resumed(try_stream, try_resumable, 12, 3, 7, 2, 3, 8)
+check_resumed(try_stream, try_resumable, 5, 8, 2, 0, 1, 3)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# A class with `__iter__` as a generator: cut the epoch's permutation into batches, leave out the
+# first `done`, and hand the rest to a `DataLoader` as its `batch_sampler`. A list will do.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Count *before* you `yield`: what stands behind the `yield` does not run until the next batch is
+# asked for, and not at all after a `break`.
+# </details>
+#
+# **In practice** the items' own chance must be resumed, too: seed an augmentation from (seed, epoch,
+# index). torchdata's `StatefulDataLoader` keeps the state of samplers and datasets in its workers.
+#
+# ## 12. Who is waiting? · core
+#
+# Three settings are left, and all three are about waiting.
+#
+# **Prefetching.** Each worker keeps `prefetch_factor` batches (2, if you say nothing) ready or in
+# the making. More of them smooth out slow items; none makes a pipeline faster whose workers are all
+# busy. `persistent_workers=True` keeps the processes from epoch to epoch. Without any of it, a
+# thread can run ahead of you, which is what the package prefetch_generator did:
+
+
+# %% topics=["prefetching"]
+import queue
+import threading
+
+
+# %% topics=["prefetching"]
+
+
+def ahead(loader, size=2):
+    """The same batches, made in a thread that is at most ``size`` ahead."""
+    ready, end = queue.Queue(size), object()
+
+    def fill():
+        for batch in loader:
+            ready.put(batch)
+        ready.put(end)
+
+    threading.Thread(target=fill, daemon=True).start()
+    yield from iter(ready.get, end)
+
+
+# %% topics=["prefetching"]
+print([x.tolist() for x in ahead(DataLoader(range(6), batch_size=4))])
+
+# %% [markdown]
+# A thread shares the interpreter with your loop. Decoders and tensor operations release it, plain
+# Python does not. So this helps a little, and workers help more.
+#
+# **Pinning.** A GPU fetches memory by itself, but only from pages that the system promises not to
+# move: *page-locked*, or pinned. From any other memory the driver copies twice, and your process
+# stands and waits.
+#
+# > **Often said.** *"`pin_memory` puts the data on the GPU."* It puts batches into page-locked memory
+# > of the **host**, by a thread of the main process. They are still on the CPU.
+
+# %% tags=["nbval-ignore-output"] topics=["pin-memory"] errata=["pin-memory-is-gpu"]
+gpu = device.type == "cuda"
+batch = next(iter(DataLoader(range(8), batch_size=8, pin_memory=gpu)))
+print("a GPU is there:", gpu, "· pinned:", batch.is_pinned())
+
+# %% topics=["pin-memory"] errata=["pin-memory-is-gpu"]
+print("the batch lies on:", batch.device)
+
+# %% [markdown]
+# Pinned memory can't be swapped out, and pinning costs time. On a machine without a GPU it does
+# nothing but warn. With one, it pays together with **`non_blocking=True`**: the copy is queued, your
+# process goes on, and the GPU computes on the last batch meanwhile. *"Pinned, with
+# `non_blocking=False`, to overlap"* is passed on too: False waits until the copy is done, each time.
+
+# %% tags=["nbval-ignore-output"] topics=["non-blocking-copy"] errata=["non-blocking-false-overlaps"]
+x = torch.zeros(2**24).pin_memory() if gpu else torch.zeros(2**24)  # 64 MiB
+for non_blocking in (False, True):
+    start = time.perf_counter()
+    y = x.to(device, non_blocking=non_blocking)
+    queued = time.perf_counter() - start
+    done = torch.accelerator.synchronize() if gpu else None
+    total = time.perf_counter() - start
+    print(
+        f"non_blocking={non_blocking}: back after {queued / max(total, 1e-9):4.0%} of the copy's time"
+    )
+
+# %% [markdown]
+# On a CPU `to` has nothing to copy and both lines mean little; on a GPU the first says nearly 100 %,
+# the second a few percent. Two warnings. Reading `y` on the GPU is safe, the queue keeps order. But
+# the *other* way, `y.to("cpu", non_blocking=True)`, hands you memory that is not yet filled:
+# synchronise first. And don't write into `x` while the copy runs. Overlap also needs two queues:
+
+# %% topics=["prefetching", "non-blocking-copy"]
+
+
+def to_device_ahead(loader):
+    """Batches on ``device``, each copied on a stream of its own while the last is computed on."""
+    if device.type != "cuda":
+        yield from (batch.to(device) for batch in loader)
+        return
+    side, last = torch.cuda.Stream(), None
+    for batch in loader:
+        with torch.cuda.stream(side):
+            coming = batch.to(device, non_blocking=True)
+        if last is not None:
+            yield last
+        torch.cuda.current_stream().wait_stream(side)
+        coming.record_stream(torch.cuda.current_stream())
+        last = coming
+    yield last
+
+
+# %% topics=["non-blocking-copy"]
+print([x.tolist() for x in to_device_ahead(DataLoader(range(6), batch_size=4))])
+
+# %% [markdown]
+# ### A method, before any setting
+#
+# Who waits? Ask in this order. **Step alone:** train on one batch that you keep. **Loader alone:**
+# loop over it and do nothing. The slower of the two is the one the other waits for; speeding up the
+# other changes nothing. If it is the loader, take its parts one at a time: open, decode, transform,
+# collate, start of the workers. **Mend the largest part, and no other.** A pipeline whose opening
+# takes 70 % is 1.1 times as fast if you make everything *else* a third faster, and 3 times if you
+# make opening cheap.
+#
+# ### Exercise 12.12 — Find the bottleneck ★★ · 15 min · 4 points · core
+#
+# Five slow pipelines, `slow["A"]` to `slow["E"]`: dicts of settings. `measure(settings)` runs one
+# for real, over small JPEG files, and counts for each part how much it did. Clocks differ, so it
+# multiplies the counts by fixed prices and returns milliseconds:
+#
+# | part | counted | setting that it depends on |
+# | --- | --- | --- |
+# | `"open"` | how often the packed file is opened | `reader`: `"per item"` or `"per process"` |
+# | `"decode"` | pixels decoded | `decode`: `"each time"` or `"once"` |
+# | `"transform"` | numbers computed on as floats | `floats`: `"first"` (before resizing) or `"last"` |
+# | `"collate"` | bytes copied | `collate`: `"grow"` (`cat` in a loop) or `"stack"` |
+# | `"start"` | workers started | `workers`: a number; `persistent`: `True` or `False` |
+#
+# Several settings look bad in each; one part is the bottleneck. `size`, `items`, `batch_size` and
+# `epochs` are given, and the batches must stay the same. For each pipeline write `(part, change)`:
+# the part that takes most, and a dict with *one* changed setting that cuts the total to less than
+# 60 %. For example, `("open", {"reader": "per process"})`. Measure, don't guess: run `measure` in a
+# cell of your own.
+
+
+# %% nbgrader={"grade_id": "slow", "locked": true} tags=["to-be-read"]
+from course_utils import measure_pipeline
+from course_utils.pipelines import CHOICES
+
+common = {"reader": "per item", "decode": "each time", "floats": "first", "collate": "grow"}
+slow = {
+    "A": common | {"size": 32, "items": 48, "batch_size": 4, "epochs": 2, "workers": 0},
+    "B": common | {"size": 256, "items": 16, "batch_size": 4, "epochs": 1, "workers": 0},
+    "C": common | {"size": 256, "items": 8, "batch_size": 4, "epochs": 6, "workers": 0},
+    "D": common | {"size": 64, "items": 16, "batch_size": 8, "epochs": 5, "workers": 2},
+    "E": common | {"size": 32, "items": 64, "batch_size": 64, "epochs": 1, "workers": 0},
+}
+slow = {name: settings | {"persistent": False} for name, settings in slow.items()}
+slow["C"] |= {"floats": "last"}
+
+
+def measure(settings: dict) -> dict[str, float]:
+    """Milliseconds that each part takes: counts times fixed prices."""
+    return measure_pipeline(settings)[0]
+
+
+# %% nbgrader={"grade_id": "check-mended", "locked": true} jupyter={"source_hidden": true}
+def check_mended(name, answer):
+    form = 'write (part, change), such as ("open", {"reader": "per process"})'
+    assert answer is not None, f"still blank: {form}"
+    fits = isinstance(answer, (tuple, list)) and len(answer) == 2 and isinstance(answer[1], dict)
+    assert fits, f"{answer!r}? {form}"
+    part, change = answer
+    took, sums = measure_pipeline(slow[name])
+    total = sum(took.values())
+    assert part in took, f"{part!r} is none of the parts {', '.join(took)}"
+    share = took[part] / total
+    assert took[part] == max(took.values()), (
+        f"{part!r} takes {share:.0%} of the total; measure(slow[{name!r}])"
+    )
+    assert len(change) == 1, f"{change} changes {len(change)} settings: change one"
+    ((key, value),) = change.items()
+    assert key in CHOICES, (
+        f"{key!r} is none of the settings that may be changed: {', '.join(CHOICES)}"
+    )
+    assert value in CHOICES[key], f"{key}={value!r}: it can be one of {CHOICES[key]}"
+    mended, after = measure_pipeline(slow[name] | change)
+    left = sum(mended.values()) / total
+    assert after == sums, "the batches are not the same any more"
+    assert left < 0.6, f"with {change} the total is {left:.0%} of what it was: that part is not it"
+
+
+# %% nbgrader={"grade_id": "find-the-bottleneck", "solution": true}
+find_the_bottleneck = {"A": None, "B": None, "C": None, "D": None, "E": None}
+### BEGIN SOLUTION
+find_the_bottleneck = {
+    "A": ("open", {"reader": "per process"}),
+    "B": ("transform", {"floats": "last"}),
+    "C": ("decode", {"decode": "once"}),
+    "D": ("start", {"persistent": True}),
+    "E": ("collate", {"collate": "stack"}),
+}
+### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "find-the-bottleneck-check", "grade": true, "points": 4}
+assert isinstance(find_the_bottleneck, dict), "find_the_bottleneck is no dict any more"
+with every_case() as case:
+    for name in slow:
+        with case(f"pipeline {name}"):
+            check_mended(name, find_the_bottleneck.get(name))
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# `for name in slow: print(name, measure(slow[name]))` shows the parts. Then
+# `sum(measure(slow["A"] | {"workers": 2}).values())` tries a change. One of them makes it worse.
+# </details>
+#
+# ### Your pipeline, on this machine
+#
+# The payoff: real files, your `folder_dataset` and `collate_boxes` if you solved them (torchvision's
+# and a simple one otherwise), and every combination of workers, prefetch and pinning.
+
+# %% topics=["num-workers", "prefetching", "pin-memory"]
+to_float = v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])
+
+# %%
+try:
+    mine, how = folder_dataset(folder / "images", to_float), collate_boxes
+    image, label = mine[0]
+    shape = how([(image, torch.zeros(1, 4)), None])["images"].shape
+    assert shape == (1, *image.shape)
+except Exception:
+    mine, how = ImageFolder(folder / "images", to_float), None
+
+
+def batch_of(items):
+    boxed = [(image, torch.zeros(1, 4)) for image, _ in items]
+    return how(boxed)["images"] if how else [image for image, _ in boxed]
+
+
+# %% tags=["nbval-ignore-output"] topics=["num-workers", "prefetching", "pin-memory"]
+settings = [
+    (n, f, pin) for n in (0, 1, 2) for f in ((2, 6) if n else (None,)) for pin in {False, gpu}
+]
+
+# %% tags=["nbval-ignore-output"] topics=["num-workers", "prefetching"]
+table = {}
+for workers, factor, pin in settings:
+    options = {"num_workers": workers, "prefetch_factor": factor, "pin_memory": pin}
+    loader = DataLoader(mine, batch_size=32, collate_fn=batch_of, **options)
+    start = time.perf_counter()
+    images_seen = sum(len(batch) for batch in loader)
+    table[workers, factor, pin] = images_seen / (time.perf_counter() - start)
+
+# %% tags=["nbval-ignore-output"] topics=["num-workers"]
+figure, axes = plt.subplots(figsize=(7, 0.7 + 0.3 * len(table)))
+names = [f"{n} workers" + f", prefetch {f}" * (n > 0) + ", pinned" * pin for n, f, pin in table]
+bars = axes.barh(names, [*table.values()], color="#0072b2")
+axes.bar_label(bars, fmt=" %.0f", fontsize=9)
+axes.set(xlabel="images a second, processes started included")
+axes.margins(x=0.15)
+axes.invert_yaxis()
+show(figure, "Bars of images a second for zero, one and two workers, and two prefetch settings.")
+
+# %% [markdown]
+# Whatever it says on your machine is the answer for *these* images on *these* cores. One epoch of
+# 600 images is short, so the start of processes weighs heavily: look whether workers pay at all. More
+# workers than cores seldom do. "Four per GPU" and other rules of thumb are guesses; this loop takes
+# a minute to run on your own data.
+#
+# ## Heard elsewhere
+#
+# Claims that are passed on, a cell each.
+#
+# *"The dataset returns `{"data": image}` of PIL images, the transform is called with `(data,
+# target)`, and the loop reads `batch["target"]`."* None of the three fits the other two:
+
+# %% errata=["template-dataset-contract"]
+picture = Image.new("RGB", (2, 2))
+try:
+    next(iter(DataLoader([{"data": picture}] * 2, batch_size=2)))
+except TypeError as error:
+    print("collate:", str(error).split(";")[-1][:75])
+
+# %% errata=["template-dataset-contract"]
+try:
+    old.Compose([])(picture, picture)
+except TypeError as error:
+    print("transform:", str(error).split(".")[-1][:60])
+
+# %%
+print("v2 takes two:", [x.size for x in v2.Compose([v2.RandomHorizontalFlip(1)])(picture, picture)])
+
+# %% [markdown]
+# *"Appending to a list copies it each time, so preallocate."* A list grows by more than it needs and
+# seldom moves. Of `np.append` and `torch.cat` in a loop the claim is true; that was pipeline E.
+
+# %% errata=["list-append-reallocates"]
+grown, sizes_seen = [], set()
+for n in range(10_000):
+    grown.append(n)
+    sizes_seen.add(sys.getsizeof(grown))
+print("10000 appends, sizes in memory:", len(sizes_seen))
+
+# %% [markdown]
+# *A validation transform* that is copied around has its second line indented by a space, and resizes
+# to 224 before it cuts 224 from the middle, which cuts nothing from a square. The usual is 256.
+
+# %% errata=["val-transform-indent"]
+try:
+    compile("train = 1\n val = 2", "recipe", "exec")
+except IndentationError as error:
+    print(error.msg)
+
+# %%
+crop = v2.CenterCrop(224)
+print([tuple(crop(v2.Resize(n)(torch.zeros(3, 300, 300))).shape) for n in (224, 256)])
+
+# %% [markdown]
+# **One interface, many stores.** MMCV's `FileClient` read a file from disk, LMDB, memcached or Ceph by
+# one call. The general tool for it is `fsspec`, which PyTorch brings along: the prefix of the path
+# chooses the store.
+
+# %% topics=["mmcv-fileclient"]
+import fsspec
+
+with fsspec.open("memory://a/0000.jpg", "wb") as file:
+    file.write(jpeg)
+for place in ("memory://a/0000.jpg", f"file://{folder}/images/circle/0000.jpg"):
+    with fsspec.open(place) as file:
+        print(place.split(":")[0], len(file.read()) == len(jpeg))
+
+# %% [markdown]
+# **Tables.** *"Turn CSV into HDF or feather, it loads faster."* Numbers as text have to be parsed; any
+# binary column format spares that. Today that format is Parquet (with pyarrow or Polars); feather
+# lives on as Arrow IPC. Here is the effect with what is installed:
+
+# %% tags=["nbval-ignore-output"] topics=["hdf-feather"]
+values = np.random.default_rng(0).random((3000, 20))
+np.savetxt(shelf / "table.csv", values, delimiter=",")
+with h5py.File(shelf / "table.h5", "w") as file:
+    file["values"] = values
+
+# %% tags=["nbval-ignore-output"] topics=["hdf-feather"]
+as_text = timeit(lambda: np.loadtxt(shelf / "table.csv", delimiter=","), number=1)
+as_h5 = timeit(lambda: h5py.File(shelf / "table.h5")["values"][:], number=1)
+print(f"CSV {as_text * 1e3:.0f} ms, HDF5 {as_h5 * 1e3:.1f} ms")
+
+# %% [markdown] topics=["dali-gpu-preprocessing", "albumentations", "annotation-tools", "dataset-search"]
+# **Tools that need more than this course installs**
+#
+# | for | tool |
+# | --- | --- |
+# | decoding and augmenting on the GPU | NVIDIA DALI (pipelines of its own), nvImageCodec, TorchCodec for video; v2 transforms also run on CUDA tensors, a batch at once |
+# | augmentation | Albumentations is archived; AlbumentationsX continues it under the AGPL. Kornia works on batches, with gradients |
+# | drawing boxes and masks | labelme (alive), CVAT and Label Studio (servers); LabelImg is archived, its author points to Label Studio |
+# | finding data | Hugging Face Datasets, OpenML, Kaggle, Google Dataset Search, UCI, the AWS registry. Papers with Code is closed |
+#
+# And one of them by v2: augmenting a whole batch on the device, after collating, in one call.
+
+# %% topics=["dali-gpu-preprocessing"]
+batch = torch.randint(0, 256, (16, 3, 64, 64), dtype=torch.uint8).to(device)
+
+# %%
+augment = v2.Compose([v2.RandomHorizontalFlip(), v2.ToDtype(torch.float32, scale=True)])
+print(
+    tuple(augment(batch).shape),
+    "on the course's device:",
+    augment(batch).device.type == device.type,
+)
+
+# %% [markdown]
+# One coin for the whole batch, mind: all sixteen are flipped or none.
+#
+# ## What to take home
+#
+# | question | who answers it |
+# | --- | --- |
+# | which items, in which order? | sampler, from a generator or from (seed, epoch) |
+# | what is one item? | dataset: lazy, picklable, naming the file that fails |
+# | how do items become a batch? | `collate_fn`: pad, and a mask from lengths |
+# | who computes it? | workers: processes with copies of everything, generators included |
+# | who divides a stream? | the stream itself, over ranks × workers |
+# | who opens the file? | each process, at first use |
+# | where does it go on? | behind the last batch that came *out* |
+# | who waits? | measure step and loader alone, then the loader's parts |
+#
+# **Three mistakes to remember**
+#
+# 1. A generator of your own in a dataset with workers. Every worker draws the same.
+# 2. Averages over images, padding or short batches, where pixels, masks or items should be counted.
+# 3. Turning knobs before measuring. Only the slowest part is worth mending.
+#
+# **Read more.** PyTorch's documentation: *torch.utils.data* (multi-process loading, memory pinning)
+# and *Reproducibility*; torchvision's: *Getting started with transforms v2* and *TVTensors*; the
+# tutorial *A guide on good usage of non_blocking and pin_memory()*. Papers: Chan, Golub and LeVeque,
+# *Updating Formulae and a Pairwise Algorithm for Computing Sample Variances*; Wang and others,
+# *Temporal Segment Networks*. py-lmdb's and h5py's documentation, on processes.

@@ -1,0 +1,142 @@
+# %% wrong="seeds the global generator" says=["it changed a global generator"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    torch.manual_seed(seed + epoch)
+    order = sorted(range(len(lengths)), key=lambda i: lengths[i])
+    batches = [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
+    return [batches[i] for i in torch.randperm(len(batches)).tolist()]
+
+
+def weighted_sampling(labels, draws, seed):
+    torch.manual_seed(seed)
+    counts = torch.tensor([labels.count(label) for label in labels])
+    return torch.multinomial(1 / counts, draws, replacement=True).tolist()
+
+
+# %% wrong="not shuffled; one draw" says=["the batches come in one order, whatever seed and epoch", "expected a list of indices"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    order = sorted(range(len(lengths)), key=lambda i: lengths[i])
+    return [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
+
+
+def weighted_sampling(labels, draws, seed):
+    weights = torch.tensor([1 / labels.count(label) for label in labels])
+    return torch.multinomial(weights, 1, generator=torch.Generator().manual_seed(seed)).item()
+
+
+# %% wrong="seed plus epoch" says=["seed 0, epoch 1 gave the order of seed 1, epoch 0"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng(seed + epoch)
+    order = sorted(rng.permutation(len(lengths)).tolist(), key=lambda i: lengths[i])
+    batches = [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
+    rng.shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    weights = [1 / labels.count(label) for label in labels]
+    return random.Random(seed).choices(range(len(labels)), weights, k=draws)
+
+
+# %% wrong="shuffled without sorting; no weights" says=["sort by length before cutting", "as in the data: the weights do nothing"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    order = np.random.default_rng([seed, epoch]).permutation(len(lengths)).tolist()
+    return [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
+
+
+def weighted_sampling(labels, draws, seed):
+    return np.random.default_rng(seed).integers(0, len(labels), draws).tolist()
+
+
+# %% wrong="drops the short batch; sorts the argument; weight for each class" says=["the indices in all batches, sorted", "are these classes? Each *item* needs a weight"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = sorted(rng.permutation(len(lengths)).tolist(), key=lambda i: lengths[i])
+    batches = [order[k : k + batch_size] for k in range(0, len(order) - batch_size + 1, batch_size)]
+    rng.shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    classes = sorted(set(labels))
+    weights = torch.tensor([1 / labels.count(c) for c in classes])
+    generator = torch.Generator().manual_seed(seed)
+    return torch.multinomial(weights, draws, replacement=True, generator=generator).tolist()
+
+
+# %% wrong="weights by the count; a fixed seed" says=["the same items share a batch", "the classes' shares are"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    order = sorted(range(len(lengths)), key=lambda i: lengths[i])
+    batches = [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
+    random.Random(f"{seed}-{epoch}").shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    weights = [labels.count(label) for label in labels]
+    return random.Random(0).choices(range(len(labels)), weights, k=draws)
+
+
+# %% wrong="the seed does nothing" says=["another seed, the same draws"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    r = random.Random(f"{seed}-{epoch}")
+    order = list(range(len(lengths)))
+    r.shuffle(order)
+    order.sort(key=lambda i: lengths[i])
+    batches = [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
+    r.shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    weights = [1 / labels.count(label) for label in labels]
+    return random.Random(0).choices(range(len(labels)), weights, k=draws)
+
+
+# %% wrong="lengths are sorted in place" says=["it changed its first argument"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    order = sorted(range(len(lengths)), key=lambda i: lengths[i])
+    lengths.sort()
+    batches = [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
+    np.random.default_rng([seed, epoch]).shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    weights = [1 / labels.count(label) for label in labels]
+    return random.Random(seed).choices(range(len(labels)), weights, k=draws)
+
+
+# %% right="random.Random, tuples, and a class first"
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    chance = random.Random(f"{seed}/{epoch}")
+    order = sorted(range(len(lengths)), key=lambda i: (-lengths[i], chance.random()))
+    batches = []
+    while order:
+        batches.append(tuple(order[:batch_size]))
+        order = order[batch_size:]
+    return chance.sample(batches, len(batches))
+
+
+def weighted_sampling(labels, draws, seed):
+    chance, members = random.Random(seed), {}
+    for index, label in enumerate(labels):
+        members.setdefault(label, []).append(index)
+    return [chance.choice(members[chance.choice(sorted(members))]) for _ in range(draws)]
+
+
+# %% right="lexsort and the library's sampler"
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, epoch))))
+    order = np.lexsort((rng.random(len(lengths)), np.asarray(lengths, dtype=int)))
+    cuts = list(range(batch_size, len(order), batch_size))
+    batches = [part for part in np.split(order, cuts) if len(part)]
+    return [batches[k].tolist() for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    from torch.utils.data import WeightedRandomSampler
+
+    weights = [1 / labels.count(label) for label in labels]
+    generator = torch.Generator()
+    generator.manual_seed(seed)
+    return list(WeightedRandomSampler(weights, draws, replacement=True, generator=generator))

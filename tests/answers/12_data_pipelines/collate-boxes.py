@@ -1,0 +1,165 @@
+# %% wrong="the mask from values" says=["a box whose four numbers are 0", "the mask (from the counts, not from the values)"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    h = max(image.shape[1] for image, _ in items)
+    w = max(image.shape[2] for image, _ in items)
+    n = max(len(boxes) for _, boxes in items)
+    images = torch.stack(
+        [torch.nn.functional.pad(x, (0, w - x.shape[2], 0, h - x.shape[1])) for x, _ in items]
+    )
+    boxes = torch.stack([torch.nn.functional.pad(b, (0, 0, 0, n - len(b))) for _, b in items])
+    sizes = torch.tensor([x.shape[1:] for x, _ in items])
+    return {"images": images, "sizes": sizes, "boxes": boxes, "mask": (boxes != 0).any(-1)}
+
+
+# %% wrong="forgets the damaged file" says=["a damaged file among them", "NoneType"]
+def collate_boxes(items):
+    images, boxes = zip(*items)
+    h, w = max(x.shape[1] for x in images), max(x.shape[2] for x in images)
+    out = torch.zeros(len(images), images[0].shape[0], h, w, dtype=images[0].dtype)
+    for k, x in enumerate(images):
+        out[k, :, : x.shape[1], : x.shape[2]] = x
+    padded = torch.nn.utils.rnn.pad_sequence(boxes, batch_first=True)
+    counts = torch.tensor([len(b) for b in boxes])
+    mask = torch.arange(padded.shape[1]) < counts[:, None]
+    return {
+        "images": out,
+        "sizes": torch.tensor([x.shape[1:] for x in images]),
+        "boxes": padded,
+        "mask": mask,
+    }
+
+
+# %% wrong="float images and centred padding" says=["uint8 images", "has dtype torch.float32, expected torch.uint8"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    h = max(image.shape[1] for image, _ in items)
+    w = max(image.shape[2] for image, _ in items)
+    n = max(len(boxes) for _, boxes in items)
+    images, boxes = torch.zeros(len(items), 3, h, w), torch.zeros(len(items), n, 4)
+    mask = torch.zeros(len(items), n, dtype=torch.bool)
+    for k, (image, box) in enumerate(items):
+        images[k, :, : image.shape[1], : image.shape[2]] = image
+        boxes[k, : len(box)] = box
+        mask[k, : len(box)] = True
+    return {
+        "images": images,
+        "sizes": torch.tensor([x.shape[1:] for x, _ in items]),
+        "boxes": boxes,
+        "mask": mask,
+    }
+
+
+# %% wrong="pads above and to the left" says=["images, padded on the right and below"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    h = max(image.shape[1] for image, _ in items)
+    w = max(image.shape[2] for image, _ in items)
+    images = torch.stack(
+        [torch.nn.functional.pad(x, (w - x.shape[2], 0, h - x.shape[1], 0)) for x, _ in items]
+    )
+    boxes = torch.nn.utils.rnn.pad_sequence([b for _, b in items], batch_first=True)
+    counts = torch.tensor([len(b) for _, b in items])
+    mask = torch.arange(boxes.shape[1]) < counts[:, None]
+    return {
+        "images": images,
+        "sizes": torch.tensor([x.shape[1:] for x, _ in items]),
+        "boxes": boxes,
+        "mask": mask,
+    }
+
+
+# %% wrong="sizes as width and height, counts for a mask" says=["sizes"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    h = max(image.shape[1] for image, _ in items)
+    w = max(image.shape[2] for image, _ in items)
+    images = torch.stack(
+        [torch.nn.functional.pad(x, (0, w - x.shape[2], 0, h - x.shape[1])) for x, _ in items]
+    )
+    boxes = torch.nn.utils.rnn.pad_sequence([b for _, b in items], batch_first=True)
+    sizes = torch.tensor([(x.shape[2], x.shape[1]) for x, _ in items])
+    return {
+        "images": images,
+        "sizes": sizes,
+        "boxes": boxes,
+        "mask": torch.tensor([len(b) for _, b in items]),
+    }
+
+
+# %% wrong="an empty batch for nothing" says=["with no item left it is None"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    h = max([image.shape[1] for image, _ in items], default=0)
+    w = max([image.shape[2] for image, _ in items], default=0)
+    if not items:
+        return {}
+    images = torch.stack(
+        [torch.nn.functional.pad(x, (0, w - x.shape[2], 0, h - x.shape[1])) for x, _ in items]
+    )
+    boxes = torch.nn.utils.rnn.pad_sequence([b for _, b in items], batch_first=True)
+    counts = torch.tensor([len(b) for _, b in items])
+    mask = torch.arange(boxes.shape[1]) < counts[:, None]
+    return {
+        "images": images,
+        "sizes": torch.tensor([x.shape[1:] for x, _ in items]),
+        "boxes": boxes,
+        "mask": mask,
+    }
+
+
+# %% right="pad and pad_sequence"
+def collate_boxes(items):
+    kept = list(filter(lambda item: item is not None, items))
+    if len(kept) == 0:
+        return None
+    images, boxes = [list(part) for part in zip(*kept)]
+    sizes = torch.stack([torch.tensor(x.shape[-2:]) for x in images])
+    high, wide = sizes.max(0).values
+    padded = [
+        torch.nn.functional.pad(x, (0, wide - x.shape[2], 0, high - x.shape[1])) for x in images
+    ]
+    truth = [torch.ones(len(b), dtype=torch.bool) for b in boxes]
+    join = lambda rows: torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+    return {
+        "images": torch.stack(padded),
+        "sizes": sizes,
+        "boxes": join(boxes),
+        "mask": join(truth),
+    }
+
+
+# %% right="loops and cat"
+def collate_boxes(items):
+    rows = []
+    for item in items:
+        if item is not None:
+            rows.append(item)
+    if not rows:
+        return None
+    big_h = big_w = most = 0
+    for image, boxes in rows:
+        big_h, big_w, most = (
+            max(big_h, image.size(1)),
+            max(big_w, image.size(2)),
+            max(most, boxes.size(0)),
+        )
+    out = {"images": [], "sizes": [], "boxes": [], "mask": []}
+    for image, boxes in rows:
+        c, h, w = image.shape
+        wide = torch.cat([image, image.new_zeros(c, h, big_w - w)], 2)
+        out["images"].append(torch.cat([wide, image.new_zeros(c, big_h - h, big_w)], 1))
+        out["sizes"].append(torch.tensor([h, w]))
+        out["boxes"].append(
+            torch.cat([boxes, torch.zeros(most - len(boxes), 4, dtype=boxes.dtype)])
+        )
+        out["mask"].append(torch.tensor([k < len(boxes) for k in range(most)], dtype=torch.bool))
+    return {key: torch.stack(value) for key, value in out.items()}

@@ -1,0 +1,61 @@
+# %% wrong="decoding is always to blame" says=["takes", "of the total; measure(slow['A'])", "pipeline E"]
+find_the_bottleneck = {name: ("decode", {"decode": "once"}) for name in "ABCDE"}
+
+# %% wrong="more workers" says=["pipeline A: with {'workers': 4} the total is"]
+find_the_bottleneck = {
+    "A": ("open", {"workers": 4}),
+    "B": ("transform", {"floats": "last"}),
+    "C": ("decode", {"decode": "once"}),
+    "D": ("start", {"workers": 4}),
+    "E": ("collate", {"collate": "stack"}),
+}
+
+# %% wrong="two settings at once, and a part alone" says=["changes 2 settings: change one", "write (part, change)"]
+find_the_bottleneck = {
+    "A": ("open", {"reader": "per process", "decode": "once"}),
+    "B": "transform",
+    "C": ("decode", {"decode": "once"}),
+    "D": ("start", {"persistent": True}),
+    "E": ("collate", {"collate": "stack"}),
+}
+
+# %% wrong="changes what is given" says=["'batch_size' is none of the settings that may be changed"]
+find_the_bottleneck = {
+    "A": ("open", {"reader": "per process"}),
+    "B": ("transform", {"floats": "last"}),
+    "C": ("decode", {"decode": "once"}),
+    "D": ("start", {"persistent": True}),
+    "E": ("collate", {"batch_size": 8}),
+}
+
+# %% wrong="mends another part than it names" says=["that part is not it"]
+find_the_bottleneck = {
+    "A": ("open", {"collate": "stack"}),
+    "B": ("transform", {"decode": "once"}),
+    "C": ("decode", {"reader": "per process"}),
+    "D": ("start", {"floats": "last"}),
+    "E": ("collate", {"reader": "per process"}),
+}
+
+# %% right="no workers at all for D, lists for tuples"
+find_the_bottleneck = {
+    "A": ["open", {"reader": "per process"}],
+    "B": ["transform", {"floats": "last"}],
+    "C": ["decode", {"decode": "once"}],
+    "D": ["start", {"workers": 0}],
+    "E": ["collate", {"collate": "stack"}],
+}
+
+# %% right="measured in the answer"
+find_the_bottleneck = {}
+changes = {
+    "open": {"reader": "per process"},
+    "decode": {"decode": "once"},
+    "transform": {"floats": "last"},
+    "collate": {"collate": "stack"},
+    "start": {"persistent": True},
+}
+for pipeline, settings in slow.items():
+    took, _ = measure_pipeline(settings)
+    part = max(took, key=took.get)
+    find_the_bottleneck[pipeline] = (part, changes[part])

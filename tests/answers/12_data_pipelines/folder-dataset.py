@@ -1,0 +1,295 @@
+# %% wrong="catches around open alone" says=["cut.jpg", "image file is truncated"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.root, self.transform, self.on_error = Path(root), transform, on_error
+        self.classes = sorted(p.name for p in self.root.iterdir() if p.is_dir())
+        self.samples = [
+            (p, n)
+            for n, name in enumerate(self.classes)
+            for p in sorted((self.root / name).iterdir())
+            if p.suffix.lower() in (".jpg", ".jpeg")
+        ]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path)
+        except OSError as error:
+            if self.on_error == "raise":
+                raise RuntimeError(str(path)) from error
+            warnings.warn(str(path))
+            return None
+        image = image.convert("RGB")
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="no RGB, and sizes the suffix strictly" says=["6 files of three classes", "len"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.samples = [
+            (p, n)
+            for n, name in enumerate(self.classes)
+            for p in sorted((Path(root) / name).glob("*.jpg"))
+        ]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        image = Image.open(path)
+        image.load()
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="the mode stays as it is" says=["the mode", "expected 'RGB', got 'L'"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.samples = [
+            (p, n)
+            for n, name in enumerate(self.classes)
+            for p in sorted((Path(root) / name).iterdir())
+            if p.name.lower().endswith((".jpg", ".jpeg"))
+        ]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path)
+            image.load()
+        except OSError as error:
+            if self.on_error == "raise":
+                raise RuntimeError(path.name) from error
+            warnings.warn(path.name)
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="opens all images at once" says=["making it opens no image, but raised UnidentifiedImageError"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        self.items = [(Image.open(p).convert("RGB"), 0) for p in sorted(Path(root).rglob("*.jpg"))]
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        return self.items[index]
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="takes the transform's error for the file's, and an unknown on_error" says=["it was taken for a damaged file", "expected 'ValueError', got 'nothing'"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.samples = [
+            (p, n)
+            for n, name in enumerate(self.classes)
+            for p in sorted((Path(root) / name).iterdir())
+            if p.name.lower().endswith((".jpg", ".jpeg"))
+        ]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+            return (self.transform(image) if self.transform else image), label
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(path.name) from error
+            warnings.warn(path.name)
+            return None
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="a lambda in the constructor" says=["can't be pickled"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform = transform or (lambda image: image)
+        self.on_error = on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.samples = [
+            (p, n)
+            for n, name in enumerate(self.classes)
+            for p in sorted((Path(root) / name).iterdir())
+            if p.name.lower().endswith((".jpg", ".jpeg"))
+        ]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(path.name) from error
+            warnings.warn(path.name)
+            return None
+        return self.transform(image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="the error does not name the file" says=["don't name the file cut.jpg"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.samples = [
+            (p, n)
+            for n, name in enumerate(self.classes)
+            for p in sorted((Path(root) / name).iterdir())
+            if p.name.lower().endswith((".jpg", ".jpeg"))
+        ]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+        except OSError:
+            if self.on_error == "raise":
+                raise
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% right="os.walk, bytes first, another exception"
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        import os
+
+        if on_error == "raise":
+            self.strict = True
+        elif on_error == "skip":
+            self.strict = False
+        else:
+            raise ValueError("raise or skip")
+        self.root, self.transform = str(root), transform
+        self.classes = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
+        self.paths, self.labels = [], []
+        for label, name in enumerate(self.classes):
+            for file in sorted(os.listdir(os.path.join(self.root, name))):
+                if os.path.splitext(file)[1].lower() in {".jpg", ".jpeg"}:
+                    self.paths.append(os.path.join(self.root, name, file))
+                    self.labels.append(label)
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        import io
+
+        with open(self.paths[index], "rb") as file:
+            content = io.BytesIO(file.read())
+        try:
+            image = Image.open(content)
+            image.load()
+        except Exception as error:
+            words = "damaged: " + self.paths[index]
+            if self.strict:
+                raise OSError(words) from error
+            warnings.warn(words, RuntimeWarning, stacklevel=1)
+            return None
+        image = image if image.mode == "RGB" else image.convert("RGB")
+        if self.transform is not None:
+            image = self.transform(image)
+        return [image, self.labels[index]]
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% right="a base class for the list"
+class Listing(Dataset):
+    def __init__(self, root):
+        subfolders = [p for p in Path(root).glob("*") if p.is_dir()]
+        self.classes = sorted([p.name for p in subfolders])
+        files = {name: [] for name in self.classes}
+        for p in Path(root).glob("*/*"):
+            if p.name.lower().endswith((".jpg", ".jpeg")):
+                files[p.parent.name].append(p)
+        self.samples = [(p, self.classes.index(n)) for n in self.classes for p in sorted(files[n])]
+
+    def __len__(self):
+        return len(self.samples)
+
+
+class FolderDataset(Listing):
+    def __init__(self, root, transform, on_error):
+        assert True
+        if not (on_error == "raise" or on_error == "skip"):
+            raise ValueError
+        super().__init__(root)
+        self.transform, self.on_error = transform, on_error
+
+    def load(self, path):
+        with Image.open(path) as picture:
+            return picture.convert("RGB")
+
+    def __getitem__(self, i):
+        path, label = self.samples[i]
+        try:
+            picture = self.load(path)
+        except Exception as cause:
+            if self.on_error == "skip":
+                return warnings.warn(f"skipped {path}")
+            raise ValueError(f"bad image {path}") from cause
+        return (picture if self.transform is None else self.transform(picture)), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)

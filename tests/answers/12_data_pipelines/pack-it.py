@@ -1,0 +1,294 @@
+# %% wrong="opened in the constructor" says=["can't be pickled", "cannot pickle"]
+def pack_it(items, path):
+    partial = str(path) + ".tmp"
+    env = lmdb.open(partial, subdir=False, map_size=2**34)
+    with env.begin(write=True) as t:
+        for n, item in enumerate(items):
+            t.put(str(n).encode(), item)
+    env.close()
+    os.replace(partial, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.env = lmdb.open(str(path), subdir=False, readonly=True, lock=False)
+
+    def __len__(self):
+        return self.env.stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.env.begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+
+# %% wrong="opened for every item" says=["opened the file", "expected once"]
+def pack_it(items, path):
+    partial = str(path) + ".tmp"
+    env = lmdb.open(partial, subdir=False, map_size=2**34)
+    with env.begin(write=True) as t:
+        for n, item in enumerate(items):
+            t.put(str(n).encode(), item)
+    env.close()
+    os.replace(partial, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __len__(self):
+        with lmdb.open(self.path, subdir=False, readonly=True, lock=False) as env:
+            return env.stat()["entries"]
+
+    def __getitem__(self, index):
+        with lmdb.open(self.path, subdir=False, readonly=True, lock=False) as env, env.begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+
+# %% wrong="writes to the path itself, default map" says=["12 MB", "MapFullError", "an old file at path", "nothing may stand at path"]
+def pack_it(items, path):
+    env = lmdb.open(str(path), subdir=False, map_size=10 * 2**20)
+    try:
+        for n, item in enumerate(items):
+            with env.begin(write=True) as t:
+                t.put(str(n).encode(), item)
+    finally:
+        env.close()
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env:
+                self.env.close()
+            self.env, self.pid = (
+                lmdb.open(self.path, subdir=False, readonly=True, lock=False),
+                os.getpid(),
+            )
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="lazy, but a forked worker uses what it inherited" says=["two workers, after the parent has read", "it used what it inherited"]
+def pack_it(items, path):
+    partial = str(path) + ".tmp"
+    env = lmdb.open(partial, subdir=False, map_size=2**34)
+    with env.begin(write=True) as t:
+        for n, item in enumerate(items):
+            t.put(str(n).encode(), item)
+    env.close()
+    os.replace(partial, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env = str(path), None
+
+    def open(self):
+        if self.env is None:
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None}
+
+
+# %% wrong="a forked worker opens, and does not close what it inherited" says=["already open in this process"]
+def pack_it(items, path):
+    partial = str(path) + ".tmp"
+    env = lmdb.open(partial, subdir=False, map_size=2**34)
+    with env.begin(write=True) as t:
+        for n, item in enumerate(items):
+            t.put(str(n).encode(), item)
+    env.close()
+    os.replace(partial, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            self.env, self.pid = (
+                lmdb.open(self.path, subdir=False, readonly=True, lock=False),
+                os.getpid(),
+            )
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="an empty item is taken for the end; by a cursor's order" says=["an empty item", "in whose order?"]
+def pack_it(items, path):
+    partial = str(path) + ".tmp"
+    env = lmdb.open(partial, subdir=False, map_size=2**34)
+    with env.begin(write=True) as t:
+        for n, item in enumerate(items):
+            t.put(str(n).encode(), item)
+    env.close()
+    os.replace(partial, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env:
+                self.env.close()
+            self.env, self.pid = (
+                lmdb.open(self.path, subdir=False, readonly=True, lock=False),
+                os.getpid(),
+            )
+            with self.env.begin() as t:
+                self.keys = [key for key, _ in t.cursor()]
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as t:
+            item = t.get(self.keys[index])
+        if not item:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% right="numbered keys, the count stored, an environment for each process"
+ENVIRONMENTS = {}
+
+
+def environment(path):
+    pid = os.getpid()
+    if (path, pid) not in ENVIRONMENTS:
+        for key in [key for key in ENVIRONMENTS if key[0] == path]:
+            ENVIRONMENTS.pop(key).close()
+        ENVIRONMENTS[path, pid] = lmdb.open(path, subdir=False, readonly=True, lock=False)
+    return ENVIRONMENTS[path, pid]
+
+
+def pack_it(items, path):
+    path = Path(path)
+    new = path.parent / f".{path.name}-{os.getpid()}"
+    try:
+        env = lmdb.Environment(str(new), subdir=False, map_size=1 << 35, sync=True, lock=False)
+        count = 0
+        with env:
+            for item in items:
+                with env.begin(write=True) as t:
+                    t.put(count.to_bytes(8, "big"), item)
+                count += 1
+            with env.begin(write=True) as t:
+                t.put(b"count", count.to_bytes(8, "big"))
+        new.rename(path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __len__(self):
+        with environment(self.path).begin() as t:
+            return int.from_bytes(t.get(b"count"), "big")
+
+    def __getitem__(self, index):
+        if not 0 <= index < len(self):
+            raise IndexError(f"{index} of {len(self)}")
+        with environment(self.path).begin() as t:
+            return t.get(index.to_bytes(8, "big"))
+
+
+# %% right="a temporary folder, reduced to its path, with buffers"
+def pack_it(items, path):
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(path)) as folder:
+        name = os.path.join(folder, "x")
+        env = lmdb.open(name, subdir=False, map_size=2**33)
+        transaction = env.begin(write=True)
+        try:
+            for number, item in enumerate(items):
+                transaction.put(f"{number:010}".encode(), bytes(item))
+            transaction.commit()
+        except BaseException:
+            transaction.abort()
+            raise
+        finally:
+            env.close()
+        os.replace(name, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.open_in = path, {}
+
+    def __reduce__(self):
+        return PackedDataset, (self.path,)
+
+    def reader(self):
+        me = os.getpid()
+        if me not in self.open_in:
+            for env in self.open_in.values():
+                env.close()
+            env = lmdb.open(str(self.path), subdir=False, readonly=True, lock=False)
+            self.open_in = {me: env}
+        return self.open_in[me]
+
+    def __len__(self):
+        with self.reader().begin() as transaction:
+            return transaction.stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.reader().begin(buffers=True) as transaction:
+            found = transaction.get(f"{index:010}".encode())
+            if found is None:
+                raise IndexError
+            return bytes(found)

@@ -1,0 +1,252 @@
+# %% wrong="counts what the sampler gave" says=["batches are lost", "not what workers had fetched"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader:
+        def __init__(self):
+            self.epoch = self.given = 0
+
+        def draw(self):
+            order = np.random.default_rng([seed, self.epoch]).permutation(len(dataset)).tolist()
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            for batch in batches[self.given :]:
+                self.given += 1
+                yield batch
+
+        def __iter__(self):
+            yield from DataLoader(dataset, batch_sampler=self.draw(), num_workers=num_workers)
+            self.epoch, self.given = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "given": self.given}
+
+        def load_state_dict(self, state):
+            self.epoch, self.given = state["epoch"], state["given"]
+
+    return Loader()
+
+
+# %% wrong="the epoch alone" says=["it began the epoch again"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader:
+        epoch = 0
+
+        def __iter__(self):
+            order = np.random.default_rng([seed, self.epoch]).permutation(len(dataset)).tolist()
+            yield from DataLoader(dataset, batch_size, sampler=order, num_workers=num_workers)
+            self.epoch += 1
+
+        def state_dict(self):
+            return {"epoch": self.epoch}
+
+        def load_state_dict(self, state):
+            self.epoch = state["epoch"]
+
+    return Loader()
+
+
+# %% wrong="PyTorch's global generator" says=["another loader with equal arguments gave another order"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    torch.manual_seed(seed)
+
+    class Loader:
+        epoch, done, order = 0, 0, None
+
+        def __iter__(self):
+            if self.order is None:
+                self.order = torch.randperm(len(dataset)).tolist()
+            batches = [
+                self.order[n : n + batch_size] for n in range(0, len(self.order), batch_size)
+            ]
+            for batch in DataLoader(
+                dataset, batch_sampler=batches[self.done :], num_workers=num_workers
+            ):
+                self.done += 1
+                yield batch
+            self.epoch, self.done, self.order = (
+                self.epoch + 1,
+                0,
+                torch.randperm(len(dataset)).tolist(),
+            )
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done, "order": self.order}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done, self.order = state["epoch"], state["done"], state["order"]
+
+    loader = Loader()
+    loader.order = np.random.permutation(len(dataset)).tolist()
+    return loader
+
+
+# %% wrong="reads what is skipped" says=["don't read what is skipped"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader:
+        def __init__(self):
+            self.epoch = self.done = 0
+
+        def __iter__(self):
+            order = np.random.default_rng([seed, self.epoch]).permutation(len(dataset)).tolist()
+            loader = DataLoader(dataset, batch_size, sampler=order, num_workers=num_workers)
+            skip = self.done
+            for n, batch in enumerate(loader):
+                if n >= skip:
+                    self.done += 1
+                    yield batch
+            self.epoch, self.done = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state["epoch"], state["done"]
+
+    return Loader()
+
+
+# %% wrong="counts behind the yield" says=["batches come twice"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader:
+        def __init__(self):
+            self.epoch = self.done = 0
+
+        def __iter__(self):
+            order = np.random.default_rng([seed, self.epoch]).permutation(len(dataset)).tolist()
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            for batch in DataLoader(
+                dataset, batch_sampler=batches[self.done :], num_workers=num_workers
+            ):
+                yield batch
+                self.done += 1
+            self.epoch, self.done = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state["epoch"], state["done"]
+
+    return Loader()
+
+
+# %% wrong="the state is the loader's own dict" says=["changed when the loader went on"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader:
+        def __init__(self):
+            self.state = {"epoch": 0, "done": 0}
+
+        def __iter__(self):
+            s = self.state
+            order = np.random.default_rng([seed, s["epoch"]]).permutation(len(dataset)).tolist()
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            for batch in DataLoader(
+                dataset, batch_sampler=batches[s["done"] :], num_workers=num_workers
+            ):
+                s["done"] += 1
+                yield batch
+            s["epoch"], s["done"] = s["epoch"] + 1, 0
+
+        def state_dict(self):
+            return self.state
+
+        def load_state_dict(self, state):
+            self.state = dict(state)
+
+    return Loader()
+
+
+# %% wrong="drops the short batch, one order for all epochs" says=["the items of epoch 0"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader:
+        def __init__(self):
+            self.epoch = self.done = 0
+
+        def __iter__(self):
+            g = torch.Generator().manual_seed(seed)
+            order = torch.randperm(len(dataset), generator=g).tolist()
+            batches = [
+                order[n : n + batch_size]
+                for n in range(0, len(order) // batch_size * batch_size, batch_size)
+            ]
+            for batch in DataLoader(
+                dataset, batch_sampler=batches[self.done :], num_workers=num_workers
+            ):
+                self.done += 1
+                yield batch
+            self.epoch, self.done = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state["epoch"], state["done"]
+
+    return Loader()
+
+
+# %% right="an iterator class and one running number"
+def resumable(dataset, batch_size, seed, num_workers=0):
+    per_epoch = (len(dataset) + batch_size - 1) // batch_size
+
+    class Place:
+        def __init__(self):
+            self.number = 0
+
+        def batches(self, epoch):
+            g = torch.Generator().manual_seed(1_000_003 * seed + epoch)
+            return [
+                part.tolist()
+                for part in torch.randperm(len(dataset), generator=g).split(batch_size)
+            ]
+
+        def __iter__(self):
+            epoch, done = divmod(self.number, per_epoch)
+            rest = self.batches(epoch)[done:]
+            inner = iter(DataLoader(dataset, batch_sampler=rest, num_workers=num_workers))
+            for _ in rest:
+                batch = next(inner)
+                self.number += 1
+                yield batch
+
+        def __len__(self):
+            return per_epoch
+
+        def state_dict(self):
+            return {"number": int(self.number), "seed": seed}
+
+        def load_state_dict(self, state):
+            self.number = state["number"]
+
+    return Place()
+
+
+# %% right="a sampler that skips, the loader counts"
+class Skipping(torch.utils.data.Sampler):
+    def __init__(self, n, seed):
+        self.n, self.seed, self.epoch, self.skip = n, seed, 0, 0
+
+    def __iter__(self):
+        order = list(range(self.n))
+        random.Random(f"{self.seed}-{self.epoch}").shuffle(order)
+        return iter(order[self.skip :])
+
+    def __len__(self):
+        return self.n - self.skip
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader(DataLoader):
+        def __iter__(self):
+            for batch in super().__iter__():
+                self.sampler.skip += len(batch)
+                yield batch
+            self.sampler.epoch, self.sampler.skip = self.sampler.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.sampler.epoch, "items": self.sampler.skip}
+
+        def load_state_dict(self, state):
+            self.sampler.epoch, self.sampler.skip = state["epoch"], state["items"]
+
+    return Loader(
+        dataset, batch_size, sampler=Skipping(len(dataset), seed), num_workers=num_workers
+    )

@@ -1,0 +1,164 @@
+# %% wrong="mean of the images' means" says=["this is the mean of the images' means; count pixels"]
+def running_statistics(images):
+    images = list(images)
+    count = sum(x[0].numel() for x in images)
+    mean = torch.stack([x.double().mean((1, 2)) for x in images]).mean(0)
+    s = sum(((x.double() - mean[:, None, None]) ** 2).sum((1, 2)) for x in images)
+    return count, mean, s
+
+
+def merge_statistics(a, b):
+    count = a[0] + b[0]
+    mean = (a[1] + b[1]) / 2
+    return count, mean, a[2] + b[2]
+
+
+# %% wrong="E[x²] − E[x]²" says=["values near 1e8", "S (stable, in float64?)"]
+def running_statistics(images):
+    count, total, squares = 0, 0, 0
+    for x in images:
+        x = x.double().flatten(1)
+        count, total, squares = count + x.shape[1], total + x.sum(1), squares + (x**2).sum(1)
+    return count, total / count, squares - total**2 / count
+
+
+def merge_statistics(a, b):
+    count = a[0] + b[0]
+    if not count:
+        return a
+    mean = (a[0] * a[1] + b[0] * b[1]) / count
+    squares = a[2] + a[0] * a[1] ** 2 + b[2] + b[0] * b[1] ** 2
+    return count, mean, squares - count * mean**2
+
+
+# %% wrong="the variance" says=["this is the variance; S is a sum", "nothing and nothing"]
+def running_statistics(images):
+    total = None
+    for x in images:
+        x = x.double().flatten(1)
+        part = x.shape[1], x.mean(1), x.var(1, unbiased=False)
+        if total is None:
+            total = part
+            continue
+        n = total[0] + part[0]
+        mean = (total[0] * total[1] + part[0] * part[1]) / n
+        var = sum(p[0] * (p[2] + (p[1] - mean) ** 2) for p in (total, part)) / n
+        total = n, mean, var
+    return total
+
+
+def merge_statistics(a, b):
+    n, d = a[0] + b[0], b[1] - a[1]
+    return n, a[1] + d * b[0] / n, a[2] + b[2] + d**2 * a[0] * b[0] / n
+
+
+# %% wrong="float32, and a list of all images" says=["has dtype torch.float32, expected torch.float64"]
+def running_statistics(images):
+    values = torch.cat([x.float().flatten(1) for x in images], 1)
+    mean = values.mean(1)
+    return values.shape[1], mean, ((values - mean[:, None]) ** 2).sum(1)
+
+
+def merge_statistics(a, b):
+    n, d = a[0] + b[0], b[1] - a[1]
+    if n == 0:
+        return a
+    return n, a[1] + d * b[0] / n, a[2] + b[2] + d**2 * a[0] * b[0] / n
+
+
+# %% wrong="keeps all images" says=["images were in memory at once: keep triples, not images"]
+def running_statistics(images):
+    images = list(images)
+    values = torch.cat([x.double().flatten(1) for x in images], 1)
+    mean = values.mean(1)
+    return values.shape[1], mean, ((values - mean[:, None]) ** 2).sum(1)
+
+
+def merge_statistics(a, b):
+    n, d = a[0] + b[0], b[1] - a[1]
+    if n == 0:
+        return a
+    return n, a[1] + d * b[0] / n, a[2] + b[2] + d**2 * a[0] * b[0] / n
+
+
+# %% wrong="walks twice" says=["from a generator"]
+def running_statistics(images):
+    count = sum(x[0].numel() for x in images)
+    mean = sum(x.double().sum((1, 2)) for x in images) / count
+    return count, mean, sum(((x.double() - mean[:, None, None]) ** 2).sum((1, 2)) for x in images)
+
+
+def merge_statistics(a, b):
+    n, d = a[0] + b[0], b[1] - a[1]
+    if n == 0:
+        return a
+    return n, a[1] + d * b[0] / n, a[2] + b[2] + d**2 * a[0] * b[0] / n
+
+
+# %% wrong="merges in place" says=["an argument was changed"]
+def running_statistics(images):
+    total = (0, 0.0, 0.0)
+    for x in images:
+        x = x.double().flatten(1)
+        m = x.mean(1)
+        n, d = total[0] + x.shape[1], m - total[1]
+        s = total[2] + ((x - m[:, None]) ** 2).sum(1) + d**2 * total[0] * x.shape[1] / n
+        total = n, total[1] + d * x.shape[1] / n, s
+    return total
+
+
+def merge_statistics(a, b):
+    n, d = a[0] + b[0], b[1] - a[1]
+    if n:
+        a[2].add_(b[2] + d**2 * a[0] * b[0] / n)
+        a[1].add_(d * b[0] / n)
+    return n, a[1], a[2]
+
+
+# %% right="Welford, row by row"
+def running_statistics(images):
+    n = 0
+    for image in images:
+        for row in image.to(torch.float64).unbind(1):
+            for column in row.unbind(1) if row.numel() < 30 else []:
+                n += 1
+                if n == 1:
+                    mean, s = column.clone(), torch.zeros_like(column)
+                    continue
+                d = column - mean
+                mean = mean + d / n
+                s = s + d * (column - mean)
+            if row.numel() >= 30:
+                m = row.mean(1)
+                part = row.shape[1], m, (row - m[:, None]).square().sum(1)
+                n, mean, s = part if n == 0 else merge_statistics((n, mean, s), part)
+    return n, mean, s
+
+
+def merge_statistics(a, b):
+    if a[0] == 0:
+        return b[0], b[1].clone(), b[2].clone()
+    if b[0] == 0:
+        return tuple(a)
+    n = a[0] + b[0]
+    mean = (a[0] * a[1] + b[0] * b[1]) / n
+    return n, mean, a[2] + b[2] + a[0] * (a[1] - mean) ** 2 + b[0] * (b[1] - mean) ** 2
+
+
+# %% right="var_mean and reduce"
+def running_statistics(images):
+    import functools
+
+    def one(image):
+        var, mean = torch.var_mean(image.double(), dim=(1, 2), correction=0)
+        n = image.shape[1] * image.shape[2]
+        return n, mean, var * n
+
+    return functools.reduce(merge_statistics, map(one, images))
+
+
+def merge_statistics(a, b):
+    n = a[0] + b[0]
+    share = b[0] / n if n else 0.0
+    d = b[1] - a[1]
+    return n, torch.lerp(a[1], b[1], share), a[2] + b[2] + d * d * (a[0] * share)

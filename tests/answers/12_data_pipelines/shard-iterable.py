@@ -1,0 +1,123 @@
+# %% wrong="every worker reads everything" says=["more than once"]
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        def __iter__(self):
+            return iter(source[rank::world])
+
+    return Share()
+
+
+# %% wrong="ranks are forgotten" says=["world=2, num_workers=0", "more than once"]
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        def __iter__(self):
+            info = get_worker_info()
+            return iter(source[info.id :: info.num_workers] if info else source)
+
+    return Share()
+
+
+# %% wrong="blocks that lose the rest" says=["lost ["]
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        def __iter__(self):
+            info = get_worker_info()
+            worker, workers = (info.id, info.num_workers) if info else (0, 1)
+            size = len(source) // (world * workers)
+            start = (rank * workers + worker) * size
+            return iter(source[start : start + size])
+
+    return Share()
+
+
+# %% wrong="blocks rounded up are uneven" says=["no two may differ by more than one"]
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        def __iter__(self):
+            info = get_worker_info()
+            worker, workers = (info.id, info.num_workers) if info else (0, 1)
+            size = -(-len(source) // (world * workers))
+            start = (rank * workers + worker) * size
+            return iter(source[start : start + size])
+
+    return Share()
+
+
+# %% wrong="asks for the worker in the constructor" says=["more than once"]
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        def __init__(self):
+            info = get_worker_info()
+            worker, workers = (info.id, info.num_workers) if info else (0, 1)
+            self.items = source[rank * workers + worker :: world * workers]
+
+        def __iter__(self):
+            return iter(self.items)
+
+    return Share()
+
+
+# %% wrong="an iterator that is used up" says=["the second loop over the same stream gave something else"]
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        def __init__(self):
+            self.stream = iter(list(enumerate(source)))
+
+        def __iter__(self):
+            info = get_worker_info()
+            worker, workers = (info.id, info.num_workers) if info else (0, 1)
+            for n, item in self.stream:
+                if n % (world * workers) == rank * workers + worker:
+                    yield item
+
+    return Share()
+
+
+# %% wrong="a list" says=["expected an IterableDataset"]
+def shard_iterable(source, rank, world):
+    return source[rank::world]
+
+
+# %% wrong="shares numbered by worker + rank" says=["lost ["]
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        def __iter__(self):
+            info = get_worker_info()
+            worker, workers = (info.id, info.num_workers) if info else (0, 1)
+            return iter(source[rank + worker :: world * workers])
+
+    return Share()
+
+
+# %% right="islice, numbered the other way round"
+def shard_iterable(source, rank, world):
+    import itertools
+
+    class Share(IterableDataset):
+        def __iter__(self):
+            info = get_worker_info()
+            if info is None:
+                yield from itertools.islice(source, rank, None, world)
+            else:
+                first, step = info.id * world + rank, world * info.num_workers
+                yield from itertools.islice(source, first, None, step)
+
+    return Share()
+
+
+# %% right="even blocks"
+def shard_iterable(source, rank, world):
+    class Blocks(IterableDataset):
+        def __init__(self, source, rank, world):
+            super().__init__()
+            self.source, self.rank, self.world = source, rank, world
+
+        def __iter__(self):
+            info = get_worker_info()
+            worker = 0 if info is None else info.id
+            workers = 1 if info is None else info.num_workers
+            share, shares, n = self.rank * workers + worker, self.world * workers, len(self.source)
+            for index in range(share * n // shares, (share + 1) * n // shares):
+                yield self.source[index]
+
+    return Blocks(source, rank, world)

@@ -1,0 +1,106 @@
+# %% wrong="the rate is cut to an int" says=["the rate was cut to an int"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames, chosen = max(1, round(seconds * int(rate))), []
+    for k in range(segments):
+        a = k * frames // segments
+        b = max((k + 1) * frames // segments, a + 1)
+        chosen.append(
+            (a + b - 1) // 2
+            if generator is None
+            else torch.randint(a, b, (), generator=generator).item()
+        )
+    return chosen
+
+
+# %% wrong="true division gives floats" says=["the middle frames, of two the earlier"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = max(1, round(seconds * rate))
+    size = frames / segments
+    return [size // 2 + size * k for k in range(segments)]
+
+
+# %% wrong="padded by arange" says=["2 s at 1 a second in 4", "the middle frames"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = max(1, round(seconds * rate))
+    if frames < segments:
+        return list(range(segments))
+    chosen = []
+    for k in range(segments):
+        a, b = k * frames // segments, (k + 1) * frames // segments
+        chosen.append(
+            (a + b - 1) // 2
+            if generator is None
+            else torch.randint(a, b, (), generator=generator).item()
+        )
+    return chosen
+
+
+# %% wrong="draws globally" says=["it drew from a global generator"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames, chosen = max(1, round(seconds * rate)), []
+    for k in range(segments):
+        a = k * frames // segments
+        b = max((k + 1) * frames // segments, a + 1)
+        chosen.append((a + b - 1) // 2 if generator is None else random.randrange(a, b))
+    return chosen
+
+
+# %% wrong="never the last frame of a segment" says=["never came in 40 tries"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames, chosen = max(1, round(seconds * rate)), []
+    for k in range(segments):
+        a = k * frames // segments
+        b = max((k + 1) * frames // segments, a + 1)
+        if generator is None:
+            chosen.append((a + b - 1) // 2)
+        else:
+            chosen.append(torch.randint(a, max(b - 1, a + 1), (), generator=generator).item())
+    return chosen
+
+
+# %% wrong="of two, the later" says=["the middle frames, of two the earlier"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames, chosen = max(1, round(seconds * rate)), []
+    for k in range(segments):
+        a = k * frames // segments
+        b = max((k + 1) * frames // segments, a + 1)
+        chosen.append(
+            (a + b) // 2
+            if generator is None
+            else torch.randint(a, b, (), generator=generator).item()
+        )
+    return chosen
+
+
+# %% wrong="sorted draws from the whole clip" says=["does not lie in its segment"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = max(1, round(seconds * rate))
+    if generator is not None:
+        return sorted(torch.randint(0, frames, (segments,), generator=generator).tolist())
+    edges = [k * frames // segments for k in range(segments + 1)]
+    return [(a + max(b, a + 1) - 1) // 2 for a, b in zip(edges, edges[1:])]
+
+
+# %% right="NumPy edges, a fraction of each segment"
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = max(1, int(np.rint(seconds * rate)))
+    edges = (np.arange(segments + 1) * frames) // segments
+    begin, length = edges[:-1], np.maximum(np.diff(edges), 1)
+    if generator is None:
+        return list(begin + (length - 1) // 2)
+    u = torch.rand(segments, generator=generator, dtype=torch.float64).numpy()
+    return list(begin + np.minimum((u * length).astype(int), length - 1))
+
+
+# %% right="ranges and a permutation"
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = round(seconds * rate) or 1
+    out = []
+    for k in range(segments):
+        part = range(int(k * frames / segments), int((k + 1) * frames / segments))
+        part = part or range(part.start, part.start + 1)
+        if generator:
+            out.append(part[torch.randperm(len(part), generator=generator)[0].item()])
+        else:
+            out.append(part[(len(part) - 1) // 2])
+    return tuple(out)

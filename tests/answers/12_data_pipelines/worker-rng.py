@@ -1,0 +1,47 @@
+# %% wrong="seeds by the id alone" says=["worker 0 in epoch 0 and worker 0 in epoch 1 drew the same numbers"]
+def worker_rng(worker_id: int) -> None:
+    dataset = get_worker_info().dataset
+    dataset.rng = np.random.default_rng(worker_id)
+    dataset.generator = torch.Generator().manual_seed(worker_id)
+
+
+# %% wrong="seeds NumPy's global generator" says=["worker 0 in epoch 0 and worker 1 in epoch 0 drew the same numbers"]
+def worker_rng(worker_id: int) -> None:
+    np.random.seed(get_worker_info().seed % 2**32)
+
+
+# %% wrong="entropy of the system" says=["equal seeds of the loader, other draws"]
+def worker_rng(worker_id: int) -> None:
+    dataset = get_worker_info().dataset
+    dataset.rng = np.random.default_rng()
+    dataset.generator = torch.Generator()
+    dataset.generator.seed()
+
+
+# %% wrong="the same for all workers" says=["drew the same numbers", "seed from get_worker_info().seed"]
+def worker_rng(worker_id: int) -> None:
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed - info.id)
+    info.dataset.generator = torch.Generator().manual_seed(info.seed - info.id)
+
+
+# %% wrong="forgets the generator of PyTorch" says=["dataset.generator: worker 0 in epoch 0 and worker 1 in epoch 0"]
+def worker_rng(worker_id: int) -> None:
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng(info.seed)
+
+
+# %% right="the worker's global seed"
+def worker_rng(worker_id: int) -> None:
+    seed = torch.initial_seed()
+    copy = get_worker_info().dataset
+    copy.rng = np.random.Generator(np.random.PCG64(seed))
+    copy.generator.manual_seed(seed)
+
+
+# %% right="drawn from the seeded global generators"
+def worker_rng(worker_id: int) -> None:
+    copy = get_worker_info().dataset
+    copy.rng = np.random.default_rng(np.random.randint(0, 2**31, size=4))
+    copy.generator = torch.Generator()
+    copy.generator.manual_seed(torch.randint(2**60, ()).item())
