@@ -27,6 +27,8 @@ _HOME = {
     "draw_graph": "graphs",
     "draw_storage": "drawings",
     "show": "drawings",
+    "tensorboard_server": "servers",
+    "visdom_server": "servers",
 }
 
 __all__ = list(_HOME)
