@@ -81,7 +81,10 @@ axes[0].imshow(image.permute(1, 2, 0))
 axes[1].imshow(image.view(6, 9, 3))
 axes[0].set_title("permute(1, 2, 0)")
 axes[1].set_title("view(6, 9, 3)")
-show(figure, "Left: a red, a green and a blue stripe. Right: the same numbers as coloured noise.")
+show(
+    figure,
+    "Left: a red, a green and a blue stripe. Right: the same numbers as grey blocks in a wrong order.",
+)
 
 # %% [markdown]
 # `view` reads the numbers in storage order: three whole colour planes, one after the other, taken
@@ -185,12 +188,13 @@ show(figure, "Two rows of eight digits; the labels above them agree with what th
 # reads a folder of such folders and draws. Training needs no TensorBoard, and TensorBoard no
 # PyTorch. One folder is one run.
 
-# %% topics=["tensorboard-scalars"]
+# %% nbgrader={"grade_id": "writer", "locked": true}
 import tempfile
 from pathlib import Path
 
 from torch.utils.tensorboard import SummaryWriter
 
+# %% topics=["tensorboard-scalars"]
 logs = Path(tempfile.mkdtemp(prefix="course-logs-"))
 for rate in (0.01, 0.1):
     with SummaryWriter(logs / f"rate {rate}") as writer:
@@ -518,9 +522,10 @@ words = "Six plots: bars from a cut axis, a smooth loss, two losses on two scale
 show(figure, words)
 
 # %% [markdown]
-# - **cut axis**: B towers above A; they differ by little.
+# - **cut axis**: A towers above B; they differ by 0.004.
 # - **smoothed away**: a calm descent; the raw loss jumps.
-# - **two scales**: both losses seem to fall side by side; each has an axis of its own.
+# - **two scales**: the validation loss seems to follow down to the floor; its axis begins at 0.4, and
+#   it ends far above the other.
 # - **one seed**: the best of five.
 # - **stopped early**: the plot ends where the validation loss was best, and it was going to rise.
 # - **own colours**: A and B look alike; a dark square means another number in each.
@@ -781,7 +786,7 @@ def pr_and_confusion(
 
 # %% nbgrader={"grade_id": "pr-and-confusion-check", "grade": true, "points": 4}
 generator = torch.Generator().manual_seed(0)
-with every_case() as case:
+with every_case(at_most=12) as case:
     scores = torch.tensor([0.9, 0.8, 0.6, 0.6, 0.1], device=device)
     labels = torch.tensor([1, 0, 1, 0, 1], device=device)
     visualization.check_pr(case, try_pr, "the example", scores, labels, 0.6)
@@ -789,6 +794,7 @@ with every_case() as case:
         case, try_pr, "bools, and logits below 0", 4 * scores - 3, labels.bool(), 0.0
     )
     visualization.check_pr(case, try_pr, "all of them 1", scores, torch.ones_like(labels), 0.85)
+    visualization.check_pr(case, try_pr, "none called", scores, labels, 2.0)
     ### BEGIN HIDDEN TESTS
     for size in (1, 40, 300):
         scores = torch.randint(-20, 60, (size,), generator=generator).double().to(device) / 7
@@ -955,9 +961,8 @@ about = {
     "samples": torch.rand(10, 3, 6, 6, generator=generator),
     "note": "rate 0.1, second attempt",
 }
-found = try_visdom_live(steps, about)
 with every_case() as case:
-    visualization.check_windows(case, found, steps, about)
+    visualization.check_windows(case, try_visdom_live, steps, about)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1152,19 +1157,22 @@ with every_case(at_most=12) as case:
 # A network is right in 99 of 100 cases, for the wrong reason: it looks at the label that the
 # photographer left in the corner. The accuracy can't tell. What you would have to see is *where*
 # the answer came from. Here is a small network for shapes: convolutions, then a mean over all places,
-# then one linear layer. And an image that holds two shapes.
+# then one linear layer. And an image such as it never met, with a cross and a square. **Predict** its
+# answer.
 
 # %%
 from course_utils.visualization import SHAPES, ShapeNet, draw_shape, shape_network, shapes
 
 network, (x_shapes, y_shapes) = shape_network(), shapes()
 hits = (network(x_shapes).argmax(1) == y_shapes).float().mean()
-two = (draw_shape(0, 9, 9) + draw_shape(2, 22, 22)).to(device)  # a disk and a cross, (1, 32, 32)
+two = (draw_shape(2, 9, 9) + draw_shape(1, 22, 22)).to(device)  # a cross and a square
 print(f"accuracy {hits:.2f}")
 for shape, score in zip(SHAPES, network(two[None])[0].tolist(), strict=True):
     print(f"the image with both, score for {shape}: {score:.1f}")
 
 # %% [markdown]
+# *Disk*, the one that is not there. The score doesn't say why.
+#
 # ### Class activation maps
 #
 # Let $A_k$ be the last maps, $w_{ck}$ the weights of the linear layer, and $b_c$ its bias. The
@@ -1244,15 +1252,16 @@ def cam_two_ways(
 
 
 # %% nbgrader={"grade_id": "cam-two-ways-check", "grade": true, "points": 4}
-with every_case() as case:
-    for kind in ("the example", "a linear head", "a frozen model", "a head of two layers"):
+with every_case(at_most=12) as case:
+    visualization.check_cams(case, try_cam, "another pool", 2)
+    for kind in ("the example", "a frozen model", "a head of two layers"):
         visualization.check_cams(case, try_cam, kind, 0)
     visualization.check_cams(case, try_cam, "the example", 1)
     ### BEGIN HIDDEN TESTS
     for target in (1, 2):
         visualization.check_cams(case, try_cam, "a linear head", target)
         visualization.check_cams(case, try_cam, "a head of two layers", target)
-    visualization.check_cams(case, try_cam, "another pool", 1)
+    visualization.check_cams(case, try_cam, "another pool", 0)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1274,21 +1283,21 @@ with every_case() as case:
 # The image with two shapes, and captum beside it. captum is a library of such methods; its
 # `LayerGradCam` is Grad-CAM without code of yours, and `IntegratedGradients` sums gradients on the
 # way from a black image to this one, so it speaks of pixels, not of a coarse map. **Predict:** what
-# will CAM show for *disk* at the place of the cross?
+# will CAM show for *cross* at the place of the square?
 
 # %% topics=["captum"]
 from captum.attr import IntegratedGradients, LayerGradCam
 
 watched = ShapeNet().to(device).eval()
 watched.load_state_dict(network.state_dict())
-w = watched.head.weight[0].detach()
+w = watched.head.weight[2].detach()
 cam = torch.einsum("k,khw->hw", w, watched.features(two[None])[0]).detach()
 grad_cam = (
     LayerGradCam(watched, watched.features)
-    .attribute(two[None], target=0, relu_attributions=True)[0, 0]
+    .attribute(two[None], target=2, relu_attributions=True)[0, 0]
     .detach()
 )
-pixels = IntegratedGradients(watched).attribute(two[None], target=0, n_steps=32)[0, 0].detach()
+pixels = IntegratedGradients(watched).attribute(two[None], target=2, n_steps=32)[0, 0].detach()
 print(
     "Grad-CAM is the positive part of CAM over",
     cam.numel(),
@@ -1297,7 +1306,7 @@ print(
 )
 
 # %% topics=["captum"]
-titles = ("the image", "CAM for 'disk'", "Grad-CAM (captum)", "integrated gradients")
+titles = ("the image", "CAM for 'cross'", "Grad-CAM (captum)", "integrated gradients")
 figure, axes = plt.subplots(1, 4, figsize=(10, 2.6), layout="constrained")
 axes[0].imshow(two[0].cpu(), cmap="gray")
 for ax, values in zip(axes[1:], (cam, grad_cam, pixels), strict=True):
@@ -1308,14 +1317,15 @@ for ax, title in zip(axes, titles, strict=True):
     ax.set(title=title, xticks=[], yticks=[])
 show(
     figure,
-    "A disk and a cross; CAM is blue at the disk and red at the cross; Grad-CAM has only the blue; integrated gradients mark edges.",
+    "A cross and a square; CAM is blue at the cross and red at the square; Grad-CAM has only the blue; integrated gradients mark pixels of both shapes.",
 )
 
 # %% [markdown]
-# Blue speaks for *disk*, red against it. CAM shows both: the cross is evidence against a disk.
-# Grad-CAM, cut off at 0, shows only the disk: whoever looks at it alone does not learn that the
-# cross mattered. Where they differ is the sign and the factor, and here nothing else; with a deeper
-# head there is no CAM at all, and the gradient holds only near this one image.
+# Blue speaks for *cross*, red against it. CAM shows both: the cross speaks for it and the square, as
+# loudly, against. So the sum is near zero, for *square* likewise, and *disk* wins with a little.
+# Grad-CAM, cut off at 0, shows only the cross: whoever looks at it alone believes that the network saw
+# a cross and was glad. Where they differ is the sign and the factor, and here nothing else; with a
+# deeper head there is no CAM at all, and the gradient holds only near this one image.
 #
 # ### What does a unit want?
 #
@@ -1407,17 +1417,18 @@ with every_case() as case:
 
 # %% [markdown]
 # The shape network's own: eight filters, where they fire on the image of two shapes, and what three
-# units of the last layer climb to, from grey.
+# units of the last layer climb to, from noise: for each class the unit that brings it most.
 
 # %%
 filters = network.features[0].weight[:, 0].cpu()
 with torch.no_grad():
     fires = network.features[:2](two[None])[0].cpu()
-grey = torch.full((1, 32, 32), 0.5, device=device)
-best = network.head.weight.argmax(1).tolist()  # for each class, the unit that speaks for it most
+noise = torch.rand(1, 32, 32, generator=torch.Generator().manual_seed(0)).to(device)
 from course_utils.visualization import climb
 
-dreams = [climb(network.features, grey, unit, 30, 1.0)[0].cpu() for unit in best]
+typical = [network.features(x_shapes[y_shapes == c]).mean((0, 2, 3)) for c in range(3)]
+best = (network.head.weight * torch.stack(typical)).argmax(1).tolist()
+dreams = [climb(network.features, noise, unit, 40, 1.0)[0].cpu() for unit in best]
 figure, axes = plt.subplots(3, 8, figsize=(10, 3.9))
 for n in range(8):
     axes[0, n].imshow(filters[n], cmap="RdBu", vmin=-filters.abs().max(), vmax=filters.abs().max())
@@ -1432,13 +1443,15 @@ for ax in axes.flat:
     ax.set(xticks=[], yticks=[])
 show(
     figure,
-    "Top: eight 5 x 5 filters. Middle: where each fires on the disk and the cross, mostly at edges. Bottom: textures that three units like.",
+    "Top: eight 5 x 5 filters. Middle: where each fires on the cross and the square. Bottom: two diagonal lattices, and blobs for the square.",
 )
 
 # %% [markdown]
-# The filters look for edges and spots; the maps show which of them fires where. The dreams are
-# textures rather than shapes: a unit of this network sees a small patch, so it can't ask for a whole
-# disk. That is an answer, too, to what it looks at.
+# The maps show which filter fires where. The dreams are textures rather than shapes: a unit sees a
+# small patch, so it can't ask for a whole square. And look at the first and the third: the unit that
+# brings most for *disk* asks for the same lattice as the one for *cross*. This network has no unit for
+# disks. A disk is what it says when neither of the others is heard, which is why it said so above.
+# That is an answer, too, to what it looks at.
 #
 # ## 9. The ground under the run: a loss landscape
 #
@@ -1470,10 +1483,10 @@ axes.plot(alphas, walk)
 axes.scatter([0, 1], [walk[6], walk[26]], color="C1", zorder=3, label="the two minima")
 axes.set(xlabel="way from the first minimum to the second", ylabel="validation loss")
 axes.legend()
-show(figure, "The loss is near zero at both minima and has a ridge of about 2 between them.")
+show(figure, "The loss is below 0.2 at both minima and rises to 0.6 between them.")
 
 # %% [markdown]
-# A ridge stands between them: halfway, the network is about as good as none. (Much of it is only
+# A ridge stands between them: halfway, the loss is more than three times as high. (Part of it is only
 # about names: hidden units can be swapped without changing the function, and each seed numbers its
 # own differently.)
 #
@@ -1606,7 +1619,7 @@ axes.scatter([0, 1], [0, 0], color="white", edgecolors="black", label="the two m
 figure.colorbar(drawn, label="log10 of the loss")
 axes.set(xlabel="from the first minimum to the second", ylabel="a random direction")
 axes.legend()
-show(figure, "Two dark basins side by side with a bright ridge between them.")
+show(figure, "Two dark basins side by side with higher ground between them.")
 
 # %% [markdown]
 # Two basins, a ridge. It is a slice, not the landscape: in 5000 dimensions there may be a way around
@@ -1712,10 +1725,12 @@ cures = {
 ### END SOLUTION
 
 # %% nbgrader={"grade_id": "diagnose-check", "grade": true, "points": 3}
-visualization.check_diagnosis(diagnose)
+with every_case() as case, case("the illnesses"):
+    visualization.check_diagnosis(diagnose)
 
 # %% nbgrader={"grade_id": "diagnose-check-2", "grade": true, "points": 3}
-visualization.check_cures(cures)
+with every_case(at_most=12) as case:
+    visualization.check_cures(case, cures)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
