@@ -1322,7 +1322,7 @@ show(
 
 # %% [markdown]
 # Blue speaks for *cross*, red against it. CAM shows both: the cross speaks for it and the square, as
-# loudly, against. So the sum is near zero, for *square* likewise, and *disk* wins with a little.
+# loudly, against. The two nearly cancel, for *square* likewise, and *disk* wins.
 # Grad-CAM, cut off at 0, shows only the cross: whoever looks at it alone believes that the network saw
 # a cross and was glad. Where they differ is the sign and the factor, and here nothing else; with a
 # deeper head there is no CAM at all, and the gradient holds only near this one image.
