@@ -55,8 +55,11 @@ FAILED = object()
 
 def tried(case, name: str, attempt: Callable, *arguments):
     """What an attempt gives; ``FAILED`` if it raised, which is then a failure of the case."""
-    with case(name):
+    try:
         return attempt(*arguments)
+    except Exception as error:
+        with case(name):
+            raise error
     return FAILED
 
 
@@ -528,7 +531,8 @@ def check_two_scales(parts: list[dict], data: dict) -> None:
         assert holder, f"data[{name!r}] is no line of it any more"
         assert inside(holder[0], data[name]), f"points of data[{name!r}] lie outside the limits"
         limits.append(holder[0]["ylim"])
-    assert np.allclose(*limits), f"the two losses still have two scales: y-limits {limits}"
+    shown = np.round(limits, 2).tolist()
+    assert np.allclose(*limits), f"the two losses still have two scales: {shown}"
 
 
 @ends_in_notebook
