@@ -38,6 +38,8 @@ _HOME = {
     "cache_folder": "shapes_data",
     "draw_shapes": "shapes_data",
     "shapes_folder": "shapes_data",
+    "tensorboard_server": "servers",
+    "visdom_server": "servers",
 }
 
 __all__ = list(_HOME)

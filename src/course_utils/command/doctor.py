@@ -5,16 +5,10 @@ Each check is a function that returns ``(ok, text)``: what was found, or what to
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +17,14 @@ from rich.text import Text
 
 from course_utils.command.project import CourseError, find_root
 from course_utils.command.verify import cores
+from course_utils.servers import (
+    end,
+    free_port,
+    last_line,
+    server_command,
+    visdom_page,
+    wait_until_ready,
+)
 
 DISTRIBUTION = "pytorch-notebook-course"
 SERVER_SECONDS = 60
@@ -160,29 +162,20 @@ def nbgrader_extensions() -> Finding:
 
 
 def visdom() -> Finding:
+    static, lacks = visdom_page(fetch=False)
     with tempfile.TemporaryDirectory(prefix="course-doctor-") as folder:
         port = free_port()
-        # visdom's own command fetches its page's scripts before it starts, so it needs a network.
-        program = (
-            "from visdom.server.run_server import start_server; "
-            f"start_server(port={port}, base_url='', bind_local=True, env_path={folder + os.sep!r})"
-        )
-        return answers([sys.executable, "-c", program], port)
+        command = server_command("visdom", folder, port, f"--static={static}")
+        ok, text = answers(command, port)
+    if ok and lacks:
+        text += "; visdom_server() will fetch the scripts of its page, once"
+    return ok, text
 
 
 def tensorboard() -> Finding:
     with tempfile.TemporaryDirectory(prefix="course-doctor-") as folder:
         port = free_port()
-        where = ["--logdir", folder, "--host", "127.0.0.1", "--port", str(port)]
-        # The fast loader is a second process, which nobody here would end.
-        command = [sys.executable, "-m", "tensorboard.main", *where, "--load_fast=false"]
-        return answers(command, port)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        return answers(server_command("tensorboard", folder, port), port)
 
 
 def answers(command: list[str], port: int) -> Finding:
@@ -193,39 +186,12 @@ def answers(command: list[str], port: int) -> Finding:
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
         try:
-            while time.monotonic() - start < SERVER_SECONDS and process.poll() is None:
-                if page_is_there(port):
-                    return True, f"answers after {time.monotonic() - start:.0f} s"
-                time.sleep(0.1)
-            ended = process.poll() is not None
+            what = wait_until_ready(process, port, SERVER_SECONDS)
+            if not what:
+                return True, f"answers after {time.monotonic() - start:.0f} s"
         finally:
             end(process)
-        log.seek(0)
-        lines = log.read().decode(errors="replace").strip().splitlines()
-    what = "ended at once" if ended else f"did not answer within {SERVER_SECONDS} s"
-    return False, f"{what} ({lines[-1] if lines else 'it says nothing'}): {INSTALL_AGAIN}"
-
-
-def page_is_there(port: int) -> bool:
-    # No proxy of the environment may come between this process and the loopback.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(f"http://127.0.0.1:{port}/", timeout=5) as page:
-            return page.status == 200
-    except (urllib.error.URLError, OSError):
-        return False
-
-
-def end(process: subprocess.Popen) -> None:
-    """Ask the server to end; after five seconds, kill it and whatever it started."""
-    process.terminate()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=5)
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-    process.wait()
+        return False, f"{what} ({last_line(log)}): {INSTALL_AGAIN}"
 
 
 CHECKS: dict[str, Callable[[], Finding]] = {

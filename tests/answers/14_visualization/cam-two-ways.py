@@ -1,0 +1,119 @@
+# %% wrong="the stub" says=["None is not (cam, grad_cam): is there an answer yet?"]
+def cam_two_ways(model, image, target):
+    pass
+
+
+# %% wrong="no ReLU at the end, a ReLU on CAM" says=["negative values belong to it: no ReLU here", "the ReLU at the end is missing"]
+def cam_two_ways(model, image, target):
+    maps = model.features(image[None]).detach().requires_grad_()
+    score = model.head(model.pool(maps))[0, target]
+    (g,) = torch.autograd.grad(score, maps)
+    grad_cam = (g.mean((2, 3), keepdim=True) * maps).sum(1)[0].detach()
+    if not isinstance(model.head, nn.Linear):
+        return None, grad_cam
+    w = model.head.weight[target].detach()
+    return (w[:, None, None] * maps[0].detach()).sum(0).relu(), grad_cam
+
+
+# %% wrong="the softmax's gradient, and a head of two layers" says=["the gradient of the score, not of its softmax", "the head is not a single nn.Linear: there is no such map, None"]
+def cam_two_ways(model, image, target):
+    maps = model.features(image[None]).detach().requires_grad_()
+    chance = model.head(model.pool(maps)).softmax(1)[0, target]
+    (g,) = torch.autograd.grad(chance, maps)
+    grad_cam = (g.mean((2, 3), keepdim=True) * maps).sum(1)[0].relu().detach()
+    w = (
+        (model.head if isinstance(model.head, nn.Linear) else model.head[-1])
+        .weight[target]
+        .detach()
+    )
+    k = min(len(w), maps.shape[1])
+    return (w[:k, None, None] * maps[0, :k].detach()).sum(0), grad_cam
+
+
+# %% wrong="rescaled, with backward()" says=["not rescaled: leave the values as they are", "a parameter has a .grad"]
+def cam_two_ways(model, image, target):
+    maps = model.features(image[None]).detach().requires_grad_()
+    model.head(model.pool(maps))[0, target].backward()
+    grad_cam = (maps.grad.mean((2, 3), keepdim=True) * maps).sum(1)[0].relu().detach()
+    grad_cam = grad_cam / grad_cam.max()
+    if not isinstance(model.head, nn.Linear):
+        return None, grad_cam
+    cam = torch.einsum("k,khw->hw", model.head.weight[target], maps[0]).detach()
+    return cam / cam.abs().max(), grad_cam
+
+
+# %% wrong="gradient times maps, place by place; hooks stay" says=["a weight for each map: average the gradient over places first", "a hook is left", "a map hangs on a graph"]
+def cam_two_ways(model, image, target):
+    kept = []
+    model.features.register_forward_hook(lambda m, a, out: kept.append(out))
+    score = model(image[None].clone().requires_grad_())[0, target]
+    maps = kept[0]
+    (g,) = torch.autograd.grad(score, maps, retain_graph=True)
+    grad_cam = (g * maps).sum(1)[0].relu()
+    if not isinstance(model.head, nn.Linear):
+        return None, grad_cam
+    return torch.einsum("k,khw->hw", model.head.weight[target], maps[0]), grad_cam
+
+
+# %% wrong="fails for a frozen model; sums the gradient" says=["does not require grad", "a frozen model"]
+def cam_two_ways(model, image, target):
+    maps = model.features(image[None])
+    score = model.head(model.pool(maps))[0, target]
+    (g,) = torch.autograd.grad(score, maps)
+    grad_cam = (g.mean((2, 3), keepdim=True) * maps).sum(1)[0].relu().detach()
+    if not isinstance(model.head, nn.Linear):
+        return None, grad_cam
+    return torch.einsum("k,khw->hw", model.head.weight[target], maps[0]).detach(), grad_cam
+
+
+# %% wrong="sums, and the ReLU inside" says=["gradients are averaged over places, not summed", "the bias belongs to no place"]
+def cam_two_ways(model, image, target):
+    maps = model.features(image[None]).detach().requires_grad_()
+    (g,) = torch.autograd.grad(model.head(model.pool(maps))[0, target], maps)
+    grad_cam = (g.sum((2, 3), keepdim=True) * maps).sum(1)[0].relu().detach()
+    if not isinstance(model.head, nn.Linear):
+        return None, grad_cam
+    cam = model.head(maps[0].detach().permute(1, 2, 0)).permute(2, 0, 1)[target].detach()
+    return cam, grad_cam
+
+
+# %% right="the head at each place, less its bias; torch.func"
+def cam_two_ways(model, image, target):
+    with torch.no_grad():
+        maps = model.features(image.unsqueeze(0))
+    g = torch.func.grad(lambda a: model.head(model.pool(a))[0, target])(maps)
+    with torch.no_grad():
+        a = maps.squeeze(0)
+        grad_cam = F.relu((g.mean(dim=(-2, -1)).squeeze(0) @ a.flatten(1)).view(a.shape[1:]))
+        cam = None
+        if type(model.head) is nn.Linear:
+            cam = F.linear(a.permute(1, 2, 0), model.head.weight)[..., target]
+    return cam, grad_cam
+
+
+# %% right="a hook that is removed, loops, a list"
+def cam_two_ways(model, image, target):
+    kept = {}
+
+    def hook(module, args, output):
+        kept["maps"] = output.detach().clone().requires_grad_()
+        return kept["maps"]
+
+    handle = (
+        model.features[-1].register_forward_hook(hook)
+        if isinstance(model.features, nn.Sequential)
+        else None
+    )
+    if handle:
+        score = model(image[None])[0][target]
+        handle.remove()
+    else:
+        kept["maps"] = model.features(image[None]).detach().requires_grad_()
+        score = model.head(model.pool(kept["maps"]))[0][target]
+    maps = kept["maps"]
+    gradient = torch.autograd.grad(score, [maps])[0][0]
+    total = sum(g.mean() * a for g, a in zip(gradient, maps[0].detach()))
+    if isinstance(model.head, nn.Sequential):
+        return [None, total.clamp(min=0)]
+    cam = sum(w * a for w, a in zip(model.head.weight.detach()[target], maps[0].detach()))
+    return [cam, total.clamp(min=0)]

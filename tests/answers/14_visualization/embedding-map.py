@@ -1,0 +1,68 @@
+# %% wrong="the stub" says=["None is no pair: is there an answer?"]
+def embedding_map(writer, features, labels):
+    pass
+
+
+# %% wrong="not centred, itself its own neighbour, nothing written" says=["the features were not centred", "each sample is its own neighbour: leave it out", "nothing was handed to the projector"]
+def embedding_map(writer, features, labels):
+    directions = torch.linalg.svd(features, full_matrices=False).Vh[:2]
+    return features @ directions.T, torch.cdist(features, features).argmin(1)
+
+
+# %% wrong="neighbours in the map; labels forgotten" says=["a nearer sample exists (by all the features, not in the map?)", "the projector's labels"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features)
+    centred = features - features.mean(0)
+    map_ = centred @ torch.linalg.svd(centred, full_matrices=False).Vh[:2].T
+    return map_, torch.cdist(map_[:, :1], map_[:, :1]).fill_diagonal_(float("inf")).argmin(1)
+
+
+# %% wrong="U alone" says=["scaled to equal lengths (that is U alone); times the singular values"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    u, s, vh = torch.linalg.svd(features - features.mean(0), full_matrices=False)
+    return u[:, :2], torch.cdist(features, features).fill_diagonal_(float("inf")).argmin(1)
+
+
+# %% wrong="the second nearest by topk, which fails for equal samples; the smallest directions of eigh" says=["the last two directions, the shortest"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    centred = features - features.mean(0)
+    values, vectors = torch.linalg.eigh(centred.T @ centred)
+    order = vectors[:, :2].flip(1)
+    nearest = torch.cdist(features, features).topk(2, largest=False).indices[:, 1]
+    return centred @ order, nearest
+
+
+# %% wrong="maps go into the projector, features don't" says=["the projector's table has shape"]
+def embedding_map(writer, features, labels):
+    centred = features - features.mean(0)
+    map_ = centred @ torch.linalg.svd(centred, full_matrices=False).Vh[:2].T
+    writer.add_embedding(torch.cat([map_, map_[:, :1]], 1), metadata=labels)
+    far = torch.cdist(features, features).fill_diagonal_(float("inf"))
+    return map_, far.argmin(1)
+
+
+# %% right="eigenvectors of the covariance, loops, a second tag"
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features.cpu().numpy(), metadata=list(labels), tag="mine", global_step=3)
+    x = features.double() - features.double().mean(0)
+    values, vectors = torch.linalg.eigh(torch.cov(x.T))
+    best = vectors[:, values.argsort(descending=True)[:2]]
+    neighbours = []
+    for i, row in enumerate(features):
+        far = (features - row).square().sum(1)
+        far[i] = float("inf")
+        neighbours.append(int(far.argmin()))
+    return (x @ best).float(), torch.tensor(neighbours)
+
+
+# %% right="scikit-learn"
+def embedding_map(writer, features, labels):
+    from sklearn.decomposition import PCA
+    from sklearn.neighbors import NearestNeighbors
+
+    table = features.cpu().numpy()
+    writer.add_embedding(table, metadata=labels)
+    found = NearestNeighbors(n_neighbors=2).fit(table).kneighbors()[1]
+    return torch.tensor(PCA(2, svd_solver="full").fit_transform(table)), torch.tensor(found[:, 0])

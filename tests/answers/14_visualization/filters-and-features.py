@@ -1,0 +1,107 @@
+# %% wrong="the stub" says=["None is not (filters, maps, dream): is there an answer yet?"]
+def filters_and_features(model, image, channel, steps, rate):
+    pass
+
+
+# %% wrong="one range for all, maps of the first layer, downhill" says=["each filter has its own range, not all together", "the maps of the first layer; the model's output is asked for", "downhill: climb"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    filters = (w - w.min()) / (w.max() - w.min())
+    x = image.clone()
+    for _ in range(steps):
+        x.requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        x = (x.detach() - rate * g / (g.norm() or 1)).clamp(0, 1)
+    return filters, model[0](image[None])[0].detach(), x.detach()
+
+
+# %% wrong="backward(), no norm, no clamp" says=["the gradient was not divided by its norm", "a parameter has a .grad"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    filters = torch.nan_to_num((w - low) / (high - low))
+    x = image.clone()
+    for _ in range(steps):
+        x = x.detach().requires_grad_()
+        model(x[None])[0, channel].mean().backward()
+        x = (x + rate * x.grad).clamp(0, 1)
+    return filters, model(image[None])[0].detach(), x.detach()
+
+
+# %% wrong="NaN for equal numbers and for no gradient" says=["two layers, 6 steps: filters", "two layers, 2 steps: dream"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    x = image.clone()
+    for _ in range(steps):
+        x.requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        x = (x.detach() + rate * g / g.norm()).clamp(0, 1)
+    return (w - low) / (high - low), model(image[None])[0].detach(), x.detach()
+
+
+# %% wrong="clamped at the end only, stretches the weights in place" says=["cut off after each step, not only at the end", "a weight has changed: stretch a copy"]
+def filters_and_features(model, image, channel, steps, rate):
+    maps = model(image[None])[0].detach()
+    x = image.clone()
+    for _ in range(steps):
+        x.requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        x = x.detach() + rate * g / (g.norm() or 1)
+    w = model[0].weight.detach()
+    w -= w.amin((1, 2, 3), keepdim=True)
+    w /= w.amax((1, 2, 3), keepdim=True).clamp(min=1e-12)
+    return w, maps, x.detach().clamp(0, 1)
+
+
+# %% wrong="changes the image, all maps at once" says=["an argument was changed"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    filters, maps = torch.nan_to_num((w - low) / (high - low)), model(image[None])[0].detach()
+    for _ in range(steps):
+        x = image.clone().requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None]).mean(), x)
+        image.add_(rate * g / g.norm()).clamp_(0, 1)
+    return filters, maps, image
+
+
+# %% right="loops over filters, torch.func for the climb"
+def filters_and_features(model, image, channel, steps, rate):
+    filters = []
+    for w in model[0].weight.detach().unbind(0):
+        span = w.max() - w.min()
+        filters.append((w - w.min()) / span if span > 0 else torch.zeros_like(w))
+    climb_by = torch.func.grad(lambda x: model(x.unsqueeze(0))[0][channel].mean())
+    dream = image.clone()
+    for _ in range(steps):
+        dream = dream + rate * F.normalize(climb_by(dream).flatten(), dim=0).view_as(dream)
+        dream = torch.clamp(dream, 0.0, 1.0).detach()
+    with torch.no_grad():
+        maps = model(image.unsqueeze(0)).squeeze(0)
+    return torch.stack(filters), maps, dream
+
+
+# %% right="an optimizer on a copy of the model"
+def filters_and_features(model, image, channel, steps, rate):
+    import copy
+
+    twin = copy.deepcopy(model).requires_grad_(False)
+    x = image.clone().requires_grad_()
+    optimizer = torch.optim.SGD([x], lr=rate, maximize=True)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        out = twin(x[None])[0, channel].sum() / twin(x[None])[0, channel].numel()
+        out.backward()
+        length = x.grad.square().sum().sqrt()
+        if length == 0:
+            break
+        x.grad /= length
+        optimizer.step()
+        with torch.no_grad():
+            x.clamp_(0, 1)
+    w = twin[0].weight.clone()
+    flat = w.flatten(1)
+    flat = flat - flat.min(1, keepdim=True).values
+    flat = flat / torch.clamp(flat.max(1, keepdim=True).values, min=1e-20)
+    return [flat.view_as(w), twin(image[None]).squeeze(0), x.detach()]

@@ -1,0 +1,151 @@
+# %% wrong="the stub" says=["it returned None, not a dict: is there an answer?"]
+def histograms_that_tell(writer, model, x, step):
+    pass
+
+
+# %% wrong="the share of zeros" says=["that is the share of zeros; a unit is dead if all of its outputs are 0"]
+def histograms_that_tell(writer, model, x, step):
+    shares, handles = {}, []
+    modes = [(m, m.training) for m in model.modules()]
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+
+            def look(module, args, output, name=name):
+                writer.add_histogram("activations/" + name, output, step)
+                shares[name] = (output == 0).float().mean().item()
+
+            handles.append(module.register_forward_hook(look))
+    with torch.no_grad():
+        model.eval()(x)
+    for handle in handles:
+        handle.remove()
+    for m, mode in modes:
+        m.training = mode
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
+    return shares
+
+
+# %% wrong="in training mode, and a hook left" says=["a hook is left", "BatchNorm saw the batch in training mode"]
+def histograms_that_tell(writer, model, x, step):
+    shares = {}
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+
+            def look(module, args, output, name=name):
+                writer.add_histogram("activations/" + name, output, step)
+                dead = (output == 0).transpose(0, 1).flatten(1).all(1)
+                shares[name] = dead.float().mean().item()
+
+            module.register_forward_hook(look)
+    with torch.no_grad():
+        model(x)
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
+    return shares
+
+
+# %% wrong="train() afterwards" says=["a module's mode has changed"]
+def histograms_that_tell(writer, model, x, step):
+    outputs, handles = {}, []
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+            look = lambda m, a, out, name=name: outputs.update({name: out})
+            handles.append(module.register_forward_hook(look))
+    model.eval()
+    with torch.no_grad():
+        model(x)
+    model.train()
+    for handle in handles:
+        handle.remove()
+    for name, out in outputs.items():
+        writer.add_histogram("activations/" + name, out, step)
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
+    return {
+        n: (o.amax((0, *range(2, o.dim()))) == 0).float().mean().item() for n, o in outputs.items()
+    }
+
+
+# %% wrong="children only, and the wrong step" says=["the names of the ReLUs", "its steps: expected [7], got [0]"]
+def histograms_that_tell(writer, model, x, step):
+    shares, h = {}, x
+    modes = [(m, m.training) for m in model.modules()]
+    model.eval()
+    with torch.no_grad():
+        for name, module in model.named_children():
+            h = module(h)
+            if isinstance(module, nn.ReLU):
+                writer.add_histogram("activations/" + name, h, 0)
+                shares[name] = (h == 0).all(0).float().mean().item()
+    for m, mode in modes:
+        m.training = mode
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
+    return shares
+
+
+# %% wrong="the number, not the share" says=["that is the number of dead units, not their share"]
+def histograms_that_tell(writer, model, x, step):
+    outputs, handles = {}, []
+    modes = [(m, m.training) for m in model.modules()]
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+            look = lambda m, a, out, name=name: outputs.update({name: out})
+            handles.append(module.register_forward_hook(look))
+    with torch.no_grad():
+        model.eval()(x)
+    for handle in handles:
+        handle.remove()
+    for m, mode in modes:
+        m.training = mode
+    for name, out in outputs.items():
+        writer.add_histogram("activations/" + name, out, step)
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
+    return {n: (o.amax((0, *range(2, o.dim()))) == 0).sum().item() for n, o in outputs.items()}
+
+
+# %% right="a copy of the model does the looking"
+def histograms_that_tell(writer, model, x, step):
+    import copy
+
+    twin, shares = copy.deepcopy(model).eval(), {}
+    for name, p in twin.named_parameters():
+        writer.add_histogram(f"parameters/{name}", p.detach().cpu().numpy(), step)
+
+    def look(name):
+        def hook(module, args, output):
+            writer.add_histogram(f"activations/{name}", output.detach().cpu().numpy(), step)
+            units = output.detach().movedim(1, 0).reshape(output.shape[1], -1)
+            shares[name] = (units.max(1).values <= 0).float().mean()
+
+        return hook
+
+    for name, module in twin.named_modules():
+        if type(module) is nn.ReLU:
+            module.register_forward_hook(look(name))
+    twin(x)
+    return shares
+
+
+# %% right="one hook for the whole library"
+def histograms_that_tell(writer, model, x, step):
+    names = {module: name for name, module in model.named_modules()}
+    modes, shares = {m: m.training for m in names}, {}
+
+    def hook(module, args, output):
+        if isinstance(module, nn.ReLU) and module in names:
+            name = names[module]
+            writer.add_histogram("activations/" + name, output, step)
+            dims = [d for d in range(output.dim()) if d != 1]
+            shares[name] = float((output.count_nonzero(dims) == 0).double().mean())
+
+    with nn.modules.module.register_module_forward_hook(hook), torch.no_grad():
+        model.eval()
+        model(x)
+    for m, mode in modes.items():
+        m.training = mode
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
+    return shares

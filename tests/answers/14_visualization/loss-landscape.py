@@ -1,0 +1,164 @@
+# %% wrong="the stub" says=["it returned None: is there an answer yet?"]
+def loss_landscape(model, direction, alphas, x, y):
+    pass
+
+
+# %% wrong="not normalised" says=["the direction is not normalised"]
+@torch.no_grad()
+def loss_landscape(model, direction, alphas, x, y):
+    start, losses = [p.clone() for p in model.parameters()], []
+    for alpha in alphas:
+        for p, w, d in zip(model.parameters(), start, direction):
+            p.copy_(w + alpha * d * (p.dim() > 1 or 1) if p.dim() > 1 else w)
+        losses.append(F.cross_entropy(model(x), y).item())
+    for p, w in zip(model.parameters(), start):
+        p.copy_(w)
+    return losses
+
+
+# %% wrong="the norm of the whole tensor, biases too" says=["scaled by the whole tensor's norm; each filter has its own"]
+@torch.no_grad()
+def loss_landscape(model, direction, alphas, x, y):
+    start, losses = [p.clone() for p in model.parameters()], []
+    steps = [d * w.norm() / d.norm() if w.dim() > 1 else 0 * d for w, d in zip(start, direction)]
+    for alpha in alphas:
+        for p, w, d in zip(model.parameters(), start, steps):
+            p.copy_(w + alpha * d)
+        losses.append(F.cross_entropy(model(x), y).item())
+    for p, w in zip(model.parameters(), start):
+        p.copy_(w)
+    return losses
+
+
+# %% wrong="adds up, and goes back by subtracting" says=["each alpha counts from the start, not from where the last one ended"]
+@torch.no_grad()
+def loss_landscape(model, direction, alphas, x, y):
+    losses, steps = [], []
+    for p, d in zip(model.parameters(), direction):
+        if p.dim() == 1:
+            steps.append(torch.zeros_like(d))
+            continue
+        shape = (-1, *[1] * (p.dim() - 1))
+        n = d.flatten(1).norm(dim=1).view(shape)
+        steps.append(d * p.flatten(1).norm(dim=1).view(shape) / n.where(n > 0, 1))
+    for alpha in alphas:
+        for p, s in zip(model.parameters(), steps):
+            p += alpha * s
+        losses.append(F.cross_entropy(model(x), y).item())
+    for p, s in zip(model.parameters(), steps):
+        p -= sum(alphas) * s
+    return losses
+
+
+# %% wrong="goes back by subtracting" says=["the weights are not exactly what they were"]
+@torch.no_grad()
+def loss_landscape(model, direction, alphas, x, y):
+    losses, steps = [], []
+    for p, d in zip(model.parameters(), direction):
+        if p.dim() == 1:
+            steps.append(torch.zeros_like(d))
+            continue
+        shape = (-1, *[1] * (p.dim() - 1))
+        n = d.flatten(1).norm(dim=1).view(shape)
+        steps.append(d * p.flatten(1).norm(dim=1).view(shape) / n.where(n > 0, 1))
+    for alpha in alphas:
+        for p, s in zip(model.parameters(), steps):
+            p += alpha * s
+        losses.append(F.cross_entropy(model(x), y).item())
+        for p, s in zip(model.parameters(), steps):
+            p -= alpha * s
+    return losses
+
+
+# %% wrong="biases are moved" says=["biases are not moved"]
+@torch.no_grad()
+def loss_landscape(model, direction, alphas, x, y):
+    start, losses, steps = [p.clone() for p in model.parameters()], [], []
+    for p, d in zip(start, direction):
+        if p.dim() == 1:
+            steps.append(d * p.norm() / d.norm())
+            continue
+        shape = (-1, *[1] * (p.dim() - 1))
+        n = d.flatten(1).norm(dim=1).view(shape)
+        steps.append(d * p.flatten(1).norm(dim=1).view(shape) / n.where(n > 0, 1))
+    for alpha in alphas:
+        for p, w, d in zip(model.parameters(), start, steps):
+            p.copy_(w + alpha * d)
+        losses.append(F.cross_entropy(model(x), y).item())
+    for p, w in zip(model.parameters(), start):
+        p.copy_(w)
+    return losses
+
+
+# %% wrong="NaN where a filter of the direction is 0" says=["dense, a filter of zeros"]
+@torch.no_grad()
+def loss_landscape(model, direction, alphas, x, y):
+    start, losses, steps = [p.clone() for p in model.parameters()], [], []
+    for p, d in zip(start, direction):
+        if p.dim() == 1:
+            steps.append(0 * d)
+            continue
+        shape = (-1, *[1] * (p.dim() - 1))
+        steps.append(d * (p.flatten(1).norm(dim=1) / d.flatten(1).norm(dim=1)).view(shape))
+    for alpha in alphas:
+        for p, w, d in zip(model.parameters(), start, steps):
+            p.copy_(w + alpha * d)
+        losses.append(F.cross_entropy(model(x), y).item())
+    for p, w in zip(model.parameters(), start):
+        p.copy_(w)
+    return losses
+
+
+# %% wrong="forgets to restore, and only the first two dimensions" says=["the weights are not exactly what they were"]
+@torch.no_grad()
+def loss_landscape(model, direction, alphas, x, y):
+    start, losses, steps = [p.clone() for p in model.parameters()], [], []
+    for p, d in zip(start, direction):
+        if p.dim() == 1:
+            steps.append(0 * d)
+            continue
+        shape = (-1, *[1] * (p.dim() - 1))
+        n = d.flatten(1).norm(dim=1).view(shape)
+        steps.append(d * p.flatten(1).norm(dim=1).view(shape) / n.where(n > 0, 1))
+    for alpha in alphas:
+        for p, w, d in zip(model.parameters(), start, steps):
+            p.copy_(w + alpha * d)
+        losses.append(F.cross_entropy(model(x), y).item())
+    return losses
+
+
+# %% right="functional_call, loops over filters, a generator of floats"
+def loss_landscape(model, direction, alphas, x, y):
+    steps = {}
+    for (name, p), d in zip(model.named_parameters(), direction):
+        rows = []
+        for w, r in zip(p.detach(), d):
+            if p.dim() < 2 or float(r.abs().sum()) == 0:
+                rows.append(torch.zeros_like(r))
+            else:
+                rows.append(r / r.norm() * w.norm())
+        steps[name] = torch.stack(rows)
+    out = []
+    for alpha in alphas:
+        moved = {name: p.detach() + alpha * steps[name] for name, p in model.named_parameters()}
+        out.append(float(F.cross_entropy(torch.func.functional_call(model, moved, (x,)), y)))
+    return out
+
+
+# %% right="a copy of the model for each alpha"
+def loss_landscape(model, direction, alphas, x, y):
+    import copy
+
+    losses = []
+    for alpha in alphas:
+        twin = copy.deepcopy(model)
+        with torch.no_grad():
+            for p, d in zip(twin.parameters(), direction):
+                if p.ndim > 1:
+                    dims = tuple(range(1, p.ndim))
+                    scale = p.pow(2).sum(dims, keepdim=True).sqrt() / (
+                        d.pow(2).sum(dims, keepdim=True).sqrt() + 1e-10
+                    )
+                    p += alpha * scale * d
+            losses.append(F.cross_entropy(twin(x), y).item())
+    return losses

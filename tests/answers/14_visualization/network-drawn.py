@@ -1,0 +1,170 @@
+# %% wrong="the stub" says=["it returned None, no list: is there an answer yet?"]
+def network_drawn(model, x):
+    pass
+
+
+# %% wrong="listed, not called; FLOPs; groups and biases" says=["the names", "in the order of the calls, one for each call", "these are FLOPs: one MAC is two"]
+def network_drawn(model, x):
+    rows, handles, modes = {}, [], [(m, m.training) for m in model.modules()]
+    for name, module in model.named_modules():
+        if not list(module.children()):
+
+            def note(m, args, out, name=name):
+                macs = 0
+                if isinstance(m, nn.Linear):
+                    macs = 2 * out.numel() * m.in_features
+                if isinstance(m, nn.Conv2d):
+                    macs = (
+                        2
+                        * out.numel()
+                        * m.in_channels
+                        // m.groups
+                        * m.kernel_size[0]
+                        * m.kernel_size[1]
+                    )
+                rows[name] = (name, tuple(out.shape), sum(p.numel() for p in m.parameters()), macs)
+
+            rows[name] = None
+            handles.append(module.register_forward_hook(note))
+    with torch.no_grad():
+        model.eval()(x)
+    for handle in handles:
+        handle.remove()
+    for m, mode in modes:
+        m.training = mode
+    return list(rows.values())
+
+
+# %% wrong="kernel squared, no groups, one sample" says=["a group sees only its own input channels", "for the whole batch, not one sample", "the channels of both groups"]
+def network_drawn(model, x):
+    rows, handles, modes = [], [], [(m, m.training) for m in model.modules()]
+    for name, module in model.named_modules():
+        if not list(module.children()):
+
+            def note(m, args, out, name=name):
+                macs = 0
+                if isinstance(m, nn.Linear):
+                    macs = out[0].numel() * m.in_features
+                if isinstance(m, nn.Conv2d):
+                    macs = out.numel() * m.in_channels * m.kernel_size[0] * m.kernel_size[1]
+                rows.append((name, tuple(out.shape), sum(p.numel() for p in m.parameters()), macs))
+
+            handles.append(module.register_forward_hook(note))
+    with torch.no_grad():
+        model.eval()(x)
+    for handle in handles:
+        handle.remove()
+    for m, mode in modes:
+        m.training = mode
+    return rows
+
+
+# %% wrong="output pixels forgotten; hooks left; parents too" says=["no row for a module with children", "a hook is left", "a mode has changed"]
+def network_drawn(model, x):
+    rows = []
+    for name, module in model.named_modules():
+
+        def note(m, args, out, name=name):
+            macs = 0
+            if isinstance(m, nn.Linear):
+                macs = m.weight.numel()
+            if isinstance(m, nn.Conv2d):
+                macs = m.weight.numel()
+            rows.append((name, tuple(out.shape), sum(p.numel() for p in m.parameters()), macs))
+
+        module.register_forward_hook(note)
+    with torch.no_grad():
+        model.eval()(x)
+    return rows
+
+
+# %% wrong="weights only, no output pixels" says=["a kernel is used again at each output pixel", "the number of parameters, biases too"]
+def network_drawn(model, x):
+    rows, handles, modes = [], [], [(m, m.training) for m in model.modules()]
+    for name, module in model.named_modules():
+        if not list(module.children()):
+
+            def note(m, args, out, name=name):
+                macs = m.weight.numel() if isinstance(m, (nn.Linear, nn.Conv2d)) else 0
+                rows.append(
+                    (name, tuple(out.shape), m.weight.numel() if hasattr(m, "weight") else 0, macs)
+                )
+
+            handles.append(module.register_forward_hook(note))
+    with torch.no_grad():
+        model.eval()(x)
+    for handle in handles:
+        handle.remove()
+    for m, mode in modes:
+        m.training = mode
+    return rows
+
+
+# %% wrong="biases counted, in training mode" says=["without biases", "it ran in training mode"]
+def network_drawn(model, x):
+    rows, handles = [], []
+    for name, module in model.named_modules():
+        if not list(module.children()):
+
+            def note(m, args, out, name=name):
+                macs = 0
+                if isinstance(m, (nn.Linear, nn.Conv2d)):
+                    macs = out.numel() * m.weight[0].numel() + (
+                        out.numel() if m.bias is not None else 0
+                    )
+                rows.append((name, tuple(out.shape), sum(p.numel() for p in m.parameters()), macs))
+
+            handles.append(module.register_forward_hook(note))
+    with torch.no_grad():
+        model(x)
+    for handle in handles:
+        handle.remove()
+    return rows
+
+
+# %% right="FlopCounterMode on each call, on a copy"
+def network_drawn(model, x):
+    import copy
+
+    from torch.utils.flop_counter import FlopCounterMode
+
+    twin, rows = copy.deepcopy(model).eval(), []
+    for name, module in twin.named_modules():
+        if next(module.children(), None) is None:
+
+            def wrapped(*args, name=name, module=module, old=module.forward):
+                with FlopCounterMode(display=False) as counter, torch.no_grad():
+                    out = old(*args)
+                size = sum(p.numel() for p in module.parameters())
+                rows.append([name, out.shape, size, counter.get_total_flops() // 2])
+                return out
+
+            module.forward = wrapped
+    twin(x)
+    return rows
+
+
+# %% right="one hook for the whole library"
+def network_drawn(model, x):
+    names = {id(m): name for name, m in model.named_modules() if len(list(m.children())) == 0}
+    modes, rows = [m.training for m in model.modules()], []
+
+    def hook(m, args, out):
+        if id(m) in names:
+            if isinstance(m, nn.Conv2d):
+                b, c, h, w = out.shape
+                macs = b * h * w * m.weight.numel()
+            elif isinstance(m, nn.Linear):
+                macs = args[0].numel() // m.in_features * m.weight.numel()
+            else:
+                macs = 0
+            rows.append(
+                (names[id(m)], tuple(out.shape), sum(map(torch.numel, m.parameters())), macs)
+            )
+
+    with nn.modules.module.register_module_forward_hook(hook), torch.inference_mode():
+        model.eval()
+        model(x)
+    for m, mode in zip(model.modules(), modes):
+        m.training = mode
+    return rows

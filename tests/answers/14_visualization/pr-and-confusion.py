@@ -1,0 +1,102 @@
+# %% wrong="the stub" says=["None is not (precision, recall, thresholds, matrix): is there an answer?"]
+def pr_and_confusion(scores, labels, threshold):
+    pass
+
+
+# %% wrong="above, not at" says=["precision", "recall", "equal to the threshold counts as called"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique()
+    said = scores > thresholds[:, None]
+    hits = (said & labels.bool()).sum(1)
+    truth, calls = labels.bool(), scores > threshold
+    matrix = torch.stack(
+        [torch.stack([((truth == i) & (calls == j)).sum() for j in (0, 1)]) for i in (0, 1)]
+    )
+    return hits / said.sum(1), hits / labels.sum(), thresholds, matrix
+
+
+# %% wrong="one threshold for each sample" says=["recall: recall: one entry for each sample; equal scores are one threshold", "thresholds: thresholds: equal scores are one threshold"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.sort().values
+    said = scores >= thresholds[:, None]
+    hits = (said & labels.bool()).sum(1)
+    matrix = (2 * labels.long() + (scores >= threshold)).bincount(minlength=4).view(2, 2)
+    return hits / said.sum(1), hits / labels.sum(), thresholds, matrix
+
+
+# %% wrong="rows and columns swapped; descending" says=["descending; wanted ascending", "rows and columns have changed places: rows are the truth"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique().flip(0)
+    said = scores >= thresholds[:, None]
+    hits = (said & labels.bool()).sum(1)
+    matrix = (2 * labels.long() + (scores >= threshold)).bincount(minlength=4).view(2, 2)
+    return hits / said.sum(1), hits / labels.sum(), thresholds, matrix.T
+
+
+# %% wrong="scikit-learn" says=["scikit-learn ran; here it is done by hand"]
+def pr_and_confusion(scores, labels, threshold):
+    from sklearn.metrics import confusion_matrix, precision_recall_curve
+
+    truth, s = labels.cpu().numpy(), scores.cpu().numpy()
+    precision, recall, thresholds = precision_recall_curve(truth, s)
+    matrix = confusion_matrix(truth, s >= threshold, labels=[0, 1])
+    return tuple(torch.tensor(a.copy()) for a in (precision[:-1], recall[:-1], thresholds, matrix))
+
+
+# %% wrong="with the last point (1, 0)" says=["without the point (1, 0) of libraries"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique()
+    said = scores >= thresholds[:, None]
+    hits = (said & labels.bool()).sum(1)
+    matrix = (2 * labels.long() + (scores >= threshold)).bincount(minlength=4).view(2, 2)
+    one, zero = torch.ones(1).to(scores), torch.zeros(1).to(scores)
+    return (
+        torch.cat([hits / said.sum(1), one]),
+        torch.cat([hits / labels.sum(), zero]),
+        thresholds,
+        matrix,
+    )
+
+
+# %% wrong="bincount without minlength; precision and recall swapped" says=["precision and recall have changed places", "none called: raised RuntimeError"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique()
+    said = scores >= thresholds[:, None]
+    hits = (said & labels.bool()).sum(1)
+    matrix = (2 * labels.long() + (scores >= threshold)).bincount().view(2, 2)
+    return hits / labels.sum(), hits / said.sum(1), thresholds, matrix
+
+
+# %% right="plain Python"
+def pr_and_confusion(scores, labels, threshold):
+    pairs = list(zip(scores.tolist(), [int(v) for v in labels.tolist()]))
+    steps = sorted({s for s, _ in pairs})
+    positives = sum(t for _, t in pairs)
+    precision, recall = [], []
+    for step in steps:
+        called = [t for s, t in pairs if s >= step]
+        precision.append(sum(called) / len(called))
+        recall.append(sum(called) / positives)
+    matrix = [[0, 0], [0, 0]]
+    for s, t in zip(scores, labels):
+        matrix[int(t)][int(s >= threshold)] += 1
+    return (
+        torch.tensor(precision),
+        torch.tensor(recall),
+        torch.tensor(steps, dtype=scores.dtype),
+        torch.tensor(matrix),
+    )
+
+
+# %% right="sort and cumulative sums"
+def pr_and_confusion(scores, labels, threshold):
+    order = scores.argsort(descending=True)
+    s, t = scores[order], labels[order].double()
+    hits = t.cumsum(0)
+    last = torch.cat([s[1:] != s[:-1], torch.ones(1, dtype=torch.bool, device=s.device)])
+    count = torch.arange(1, len(s) + 1, device=s.device)[last]
+    hits = hits[last]
+    said, truth = scores >= threshold, labels.bool()
+    cells = [(~truth & ~said), (~truth & said), (truth & ~said), (truth & said)]
+    matrix = torch.stack([c.sum() for c in cells]).reshape(2, 2).float()
+    return (hits / count).flip(0), (hits / t.sum()).flip(0), s[last].flip(0), matrix

@@ -1,0 +1,102 @@
+# %% wrong="the stub" says=["raised TypeError", "imshow wants (height, width, channel)"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False)
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        axes.imshow(image)
+        axes.set_title(names[label])
+    return figure
+
+
+# %% wrong="still normalised" says=["picture 0: it is still normalised: times std, plus mean"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False)
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        axes.imshow(image.detach().cpu().clamp(0, 1).permute(1, 2, 0))
+        axes.set_title(names[label])
+    return figure
+
+
+# %% wrong="normalised once more" says=["that normalises it once more; go back"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False)
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = (image - mean[:, None, None]) / std[:, None, None]
+        axes.imshow(picture.detach().cpu().clamp(0, 1).permute(1, 2, 0))
+        axes.set_title(names[label])
+    return figure
+
+
+# %% wrong="reshape in place of permute" says=["view and reshape don't move the channel"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False)
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        back = (image * std[:, None, None] + mean[:, None, None]).clamp(0, 1)
+        axes.imshow(back.detach().cpu().reshape(*image.shape[1:], 3))
+        axes.set_title(names[label])
+    return figure
+
+
+# %% wrong="min and max in place of clamp" says=["stretched to its own range: cut off at 0 and 1 instead"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False)
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        back = (image * std[:, None, None] + mean[:, None, None]).detach().cpu()
+        back = (back - back.min()) / (back.max() - back.min())
+        axes.imshow(back.permute(1, 2, 0))
+        axes.set_title(names[label])
+    return figure
+
+
+# %% wrong="bytes that wrap around" says=["bytes wrap around: clamp first"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False)
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        back = (image * std[:, None, None] + mean[:, None, None]).detach().cpu()
+        axes.imshow((back * 255).int().to(torch.uint8).permute(1, 2, 0))
+        axes.set_title(names[label])
+    return figure
+
+
+# %% wrong="forgets detach" says=["images that need a gradient", "requires grad"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False)
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        back = (image * std[:, None, None] + mean[:, None, None]).clamp(0, 1)
+        axes.imshow(back.cpu().permute(1, 2, 0))
+        axes.set_title(names[label])
+    return figure
+
+
+# %% wrong="changes its argument" says=["an argument was changed"]
+def show_batch(images, labels, names, mean, std):
+    images = images.detach()
+    images.mul_(std[:, None, None]).add_(mean[:, None, None]).clamp_(0, 1)
+    figure, grid = plt.subplots(1, len(images), squeeze=False)
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        axes.imshow(image.cpu().permute(1, 2, 0))
+        axes.set_title(names[label])
+    return figure
+
+
+# %% right="bytes, numpy, two rows, matplotlib clips"
+def show_batch(images, labels, names, mean, std):
+    pictures = images.detach().cpu().numpy().transpose(0, 2, 3, 1)
+    pictures = pictures * std.cpu().numpy() + mean.cpu().numpy()
+    figure = plt.figure()
+    for n, picture in enumerate(pictures):
+        axes = figure.add_subplot(2, (len(pictures) + 1) // 2, n + 1)
+        axes.imshow((picture.clip(0, 1) * 255).round().astype("uint8"))
+        axes.set_title(names[labels[n]], loc="left")
+    return figure
+
+
+# %% right="torchvision's normalize, backwards, in a gallery with an empty corner"
+def show_batch(images, labels, names, mean, std):
+    from torchvision.transforms.functional import normalize
+
+    back = normalize(images.detach(), (-mean / std).tolist(), (1 / std).tolist())
+    figure, grid = plt.subplots(3, 3)
+    for axes, image, label in zip(grid.flat, back.cpu(), labels):
+        axes.imshow(torch.einsum("chw->hwc", image))
+        axes.set_title(names[label])
+    return figure

@@ -1,0 +1,130 @@
+# %% wrong="the stub" says=["the event file holds no scalar: is there an answer yet?"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="a sum of norms, a count of hits, the rate after" says=["accuracy", "a count; divide by the size of the batch", "that is the rate of the step after", "a sum of norms is no norm of the whole"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        norm = sum(p.grad.norm() for p in model.parameters() if p.grad is not None)
+        optimizer.step()
+        scheduler.step()
+        writer.add_scalar("train/loss", loss, step)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).sum(), step)
+        writer.add_scalar("train/rate", scheduler.get_last_lr()[0], step)
+        writer.add_scalar("train/gradient_norm", norm, step)
+
+
+# %% wrong="clips while it measures" says=["other weights came out"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        writer.add_scalar("train/loss", loss, step)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean(), step)
+        writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step)
+        writer.add_scalar("train/gradient_norm", norm, step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="forgets frozen parameters" says=["a frozen layer, batches of 5 and 9", "AttributeError"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        norm = torch.cat([p.grad.flatten() for p in model.parameters()]).norm()
+        writer.add_scalar("train/loss", loss, step)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean(), step)
+        writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step)
+        writer.add_scalar("train/gradient_norm", norm, step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="without a step" says=["the steps: expected [0, 1, 2], got [0, 0, 0]"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for x, y in batches:
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        norm = nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
+        writer.add_scalar("train/loss", loss)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean())
+        writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"])
+        writer.add_scalar("train/gradient_norm", norm)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="tags without the group; steps from 1; the root forgotten" says=["no such tag; the file holds", "the steps: expected [0, 1, 2], got [1, 2, 3]", "the root is missing"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches, start=1):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        norm = sum(p.grad.square().sum() for p in model.parameters() if p.grad is not None)
+        writer.add_scalar("loss", loss, step)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean(), step)
+        writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step - 1)
+        writer.add_scalar("train/gradient_norm", norm, step - 1)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% right="collects, and writes at the end"
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    history = []
+    for x, y in batches:
+        rate = scheduler.get_last_lr()[0]
+        optimizer.zero_grad()
+        logits = model(x)
+        loss = nn.CrossEntropyLoss()(logits, y)
+        loss.backward()
+        squares = sum(
+            float((p.grad.double() ** 2).sum()) for p in model.parameters() if p.requires_grad
+        )
+        right = (logits.max(dim=1).indices == y).sum().item() / len(y)
+        history.append((loss.item(), right, rate, squares**0.5))
+        optimizer.step()
+        scheduler.step()
+    for step, row in enumerate(history):
+        for name, value in zip(("loss", "accuracy", "rate", "gradient_norm"), row):
+            writer.add_scalar(f"train/{name}", value, step)
+    writer.close()
+
+
+# %% right="clip_grad_norm_ without a limit"
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(model.parameters(), float("inf"))
+        values = {
+            "loss": loss,
+            "accuracy": logits.argmax(1).eq(y).double().mean(),
+            "gradient_norm": norm,
+        }
+        for name, value in values.items():
+            writer.add_scalar("train/" + name, value.detach(), global_step=step)
+        writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step)
+        optimizer.step()
+        scheduler.step()

@@ -1,0 +1,125 @@
+# %% wrong="the stub" says=["run/loss", "the second server has no such window: no environment was saved"]
+def visdom_live(client, curve, about):
+    pass
+
+
+# %% wrong="all at the end" says=["live: step 1 was over, and the curves of window 'loss' held [] points"]
+def visdom_live(client, curve, about):
+    steps, train, validation = zip(*curve)
+    client.line(X=list(steps), Y=list(train), win="loss", env="run", name="train")
+    client.line(
+        X=list(steps), Y=list(validation), win="loss", env="run", name="validation", update="append"
+    )
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="forgets to save" says=["no environment was saved"]
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        client.line(X=[step], Y=[train], win="loss", env="run", name="train", update="append")
+        client.line(
+            X=[step], Y=[validation], win="loss", env="run", name="validation", update="append"
+        )
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+
+
+# %% wrong="one environment, a line for a stem, one image" says=["evaluation/confusion: it is in environment 'run'", "run/spikes", "is it a stem plot?", "can't hold 10 images"]
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        client.line(X=[step], Y=[train], win="loss", env="run", name="train", update="append")
+        client.line(
+            X=[step], Y=[validation], win="loss", env="run", name="validation", update="append"
+        )
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.line(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="run")
+    client.image(about["samples"][0], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="names forgotten, map without classes" says=["the names of the lines", "the number of classes that are shown: expected 3, got 1"]
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        client.line(
+            X=[[step, step]], Y=[[train, validation]], win="loss", env="run", update="append"
+        )
+    client.scatter(about["points"], win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="replaces the line, and a cloud without depth" says=["held [1, 1] points", "run/cloud", "the kind of plot"]
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        client.line(X=[step], Y=[train], win="loss", env="run", name="train")
+        client.line(
+            X=[step], Y=[validation], win="loss", env="run", name="validation", update="append"
+        )
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"][:, :2], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% right="both lines in one call, with a legend"
+def visdom_live(client, curve, about):
+    import numpy as np
+
+    for step, train, validation in curve:
+        client.line(
+            X=np.array([[step, step]], float),
+            Y=np.array([[train, validation]], float),
+            win="loss",
+            env="run",
+            update="append" if client.win_exists("loss", env="run") else None,
+            opts={"legend": ["train", "validation"], "title": "loss"},
+        )
+    client.env = "run"
+    classes = about["classes"].numpy() + 1
+    client.scatter(about["points"].numpy(), classes, win="map", opts={"legend": ["a", "b", "c"]})
+    client.scatter(about["cloud"].numpy(), win="cloud", opts={"markersize": 3})
+    client.stem(about["spikes"].numpy(), win="spikes")
+    client.env = "evaluation"
+    client.heatmap(about["confusion"].numpy(), win="confusion", opts={"colormap": "Viridis"})
+    client.images(about["samples"].numpy(), win="samples", nrow=5)
+    client.text(about["note"], win="note")
+    client.save(["main", "run", "evaluation"])
+
+
+# %% right="next, a grid made beforehand, saved one by one"
+def visdom_live(client, curve, about):
+    from torchvision.utils import make_grid
+
+    while (entry := next(curve, None)) is not None:
+        for name, value in (("validation", entry[2]), ("train", entry[1])):
+            client.line([value], [entry[0]], win="loss", env="run", update="append", name=name)
+    client.text(about["note"], env="evaluation", win="note")
+    client.image(make_grid(about["samples"]), env="evaluation", win="samples")
+    client.heatmap(
+        about["confusion"].tolist() and about["confusion"], env="evaluation", win="confusion"
+    )
+    client.save(["evaluation"])
+    client.stem(X=about["spikes"], env="run", win="spikes")
+    client.scatter(X=about["cloud"], env="run", win="cloud")
+    client.scatter(X=about["points"], Y=1 + about["classes"], env="run", win="map")
+    client.save(["run"])

@@ -1,0 +1,46 @@
+"""Chapter 14's patients are ill and its cures work; known slips are told in words of their own."""
+
+import pytest
+import torch
+
+from course_utils import every_case, visualization
+from course_utils.visualization import CURES, HEALTHY, ILLNESSES, PATIENTS, check_named, run
+
+
+def test_each_illness_is_one_patients_and_changes_what_its_cure_restores():
+    assert sorted(map(str, PATIENTS.values())) == sorted(map(str, ILLNESSES.values()))
+    for (illness, changes), (cure, restores) in zip(ILLNESSES.items(), CURES.items(), strict=True):
+        assert set(restores) <= set(changes), (illness, cure)
+        assert restores != changes
+        assert all(key in HEALTHY for key in changes)
+
+
+@pytest.mark.parametrize("letter", "BL")
+def test_a_patient_is_ill_and_is_cured(letter):
+    assert run(**PATIENTS[letter])["accuracy"][-1] < 0.85
+    assert visualization.after_cure(letter, {})["accuracy"][-1] >= 0.85
+
+
+def test_a_run_can_be_repeated():
+    first = run(steps=5)["loss"]
+    run.cache_clear()
+    torch.manual_seed(99)
+    assert run(steps=5)["loss"] == first
+
+
+def test_a_slip_has_its_words():
+    truth, slips = torch.tensor([1.0, 2.0]), {"twice as much": torch.tensor([2.0, 4.0])}
+    check_named([1.0, 2.0], truth, "it", slips)
+    with pytest.raises(AssertionError, match="it: twice as much"):
+        check_named(torch.tensor([2.0, 4.0]), truth, "it", slips)
+    with pytest.raises(AssertionError, match="it differs in 1 of 2"):
+        check_named(torch.tensor([1.0, 3.0]), truth, "it", slips)
+
+
+def test_what_an_answer_raises_is_a_failing_case():
+    def attempt(*_):
+        raise ZeroDivisionError("too small")
+
+    words = "raised ZeroDivisionError: too small"
+    with pytest.raises(AssertionError, match=words), every_case() as case:
+        visualization.check_slice(case, attempt, "the example", [1.0])
