@@ -179,8 +179,10 @@ def check_case(n):
     check_number(knows_nothing(n), math.log(n), what, slips, tensor=False)
 
 
-for classes in (2, 10, 1):
-    check_case(classes)
+with every_case() as case:
+    for classes in (2, 10, 1):
+        with case(f"{classes} classes"):
+            check_case(classes)
 ### BEGIN HIDDEN TESTS
 for classes in (3, 1000):
     check_case(classes)
@@ -1454,7 +1456,7 @@ print(str(caught[0].message)[:104])
 # same shape, of any number of dimensions; if their shapes differ, raise a `ValueError`, whether or
 # not they would broadcast. The gradient by the prediction has to flow.
 #
-# Example: prediction 0, targets (2, -2), quantile 0.75: (1.5 + 0.5) / 2 = 1.
+# Example: predictions (0, 0), targets (4, -2), quantile 0.75: (3 + 0.5) / 2 = 1.75.
 
 
 # %% nbgrader={"grade_id": "try-robust", "locked": true} jupyter={"source_hidden": true}
@@ -1524,18 +1526,18 @@ def check_case(prediction, target, q):
     check_close(gradient, slope, f"quantile {q}: the gradient", rtol=1e-4, atol=1e-6)
 
 
-zero, two = torch.tensor([[0.0, 0.0], [2.0, -2.0]], device=device)
+zero, three = torch.tensor([[0.0, 0.0, 0.0], [4.0, -2.0, 1.0]], device=device)
 six = torch.arange(-2.5, 3, device=device).view(2, 3)
 with every_case() as case:
     for q in (0.75, 0.5, 0.1):
-        with case("targets 2 and -2"):
-            check_case(zero, two, q)
+        with case("targets 4, -2 and 1"):
+            check_case(zero, three, q)
     with case("shape (2, 3)"):
         check_case(torch.zeros_like(six), six, 0.9)
-    with case("a prediction of shape (2, 1), a target of shape (2,)"):
-        check_raises(ValueError, lambda: robust_regression(zero[:, None], two, 0.5))
-    with case("a prediction of shape (1,), a target of shape (2,)"):
-        check_raises(ValueError, lambda: robust_regression(zero[:1], two, 0.5))
+    with case("a prediction of shape (3, 1), a target of shape (3,)"):
+        check_raises(ValueError, lambda: robust_regression(zero[:, None], three, 0.5))
+    with case("a prediction of shape (1,), a target of shape (3,)"):
+        check_raises(ValueError, lambda: robust_regression(zero[:1], three, 0.5))
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape, q in (((), 0.3), ((7,), 0.95), ((2, 3, 2), 0.01)):
@@ -1705,11 +1707,13 @@ def check_case(embeddings, labels, margin=1.0):
 
 
 line = torch.tensor([[0.0], [1.0], [3.0], [7.0]], device=device)
+near = torch.tensor([[0.0], [3.0], [4.0], [9.0], [4.5], [5.0]], device=device)
 with every_case() as case:
     for name, places, labels in (
         ("the walk", line, [0, 0, 1, 1]),
         ("three of one class", line, [0, 0, 0, 1]),
-        ("an anchor without a positive", line, [5, 5, 2, 9]),
+        ("three each of two classes", near, [0, 0, 1, 1, 0, 1]),
+        ("anchors without a positive", near[:4], [5, 5, 2, 9]),
         ("two equal embeddings of one class", line[[0, 0, 1, 2]], [0, 0, 1, 1]),
         ("everything collapsed", torch.ones(4, 2, device=device), [0, 0, 1, 1]),
         ("one class only", line, [0, 0, 0, 0]),

@@ -386,6 +386,9 @@ def penalty_truth(
     right = total(chosen)
     slips = {
         "biases and other vectors are counted, too": total(free),
+        "scales of normalisation layers are counted; they have one dimension": total(
+            name for name in free if "bias" not in name
+        ),
         "a frozen parameter is counted": total(name for name in every if every[name].dim() > 1),
         "a parameter that is used twice counts once": 2 * right,
         "no coefficient": total(chosen, l1=1, l2=1),
