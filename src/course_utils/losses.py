@@ -56,12 +56,16 @@ def check_number(
         value = actual.item() if hasattr(actual, "item") else float(actual)
     except (TypeError, ValueError, RuntimeError):
         raise AssertionError(f"{what} is {actual!r}, expected a number") from None
-    right = float(right)
+    right = _plain(right)
     if _same(value, right):
         return
-    words = [words for words, slip in (slips or {}).items() if _same(value, float(slip))]
+    words = [words for words, slip in (slips or {}).items() if _same(value, _plain(slip))]
     reason = f" ({words[0]})" if words else ""
     raise AssertionError(f"{what}: expected {right:.5g}, got {value:.5g}{reason}")
+
+
+def _plain(number: Tensor | float) -> float:
+    return float(number.item() if isinstance(number, Tensor) else number)
 
 
 def _same(one: float, other: float) -> bool:
@@ -223,6 +227,7 @@ def imbalance_truth(
         "the factor is 1 - p, not p": -((1 - wrong) ** gamma * log_p * weights).mean(),
         "gamma has no effect": -(log_p * weights).mean(),
         "pos_weight has no effect": -(wrong**gamma * log_p).mean(),
+        "the log of a probability of 0, or inf times 0: stay with logits": math.nan,
         "that has the wrong sign": -right,
         "that is the sum": right * target.numel(),
         "sigmoid was applied twice": F.binary_cross_entropy_with_logits(leaf.sigmoid(), target),

@@ -1,4 +1,4 @@
-# %% wrong="softmax, then log" says=["scores of 1000 and -1000", "exp of a large score, or log of a tiny number"]
+# %% wrong="softmax, then log" says=["scores up to 1000", "exp of a large score, or log of a tiny number"]
 def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
     C = logits.shape[1]
     w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
