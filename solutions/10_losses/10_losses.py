@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     title: Losses
-#    minutes: 240
-#    core: 110
+#     minutes: 240
+#     core: 110
 # ---
 
 # %% [markdown]
