@@ -24,9 +24,10 @@
 # - compare distributions and embeddings without falling for an empty solution;
 # - add a penalty, write a loss of your own, and test its gradient.
 #
-# **It leans on** chapters 01, 03 and 04: indexing, stable log-sum-exp, gradients. **Time:** about 85 minutes
-# to read and run, two and a half hours more with the eleven exercises. Sections and exercises
-# marked **core** take under two hours together and stand alone. You can skip any exercise.
+# **It leans on** chapters 01, 03 and 04: indexing, stable log-sum-exp, gradients. **Time:** about
+# 85 minutes to read and run, two and a half hours more with the eleven exercises. Sections and
+# exercises marked **core** take under two hours together and stand alone. You can skip any
+# exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import math, matplotlib.pyplot as plt, torch, torch.nn as nn, torch.nn.functional as F  # fmt: skip # noqa: E401
@@ -47,8 +48,8 @@ print("cross-entropy:", round(F.cross_entropy(probabilities, right).item(), 4))
 
 # %% [markdown]
 # All right, and yet the loss is 1.46. No training will bring it lower. Many a loss curve flattens
-# out at such a number, and its owner looks for the fault in the optimizer. The optimizer is fine. The number
-# that it makes small isn't the number that was meant. Section 3 says what it was.
+# out at such a number, and its owner looks for the fault in the optimizer. The optimizer is fine.
+# The number that it makes small isn't the number that was meant. Section 3 says what it was.
 
 # %% [markdown]
 # ## 1. A price for each prediction, then a mean · core
@@ -76,8 +77,8 @@ print("mean:  ", round(library.item(), 4))
 
 # %% [markdown]
 # `reduction="none"` stops after the first step and shows the prices. It is the best way to see
-# what a loss does. Here is the catalogue, by what the prediction is. First, when it is a **number**.
-# **Predict** which loss is hurt most by the error of 4:
+# what a loss does. Here is the catalogue, by what the prediction is. First, when it is a
+# **number**. **Predict** which loss is hurt most by the error of 4:
 
 # %% topics=["loss-catalogue"]
 x, y = torch.tensor([0.5, 4.0]), torch.zeros(2)  # errors 0.5 and 4
@@ -85,9 +86,9 @@ for loss in (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss):
     print(f"{loss.__name__:<15}", loss(x, y, reduction="none").tolist())
 
 # %% [markdown]
-# The squared error charges 16 for it, the others about 4. `smooth_l1_loss` and `huber_loss` are the
-# same here: squares for small errors, straight lines beyond 1. (With another limit, `beta` or `delta`,
-# they differ by a factor.)
+# The squared error charges 16 for it, the others about 4. `smooth_l1_loss` and `huber_loss` are
+# the same here: squares for small errors, straight lines beyond 1. (With another limit, `beta` or
+# `delta`, they differ by a factor.)
 #
 # When the prediction is a **score**, or one for each class:
 
@@ -144,18 +145,18 @@ show(
 
 # %% [markdown]
 # On the right, the grey step is what you want: a wrong answer costs 1. It is flat, so its slope
-# tells the optimizer nothing. Cross-entropy stands in for it. It has a slope everywhere, and it still asks
-# for more when the answer is right already. **What is made small is a stand-in.** Keep the thing you
-# want (accuracy, money, time) beside it, and look at both.
+# tells the optimizer nothing. Cross-entropy stands in for it. It has a slope everywhere, and it
+# still asks for more when the answer is right already. **What is made small is a stand-in.** Keep
+# the thing you want (accuracy, money, time) beside it, and look at both.
 #
 # ### Exercise 10.1 — What ignorance costs ★ · 2 min · 1 point · core
 #
 # A new network knows nothing: it gives each of `classes` classes the same probability. What is its
-# cross-entropy? The price of a prediction is minus the natural logarithm of the probability that the
-# right class got. Return a `float`; `classes` is a whole number from 1 on.
+# cross-entropy? The price of a prediction is minus the natural logarithm of the probability that
+# the right class got. Return a `float`; `classes` is a whole number from 1 on.
 #
-# Compare the first loss that your training prints with this number. If they are far apart, something
-# is wrong before the first step. Example: two classes cost 0.6931.
+# Compare the first loss that your training prints with this number. If they are far apart,
+# something is wrong before the first step. Example: two classes cost 0.6931.
 
 
 # %% nbgrader={"grade_id": "knows-nothing", "solution": true}
@@ -249,15 +250,15 @@ print("weights 10 and 50:         ", F.nll_loss(scores, label, torch.tensor([10.
 print("the first of them ignored: ", F.nll_loss(scores, torch.tensor([-100, 1])).item())
 
 # %% [markdown]
-# (4 + 5·10) / (1 + 5) = 9. Weights ten times as large change nothing: only their ratio counts. This
-# holds for `cross_entropy` and `nll_loss`. `binary_cross_entropy_with_logits` divides by the number
-# of elements, whatever the weights.
+# (4 + 5·10) / (1 + 5) = 9. Weights ten times as large change nothing: only their ratio counts.
+# This holds for `cross_entropy` with class numbers and for `nll_loss`.
+# `binary_cross_entropy_with_logits` divides by the number of elements, whatever the weights.
 #
 # ### Exercise 10.2 — Mean over what? ★★ · 8 min · 4 points · core
 #
-# Four predictions of two classes; the prices of the right classes are 1, 2, 3 and 6. Then four prices
-# at positions of two padded sequences, and a regression. For each of the eight calls write the
-# number that comes out, without running them. Where it is not a number, write `"nan"`.
+# Four predictions of two classes; the prices of the right classes are 1, 2, 3 and 6. Then four
+# prices at positions of two padded sequences, and a regression. For each of the eight calls write
+# the number that comes out, without running them. Where it is not a number, write `"nan"`.
 
 # %% nbgrader={"grade_id": "reductions", "locked": true}
 cost = torch.tensor([[1.0, 9.0], [2.0, 9.0], [9.0, 3.0], [9.0, 6.0]])
@@ -345,9 +346,9 @@ check_predictions(
 #
 # "Mean of the batches' means" was 4, the mean of all was 3. The last batch of an epoch is often
 # short, and then its examples count for more. With sentences it is worse: each has its own length,
-# the batch is filled up with padding, and there are two sensible means. A mean **per token** counts
-# every word alike. A mean **per sequence** counts every sentence alike: first the mean of each sentence,
-# then the mean of these.
+# the batch is filled up with padding, and there are two sensible means. A mean **per token**
+# counts every word alike. A mean **per sequence** counts every sentence alike: first the mean of
+# each sentence, then the mean of these.
 #
 # How much does each token count in a number? That is the derivative of the number by the token's
 # price. Three sentences of 4, 2 and 1 tokens, the last in a batch of its own; **predict** which of
@@ -379,12 +380,12 @@ show(
 
 # %% [markdown]
 # In the third picture one token counts six times as much as its neighbours, only because it came
-# into another batch. Shuffle, and another one does. The way out is always the same: carry **sums and
-# counts** across the batches, and divide once, at the end.
+# into another batch. Shuffle, and another one does. The way out is always the same: carry **sums
+# and counts** across the batches, and divide once, at the end.
 #
-# Here is the walk with numbers. Prices 1, 2, 3 for one sentence and 6 for another. Per token: 12 / 4 = 3.
-# Per sequence: (2 + 6) / 2 = 4. And a trap on the way: multiplying by a mask doesn't remove what
-# isn't a number.
+# Here is the walk with numbers. Prices 1, 2, 3 for one sentence and 6 for another. Per token: 12 /
+# 4 = 3. Per sequence: (2 + 6) / 2 = 4. And a trap on the way: multiplying by a mask doesn't remove
+# what isn't a number.
 
 # %%
 prices, real = torch.tensor([1.0, 2.0, torch.nan]), torch.tensor([True, True, False])
@@ -395,9 +396,9 @@ print("picked by the mask:", prices[real].sum().item())
 # ### Exercise 10.3 — A loss over sequences ★★ · 15 min · 4 points · core
 #
 # `batches` is a list. Each entry is a tuple `(logits, targets, lengths)` of shapes (batch, time,
-# classes), (batch, time) and (batch,): float32 or float64 scores, whole numbers, whole numbers. The time
-# differs from batch to batch. The first `lengths[i]` positions of row `i` are real, the rest is
-# padding. The price of a position is its cross-entropy.
+# classes), (batch, time) and (batch,). The logits are float32 or float64, the others int64. The
+# time differs from batch to batch. The first `lengths[i]` positions of row `i` are real, the rest
+# is padding. The price of a position is its cross-entropy.
 #
 # Return one number, a tensor of shape (): with `per="token"` the mean over all real positions of
 # all batches; with `per="sequence"` the mean over all sequences of each one's own mean. So
@@ -514,8 +515,8 @@ print("compact:", (logits.logsumexp(dim=1) - logits[:, 0])[0])
 print("library:", F.cross_entropy(logits, label))
 
 # %% [markdown]
-# So `cross_entropy` takes *scores* and does the softmax itself. We gave it probabilities. It took them for
-# scores between 0 and 1 and put softmax on top. The best such scores are 1 for the right
+# So `cross_entropy` takes *scores* and does the softmax itself. We gave it probabilities. It took
+# them for scores between 0 and 1 and put softmax on top. The best such scores are 1 for the right
 # class and 0 for the nine others, and then the price is
 
 # %% topics=["cross-entropy-composition"]
@@ -523,9 +524,9 @@ best = math.log(math.exp(1) + 9 * math.exp(0)) - 1
 print(round(best, 4))
 
 # %% [markdown]
-# There is the 1.46. A softmax at the end of a model and `cross_entropy` after it is the most common
-# wrong loss there is. It raises no error, and it even learns, for a softmax keeps the order of the scores. Here
-# is what it costs. One score is moved, the nine others stay at 0:
+# There is the 1.46. A softmax at the end of a model and `cross_entropy` after it is the most
+# common wrong loss there is. It raises no error, and it even learns, for a softmax keeps the order
+# of the scores. Here is what it costs. One score is moved, the nine others stay at 0:
 
 # %% topics=["cross-entropy-composition"]
 score = torch.linspace(-8, 12, 401, requires_grad=True)
@@ -563,9 +564,9 @@ print("softmax, then log:      ", -logits.softmax(dim=1)[0, 1].log())
 print("log_softmax (or library)", -logits.log_softmax(dim=1)[0, 1])
 
 # %% [markdown]
-# `exp(1000)` overflows; a probability of `exp(-1000)` underflows to 0. Taken together, as `log_softmax`
-# does (chapter 03), nothing is lost. So the last layer gives scores, the loss takes scores, and
-# softmax is for people who want to read probabilities.
+# `exp(1000)` overflows; a probability of `exp(-1000)` underflows to 0. Taken together, as
+# `log_softmax` does (chapter 03), nothing is lost. So the last layer gives scores, the loss takes
+# scores, and softmax is for people who want to read probabilities.
 #
 # > **Then and now.** *"Targets must be Long. If it says multi-target not supported, use
 # > `squeeze()`."* Class numbers may be int64 or uint8; float targets of the shape of the logits are
@@ -590,8 +591,9 @@ print("squeeze():", tuple(one.squeeze().shape), " squeeze(1):", tuple(one.squeez
 
 # %% [markdown]
 # Targets that are probabilities, *soft* targets, have the price $-\sum_c t_c \log p_c$. A class
-# number is the special case with a single 1. *Label smoothing* of $\varepsilon$ mixes the target with equal shares:
-# $(1-\varepsilon)\, t_c + \varepsilon / C$ for $C$ classes. A class weight $w_c$ goes inside the sum. So everything is one line:
+# number is the special case with a single 1. *Label smoothing* of $\varepsilon$ mixes the target
+# with equal shares: $(1-\varepsilon)\, t_c + \varepsilon / C$ for $C$ classes. A class weight
+# $w_c$ goes inside the sum. So everything is one line:
 
 # %% topics=["cross-entropy-composition"]
 logits, label, eps = torch.tensor([[2.0, 1.0, -1.0], [0.0, 3.0, 0.0]]), torch.tensor([0, 2]), 0.1
@@ -628,9 +630,9 @@ print("soft targets:  divided by", round((weighted / by_share).item(), 4))
 #   like -100, or one that is. It plays no part for probabilities. If all rows are ignored the
 #   result is `nan`.
 #
-# Not allowed: the library's `cross_entropy` and `nll_loss`, as functions or modules. `log_softmax` and
-# `logsumexp` are fine. Leave the arguments as they are. The first check tries class numbers, the
-# second smoothing and probabilities.
+# Not allowed: the library's `cross_entropy` and `nll_loss`, as functions or modules. `log_softmax`
+# and `logsumexp` are fine. Leave the arguments as they are. The first check tries class numbers,
+# the second smoothing and probabilities.
 #
 # Example: the two rows above with labels 0 and 2 and smoothing 0.1 cost 1.7386; without smoothing,
 # 1.7220.
@@ -751,8 +753,8 @@ for dtype, classes in ((torch.float32, 4), (torch.float64, 2), (torch.float64, 6
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# The dtype of the target says which kind it is: `target.is_floating_point()`. The kind decides what is
-# below the fraction bar.
+# The dtype of the target says which kind it is: `target.is_floating_point()`. The kind decides
+# what is below the fraction bar.
 # </details>
 
 # %% [markdown]
@@ -783,8 +785,8 @@ show(
 )
 
 # %% [markdown]
-# The lowest point isn't at 0, either. **A smoothed loss that stops at 0.5 may be perfect**: its floor is the
-# entropy of the target. Don't compare losses that have different smoothing.
+# The lowest point isn't at 0, either. **A smoothed loss that stops at 0.5 may be perfect**: its
+# floor is the entropy of the target. Don't compare losses that have different smoothing.
 
 # %% topics=["label-smoothing"]
 for eps in (0.0, 0.1, 0.2):
@@ -815,18 +817,19 @@ print("e / C for every class:      ", round((one_hot * 0.9 + 0.1 / 5).sum().item
 # %% [markdown]
 # ### Exercise 10.5 — Convert the recipe ★★ · 10 min · 3 points
 #
-# Papers and old code use all three. You want the same loss from `F.cross_entropy`. For a recipe with
-# share `e` and `classes` ≥ 2, return a tuple `(factor, smoothing)` of two numbers so that for all
-# logits and labels
+# Papers and old code use all three. You want the same loss from `F.cross_entropy`. For a recipe
+# with share `e` and `classes` ≥ 2, return a tuple `(factor, smoothing)` of two numbers so that for
+# all logits and labels
 #
 #     recipe's loss == factor * F.cross_entropy(logits, label, label_smoothing=smoothing)
 #
 # - `recipe="others"`: 1 - e for the right class, e / (C - 1) for each other;
 # - `recipe="everyone"`: `one_hot * (1 - e) + e / (C - 1)`, the one whose rows don't sum to 1.
 #
-# The loss of a target row is always $-\sum_c t_c \log p_c$. `e` is at least 0, and small enough that
-# `smoothing` is at most 1. Example: with `e = 0` both give `(1, 0)`; for `"others"` with 5 classes
-# and `e = 0.4` it is `(1, 0.5)`: that gives each other class 0.1, and 0.6 to the right one.
+# The loss of a target row is always $-\sum_c t_c \log p_c$. `e` is at least 0, and small enough
+# that `smoothing` is at most 1. Example: with `e = 0` both give `(1, 0)`; for `"others"` with 5
+# classes and `e = 0.4` it is `(1, 0.5)`: that gives each other class 0.1, and 0.6 to the right
+# one.
 
 
 # %% nbgrader={"grade_id": "smoothing-recipe", "solution": true}
@@ -902,8 +905,8 @@ mixed
 
 # %% [markdown]
 # It is, for cross-entropy is linear in the target. (With class weights it isn't: section 2 says
-# what each of them is divided by.) The logits are those of the *mixed* picture, of course. The library
-# mixes a batch of pictures and labels in one call and hands you soft targets:
+# what each of them is divided by.) The logits are those of the *mixed* picture, of course. The
+# library mixes a batch of pictures and labels in one call and hands you soft targets:
 
 # %% topics=["mixup"]
 from torchvision.transforms import v2
@@ -918,8 +921,8 @@ print("rows sum to 1:", torch.allclose(mixed.sum(dim=1), torch.ones(4)))
 #
 # One patient in twenty is ill. A model that says "healthy" to everyone is right 95 times in a
 # hundred. Is cross-entropy fooled, too? It isn't: it asks for *probabilities*, and a model with a
-# bias gets the mean right, rare or not. What goes wrong comes later: at the threshold of 0.5 that
-# no rare case passes.
+# bias gets the mean right, rare or not. What goes wrong comes later: at the threshold of 0.5, which
+# few of the rare cases pass.
 #
 # Four remedies are in use:
 #
@@ -956,8 +959,8 @@ print("normalising changes nothing:", torch.allclose(loss, scaled))
 # %% [markdown]
 # What does a weight do to the answer? Suppose that among patients who look just like this one, a
 # share q is ill. The weighted price of saying p is $-w\,q \log p - (1-q)\log(1-p)$. Its lowest
-# point is where $p/(1-p) = w \cdot q/(1-q)$. So a weight multiplies the **odds** by w, or adds $\log w$ to the
-# logit. Check it by brute force:
+# point is where $p/(1-p) = w \cdot q/(1-q)$. So a weight multiplies the **odds** by w, or adds
+# $\log w$ to the logit. Check it by brute force:
 
 # %% topics=["class-imbalance-weights"]
 q, w, p = 0.2, 9.0, torch.linspace(0.001, 0.999, 999)
@@ -972,21 +975,23 @@ print("odds:  ", round((best / (1 - best)).item(), 2), "= 9 ·", q / (1 - q))
 #
 # ### Exercise 10.6 — Which remedy changes what? ★★ · 18 min · 5 points
 #
-# **First the loss.** `imbalance(logits, target, pos_weight, gamma)` is weighted and focal at
-# once. `target` is float, 0 or 1, of the shape of `logits` (any shape). Let p be the probability of the right
-# answer: sigmoid(logit) if the target is 1, else 1 - sigmoid(logit). The price is $-(1-p)^\gamma
-# \log p$, times `pos_weight` where the target is 1. Return the mean over *all elements*. `gamma` is 0 or
-# at least 1. Logits may be as large as ±1000, and value and gradient have to be finite.
+# **First the loss.** `imbalance(logits, target, pos_weight, gamma)` is weighted and focal at once.
+# `target` is float, 0 or 1, of the shape of `logits` (any shape). Let p be the probability of the
+# right answer: sigmoid(logit) if the target is 1, else 1 - sigmoid(logit). The price is
+# $-(1-p)^\gamma \log p$, times `pos_weight` where the target is 1. Return the mean over *all
+# elements*. `gamma` is 0 or at least 1. Logits may be as large as ±1000, and value and gradient
+# have to be finite.
 #
-# **Then the way back.** `recalibrate(logits, pos_weight)`: the probabilities (without a weight) that a
-# model stands for that was trained with this `pos_weight`.
+# **Then the way back.** `recalibrate(logits, pos_weight)`: the logits come from a model that was
+# trained with this `pos_weight`. Return the probabilities that it would give without the weight.
 #
-# **Then predict.** A linear model with a bias is trained with plain cross-entropy. Now one remedy is added. Write
-# `True` where it changes the thing by more than half of its value: the *mean probability* that the
-# model gives, and the *recall*, the share of the ill that are found (at 0.5, or at the moved threshold).
+# **Then predict.** A linear model with a bias is trained with plain cross-entropy. Now one remedy
+# is added. Write `True` where it changes the thing by more than half of its value: the *mean
+# probability* that the model gives, and the *recall*, the share of the ill that are found (at 0.5,
+# or at the moved threshold of 0.05). Otherwise write `False`.
 #
-# Example: logit 0, target 1: p is 0.5. With `pos_weight=3, gamma=2` the price is 3 · 0.25 · 0.693 = 0.52.
-# And `recalibrate` of the logit of 0.69 with 9 gives 0.2.
+# Example: logit 0, target 1: p is 0.5. With `pos_weight=3, gamma=2` the price is 3 · 0.25 · 0.693
+# = 0.52. And `recalibrate` of the logit of 0.69 with 9 gives 0.2.
 
 
 # %% nbgrader={"grade_id": "remedies", "locked": true} jupyter={"source_hidden": true}
@@ -1182,18 +1187,20 @@ for name, at in {"plain": 0.5, "weighted": 0.5, "resampled": 0.5, "focal": 0.5}.
 tell("plain", 0.05)
 
 # %% [markdown]
-# Read the last column: 0.89 everywhere. No remedy made the model better at telling who is ill. Weighting,
-# resampling and moving the threshold choose another point on the same curve, and only the last keeps the
-# probabilities. (A large network may also learn *other features* under a weight; then it is an
-# experiment, not a theorem.) In practice: train plainly, choose the threshold by what each mistake
-# costs. If you weight for the sake of training, set the logits back.
+# Read the last column: 0.89 everywhere. No remedy made the model better at telling who is ill.
+# Weighting, resampling and moving the threshold choose another point on the same curve, and only
+# the last keeps the probabilities. (A large network may also learn *other features* under a
+# weight; then it is an experiment, not a theorem.) In practice: train plainly, choose the
+# threshold by what each mistake costs. If you weight for the sake of training, set the logits
+# back.
 
 # %% [markdown]
 # ## 6. How far apart are two distributions?
 #
 # So far one answer was right. Sometimes a whole distribution is the target: a teacher network's, a
-# policy's, a posterior. Then cross-entropy has a floor that hides the progress. Take the floor away and
-# you have the **Kullback-Leibler divergence**: what it costs to believe q while p is true.
+# policy's, a posterior. Then cross-entropy has a floor that hides the progress. Take the floor
+# away and you have the **Kullback-Leibler divergence**: what it costs to believe q while p is
+# true.
 #
 # $$\mathrm{KL}(p\,\|\,q) = \sum_i p_i\,(\log p_i - \log q_i)$$
 #
@@ -1223,13 +1230,13 @@ print("kl_div(q.log(), p, batchmean)    ", F.kl_div(q.log(), p, **batchmean))
 print("… q.log(), p.log(), log_target   ", F.kl_div(q.log(), p.log(), log_target=True, **batchmean))
 
 # %% [markdown]
-# The third and the fourth. `kl_div(input, target)` wants the *logarithm* of the model's q first, and
-# the true p second, in the other order than the formula is read. And its default, `"mean"`, divides
-# by all entries; only `"batchmean"` is the mean of the rows' divergences. The first call got all
-# three wrong, and came out negative: **a negative KL is always a bug.**
+# The third and the fourth. `kl_div(input, target)` wants the *logarithm* of the model's q first,
+# and the true p second, in the other order than the formula is read. And its default, `"mean"`,
+# divides by all entries; only `"batchmean"` is the mean of the rows' divergences. The first call
+# got all three wrong, and came out negative: **a negative KL is always a bug.**
 #
-# Direction is more than bookkeeping. Let p have two peaks, and let q be a single bell that is moved and widened
-# until the divergence is smallest. **Predict** where it goes, each way.
+# Direction is more than bookkeeping. Let p have two peaks, and let q be a single bell that is
+# moved and widened until the divergence is smallest. **Predict** where it goes, each way.
 
 # %%
 grid = torch.linspace(-6, 6, 241)
@@ -1270,19 +1277,20 @@ show(
 
 # %% [markdown]
 # KL(p‖q) charges wherever p has something and q has nothing: it *covers*, and puts mass into the
-# empty valley. KL(q‖p) charges wherever q has something and p has nothing: it *picks* one peak. Training
-# by maximum likelihood is the first kind; much of reinforcement learning and variational inference is the second.
+# empty valley. KL(q‖p) charges wherever q has something and p has nothing: it *picks* one peak.
+# Training by maximum likelihood is the first kind; much of reinforcement learning and variational
+# inference is the second.
 #
 # ### Exercise 10.7 — KL, both ways ★★ · 12 min · 3 points
 #
 # `log_p` and `log_q` have shape (batch, n), float32 or float64: logarithms of probabilities, each
-# row a distribution. Return a tuple of two tensors of shape (): the mean over the rows of KL(p‖q), and that of
-# KL(q‖p).
+# row a distribution. Return a tuple of two tensors of shape (): the mean over the rows of KL(p‖q),
+# and that of KL(q‖p).
 #
-# A probability may be 0, its logarithm `-inf`. What is impossible by the first distribution costs nothing,
-# whatever the second one says. What is possible by the first and impossible by the second costs
-# `inf`. Only values are asked for, no gradients. Every library function is allowed; leave the
-# arguments as they are.
+# A probability may be 0, its logarithm `-inf`. What is impossible by the first distribution costs
+# nothing, whatever the second one says. What is possible by the first and impossible by the second
+# costs `inf`. Only values are asked for, no gradients. Every library function is allowed; leave
+# the arguments as they are.
 #
 # Example: p = (1/2, 1/2), q = (1/4, 3/4) gives 0.1438 and 0.1308. With p = (1/2, 1/2, 0) and q =
 # (1/2, 1/4, 1/4) it is 0.3466 and `inf`.
@@ -1344,9 +1352,9 @@ for dtype, shape in ((torch.float32, (4, 3)), (torch.float64, (1, 7)), (torch.fl
 # %% [markdown]
 # ## 7. What does a loss estimate?
 #
-# A smoothed target has its lowest point at a mixture, a weighted one at shifted odds. Ask the same of a
-# regression: if the model may only say *one* number c for all the data, which c is best? That number is what the
-# loss estimates. Nine measurements, one of them absurd:
+# A smoothed target has its lowest point at a mixture, a weighted one at shifted odds. Ask the same
+# of a regression: if the model may only say *one* number c for all the data, which c is best? That
+# number is what the loss estimates. Nine measurements, one of them absurd:
 
 # %%
 data = torch.tensor([1.0, 2, 2, 3, 4, 5, 6, 7, 60])
@@ -1357,15 +1365,15 @@ for loss in (F.mse_loss, F.l1_loss):
 print("mean:", data.mean().item(), " median:", data.median().item())
 
 # %% [markdown]
-# The slope says why. The squared error pulls with 2(c - x): the pulls cancel at the **mean**, and the
-# absurd one pulls hardest. The absolute error pulls with the same force from everywhere: the pulls
-# cancel where as many lie above as below, at the **median**, and 60 might be 6,000. Huber is in
-# between.
+# The slope says why. The squared error pulls with 2(c - x): the pulls cancel at the **mean**, and
+# the absurd one pulls hardest. The absolute error pulls with the same force from everywhere: the
+# pulls cancel where as many lie above as below, at the **median**, and 60 might be 6,000. Huber is
+# in between.
 #
-# Now tilt it. Let a target *above* the prediction cost $q$ for each unit and one *below* it $1 - q$.
-# With $q = 0.75$ the pulls cancel where a quarter lies above: at the **75 % quantile**. This is the
-# *pinball* loss. A target 2 above costs 1.5, a target 2 below costs 0.5. It gives you a range instead of a
-# point, from two models with $q = 0.1$ and $0.9$:
+# Now tilt it. Let a target *above* the prediction cost $q$ for each unit and one *below* it $1 -
+# q$. With $q = 0.75$ the pulls cancel where a quarter lies above: at the **75 % quantile**. This
+# is the *pinball* loss. A target 2 above costs 1.5, a target 2 below costs 0.5. It gives you a
+# range instead of a point, from two models with $q = 0.1$ and $0.9$:
 
 # %%
 generator = torch.Generator().manual_seed(3)
@@ -1454,9 +1462,9 @@ print(str(caught[0].message)[:104])
 # after 60 became 600.)
 #
 # **Then write** `robust_regression(prediction, target, quantile)`, the mean pinball loss over all
-# elements, of shape (). `quantile` is a number between 0 and 1. `prediction` and `target` are float tensors of the
-# same shape, of any number of dimensions; if their shapes differ, raise a `ValueError`, whether or
-# not they would broadcast. The gradient by the prediction has to flow.
+# elements, of shape (). `quantile` is a number between 0 and 1. `prediction` and `target` are
+# float tensors of the same shape, of any number of dimensions; if their shapes differ, raise a
+# `ValueError`, whether or not they would broadcast. The gradient by the prediction has to flow.
 #
 # Example: predictions (0, 0), targets (4, -2), quantile 0.75: (3 + 0.5) / 2 = 1.75.
 
@@ -1556,8 +1564,8 @@ for shape, q in (((), 0.3), ((7,), 0.95), ((2, 3, 2), 0.01)):
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# Let `above = target - prediction`. The price is `q * above` where that is positive. What is it where
-# `above` is negative? The larger of two products is right on both sides.
+# Let `above = target - prediction`. The price is `q * above` where that is positive. What is it
+# where `above` is negative? The larger of two products is right on both sides.
 # </details>
 
 # %% [markdown]
@@ -1611,14 +1619,15 @@ show(
 )
 
 # %% [markdown]
-# In the second picture sixty points lie on one spot. The loss is nearly 0, and
-# the network can't tell any two people apart: the **degenerate solution**, or *collapse*. It was the best answer to the
-# question that was asked. So each of these losses needs a force that pushes apart.
+# In the second picture sixty points lie on one spot. The loss is nearly 0, and the network can't
+# tell any two people apart: the **degenerate solution**, or *collapse*. It was the best answer to
+# the question that was asked. So each of these losses needs a force that pushes apart.
 #
-# **Triplet loss** pushes by a margin: the price is $\max(0, d_+ - d_- + m)$ for the distances of an
-# *anchor* to a vector of its own class and to one of another class. Most triplets soon cost 0 and
-# teach nothing. So take, for each anchor in the batch, the **hardest**: the *farthest* of its own
-# class and the *nearest* of the others. Four points on a line at 0, 1, 3, 7, classes a, a, b, b, margin 1:
+# **Triplet loss** pushes by a margin: the price is $\max(0, d_+ - d_- + m)$ for the distances of
+# an *anchor* to a vector of its own class and to one of another class. Most triplets soon cost 0
+# and teach nothing. So take, for each anchor in the batch, the **hardest**: the *farthest* of its
+# own class and the *nearest* of the others. Four points on a line at 0, 1, 3, 7, classes a, a, b,
+# b, margin 1:
 
 # %% topics=["loss-catalogue"]
 places, classes = [0.0, 1.0, 3.0, 7.0], "aabb"
@@ -1628,8 +1637,8 @@ for n, (place, mine) in enumerate(zip(places, classes, strict=True)):
     print(f"at {place}: own {own}, other {other}, price {max(0, own - other + 1)}")
 
 # %% [markdown]
-# The mean over the four anchors is 3 / 4. And if everything collapses? Then both distances are 0 and
-# the price is the margin. **A triplet loss that sits at its margin has collapsed.**
+# The mean over the four anchors is 3 / 4. And if everything collapses? Then both distances are 0
+# and the price is the margin. **A triplet loss that stays at its margin has probably collapsed.**
 #
 # **InfoNCE** pushes by comparison. Two views of each example, one in `first`, its partner in the
 # same row of `second`. The question is: *which row of `second` is my partner?* That is a
@@ -1650,17 +1659,18 @@ for n, row in enumerate(first):
 # ### Exercise 10.9 — Hard triplets and InfoNCE ★★★ · 25 min · 5 points
 #
 # **`metric_losses(embeddings, labels, margin)`**, of shapes (batch, n) and (batch,): the triplet
-# loss with the hardest positive and negative for each anchor, by Euclidean distance (not squared). An anchor
-# is not its own positive. An anchor without a positive or without a negative is left out: the mean is
-# over the others, and 0 if there are none. The gradient has to be finite, also where two embeddings are
-# equal. Loops are allowed.
+# loss with the hardest positive and negative for each anchor, by Euclidean distance (not squared).
+# An anchor is not its own positive. An anchor without a positive or without a negative is left
+# out: the mean is over the others, and 0 if there are none. The gradient has to be finite, also
+# where two embeddings are equal. Loops are allowed.
 #
-# **`info_nce(first, second, temperature)`**, both (batch, n), no row of them zero: the mean price over the rows
-# of `first`, as in the loop above. Not allowed here: a Python loop over the rows. (The check counts
-# operators: they must be as many for 20 rows as for 4.) The temperature may be as small as 0.01.
+# **`info_nce(first, second, temperature)`**, both (batch, n), no row of them zero: the mean price
+# over the rows of `first`, as in the loop above. Not allowed here: a Python loop over the rows.
+# (The check counts operators: they must be as many for 20 rows as for 4.) The temperature may be
+# as small as 0.01.
 #
-# Each returns a tensor of shape () and leaves its arguments as they are. float32 or float64. Examples: the two walks
-# above: 0.75, and 0.33 for the mean of the two prices.
+# Each returns a tensor of shape () and leaves its arguments as they are. float32 or float64.
+# Examples: the two walks above: 0.75, and 0.33 for the mean of the two prices.
 
 
 # %% nbgrader={"grade_id": "try-metric", "locked": true} jupyter={"source_hidden": true}
@@ -1776,8 +1786,8 @@ for shape, temperature in (((5, 3), 0.1), ((1, 4), 1.0), ((8, 2), 0.01)):
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# Before you take the largest of a row, fill what doesn't count with `-inf`; before the smallest, with `inf`. A
-# 0 there would win.
+# Before you take the largest of a row, fill what doesn't count with `-inf`; before the smallest,
+# with `inf`. A 0 there would win.
 # </details>
 # <details><summary>Hint 3</summary>
 #
@@ -1788,8 +1798,9 @@ for shape, temperature in (((5, 3), 0.1), ((1, 4), 1.0), ((8, 2), 0.01)):
 # ## 9. What is added to the loss
 #
 # Often the number that is made small has a second part, which has nothing to do with the data: a
-# **penalty** on the weights. The sum of their squares (L2) keeps all of them small. The sum of their
-# absolute values (L1) wants many of them to be exactly 0. Both together are called *elastic net*.
+# **penalty** on the weights. The sum of their squares (L2) keeps all of them small. The sum of
+# their absolute values (L1) wants many of them to be exactly 0. Both together are called *elastic
+# net*.
 #
 # > **Often said.** *"For L1, make an `L1Loss`, then add `sum(abs(p))` of all parameters to the loss."*
 # > The object is never used. And there is no coefficient: the penalty isn't added to the loss, it
@@ -1806,8 +1817,8 @@ print("with a coefficient of 0.001:", round(0.001 * penalty.item(), 2))
 # %% [markdown]
 # Nor should *all* parameters be penalised. A bias sets where an output lies; drawing it to 0 makes
 # the model wrong and no simpler. The scale of a normalisation layer is 1 when it does nothing. The
-# usual rule: penalise what has two or more dimensions, the weights of linear, convolutional and embedding
-# layers; leave vectors alone.
+# usual rule: penalise what has two or more dimensions, the weights of linear, convolutional and
+# embedding layers; leave vectors alone.
 #
 # Now why should L1 give zeros and L2 not? Look at the slopes. L2 pulls a weight w with 2w: the
 # nearer to 0, the weaker. It never gets there. L1 pulls with the same force all the way, so it
@@ -1823,10 +1834,11 @@ for _ in range(8):
 print(path)
 
 # %% [markdown]
-# It jumps to and fro over 0. A gradient step with L1 gives *small* weights, no zeros. To get zeros, the
-# step has to know where to stop. First take the gradient step of the data part alone. Then move every weight
-# towards 0 by learning rate times coefficient, **but not beyond 0**. This is *soft thresholding*, the
-# *proximal* step. A step of 0.3 makes 1 into 0.7, -0.5 into -0.2, and 0.1 into 0.
+# It jumps to and fro over 0. A gradient step with L1 gives *small* weights, no zeros. To get
+# zeros, the step has to know where to stop. First take the gradient step of the data part alone.
+# Then move every weight towards 0 by learning rate times coefficient, **but not beyond 0**. This
+# is *soft thresholding*, the *proximal* step. A step of 0.3 makes 1 into 0.7, -0.5 into -0.2, and
+# 0.1 into 0.
 #
 # Forty weights, five of which matter, and sixty noisy measurements. Four ways:
 
@@ -1878,10 +1890,11 @@ show(
 #
 # ### Exercise 10.10 — Penalise ★★ · 10 min · 4 points
 #
-# **`regularise(model, l1, l2)`**: `l1` times the sum of |w|, plus `l2` times the sum of w², over all
-# entries of the model's parameters that have at least two dimensions and aren't frozen
-# (`requires_grad` is `True`). A parameter that is used twice counts once. Modules may be nested. Return a tensor of shape ()
-# through which a gradient flows to these parameters; where there are none, a zero. Leave the model as it is, its `.grad` too.
+# **`regularise(model, l1, l2)`**: `l1` times the sum of |w|, plus `l2` times the sum of w², over
+# all entries of the model's parameters that have at least two dimensions and aren't frozen
+# (`requires_grad` is `True`). A parameter that is used twice counts once. Modules may be nested.
+# Return a tensor of shape () through which a gradient flows to these parameters; where there are
+# none, a zero. Leave the model as it is, its `.grad` too.
 #
 # **`shrink(weight, step)`**: soft thresholding, in a new tensor of the same shape and dtype. `step`
 # is a number, 0 or more.
@@ -2015,15 +2028,16 @@ for shape in ((), (4, 5), (0, 3)):
 # </details>
 
 # %% [markdown]
-# An L2 penalty can also be had from the optimizer, as `weight_decay`. When that is the same and when
-# it isn't is a question of chapter 11.
+# An L2 penalty can also be had from the optimizer, as `weight_decay`. When that is the same and
+# when it isn't is a question of chapter 11.
 
 # %% [markdown]
 # ## 10. A loss of your own · core
 #
 # By now you could write the loss that says what you mean. A loss is a function from tensors to a
-# tensor of shape (). If its steps are differentiable, autograd does the rest. An example: the logarithm of
-# cosh, round near 0 and straight further out. **Predict** what is printed for an error of 100:
+# tensor of shape (). If its steps are differentiable, autograd does the rest. An example: the
+# logarithm of cosh, round near 0 and straight further out. **Predict** what is printed for an
+# error of 100:
 
 
 # %% topics=["custom-loss"]
@@ -2045,8 +2059,9 @@ for error in (torch.tensor([0.5]), torch.tensor([100.0])):
 # `inf`: cosh(100) doesn't fit into float32. A loss of your own needs what section 3 needed: extreme
 # inputs, looked at. The second form is the same function written so that nothing overflows.
 #
-# **Is the gradient right?** `gradcheck` compares it with difference quotients. It needs float64, for in
-# float32 the quotients are mostly rounding. Here it finds a loss that lost a part of its graph:
+# **Is the gradient right?** `gradcheck` compares it with difference quotients. It needs float64,
+# for in float32 the quotients are mostly rounding. Here it finds a loss that lost a part of its
+# graph:
 
 # %% topics=["custom-loss"]
 error = torch.tensor([0.5, -2.0, 3.0], dtype=torch.float64, requires_grad=True)
@@ -2091,15 +2106,16 @@ except RuntimeError as error:
 
 # %% [markdown]
 # A tensor that is only an attribute, `self.weight = weight`, doesn't move. Neither does one that
-# `forward` makes anew by `torch.tensor(...)` without a device. And a *Parameter* moves but is trained: an
-# optimizer that gets it will learn the weight 0, and the loss is small at last.
+# `forward` makes anew by `torch.tensor(...)` without a device. And a *Parameter* moves but is
+# trained: an optimizer that gets it can learn the weight 0, and the loss is small at last.
 #
 # ### A loss for wrong labels
 #
 # Now one that is worth having. Suppose that four labels in ten are wrong. Cross-entropy charges
-# $-\log p$, without limit: the worst-fitting examples, which are the wrong labels, pull hardest. In the
-# end the network learns them by heart. The price $1 - p$ has a limit, but it is flat where p is small, so
-# that it learns slowly. **Generalised cross-entropy** lies in between, by a number q:
+# $-\log p$, without limit: the worst-fitting examples, which are the wrong labels, pull hardest.
+# In the end the network learns them by heart. The price $1 - p$ has a limit. But where p is small
+# its pull on the scores is small, too, so the network learns slowly. **Generalised cross-entropy**
+# lies in between, by a number q:
 #
 # $$\frac{1 - p^{\,q}}{q}$$
 #
@@ -2120,9 +2136,9 @@ show(
 )
 
 # %% [markdown]
-# It becomes cross-entropy. A walk for p = 0.25 and q = 0.5: the root of 0.25 is 0.5, and (1 - 0.5) / 0.5
-# = 1. A trap: a very wrong score makes p underflow to 0, and the slope of a root at 0 is infinite. Infinity
-# times 0 is `nan`. Since $p^q = \exp(q \log p)$, there is a way round.
+# It becomes cross-entropy. A walk for p = 0.25 and q = 0.5: the root of 0.25 is 0.5, and (1 - 0.5)
+# / 0.5 = 1. A trap: a very wrong score makes p underflow to 0, and the slope of a root at 0 is
+# infinite. Infinity times 0 is `nan`. Since $p^q = \exp(q \log p)$, there is a way round.
 
 # %%
 logits = torch.tensor([[200.0, 0.0]], requires_grad=True)
@@ -2133,16 +2149,17 @@ print("p =", p.item(), " gradient:", torch.autograd.grad((1 - p**0.5) / 0.5, log
 # ### Exercise 10.11 — A loss of your own ★★ · 15 min · 5 points · core
 #
 # **`custom_loss(logits, target, weight, q)`**: the generalised cross-entropy of `logits` (batch,
-# classes), float32 or float64, and class numbers `target` (batch,). p is the softmax probability of the
-# target's class, and 0 < q ≤ 1. `weight` has one number for each class, or is `None`. The mean is like that of
-# `F.cross_entropy`: prices times the weights of their targets, divided by the sum of these weights. Value and gradient are
-# finite for scores up to ±1000. Return a tensor of shape ().
+# classes), float32 or float64, and class numbers `target` (batch,). p is the softmax probability
+# of the target's class, and 0 < q ≤ 1. `weight` has one number for each class, or is `None`. The
+# mean is like that of `F.cross_entropy`: prices times the weights of their targets, divided by the
+# sum of these weights. Value and gradient are finite for scores up to ±1000. Return a tensor of
+# shape ().
 #
-# **`CustomLoss(weight, q)`**: the same as a module; `CustomLoss(weight, q)(logits, target)`. The weight, if there is
-# one, goes along with `.to(...)`; nothing in the module is trained.
+# **`CustomLoss(weight, q)`**: the same as a module; `CustomLoss(weight, q)(logits, target)`. The
+# weight, if there is one, goes along with `.to(...)`; nothing in the module is trained.
 #
-# Both pass `gradcheck`. Leave the arguments as they are. Example: logits [[log 3, 0]], target [1], q =
-# 0.5: p is 0.25, and the price is 1.
+# Both pass `gradcheck`. Leave the arguments as they are. Example: logits [[log 3, 0]], target [1],
+# q = 0.5: p is 0.25, and the price is 1.
 
 
 # %% nbgrader={"grade_id": "tensors-left", "locked": true} jupyter={"source_hidden": true}
@@ -2269,9 +2286,9 @@ for dtype, classes, q in (
 # ### The payoff: digits with wrong labels
 #
 # Scikit-learn's handwritten digits, 1,200 to learn from. Four in ten get a wrong label, drawn at
-# random. The other digits, with true labels, are for testing. A small network learns with cross-entropy,
-# and once more with your loss (or the library's parts, if you skipped the exercise). Nothing else
-# differs. **Predict** both curves.
+# random. The other digits, with true labels, are for testing. A small network learns with
+# cross-entropy, and once more with your loss (or the library's parts, if you skipped the
+# exercise). Nothing else differs. **Predict** both curves.
 
 # %% nbgrader={"grade_id": "digits", "locked": true} jupyter={"source_hidden": true}
 from course_utils.losses import spoilt_digits
@@ -2351,8 +2368,8 @@ except RuntimeError as error:
 
 # %% [markdown]
 # *"For L2, start from `FloatTensor(1)` and add `torch.sum(torch.pow(W, 2))` for every parameter."*
-# `torch.FloatTensor(1)` is one number of whatever was in memory, and `W` is no name of the loop. Start from
-# nothing; Python's `sum` does.
+# `torch.FloatTensor(1)` is one number of whatever was in memory, and `W` is no name of the loop.
+# Start from nothing; Python's `sum` does.
 
 # %% errata=["l2-manual"]
 model = nn.Linear(2, 2)
@@ -2386,11 +2403,11 @@ print("hangs on the graph:", penalty.requires_grad)
 # 2. A mean of means. Carry sums and counts, and divide once.
 # 3. A mask by multiplication. `nan` times 0 is `nan`; pick first, compute afterwards.
 #
-# **Read more.** PyTorch's documentation of `torch.nn` lists all losses, with formulas. Müller et al.,
-# *When Does Label Smoothing Help?* Lin et al., *Focal Loss for Dense Object Detection*. Guo et al., *On
-# Calibration of Modern Neural Networks*. Hermans et al., *In Defense of the Triplet Loss*. Oord et al.,
-# *Representation Learning with Contrastive Predictive Coding*. Zhang and Sabuncu, *Generalized Cross
-# Entropy Loss*. Zhang et al., *mixup*.
+# **Read more.** PyTorch's documentation of `torch.nn` lists all losses, with formulas. Müller et
+# al., *When Does Label Smoothing Help?* Lin et al., *Focal Loss for Dense Object Detection*. Guo
+# et al., *On Calibration of Modern Neural Networks*. Hermans et al., *In Defense of the Triplet
+# Loss*. Oord et al., *Representation Learning with Contrastive Predictive Coding*. Zhang and
+# Sabuncu, *Generalized Cross Entropy Loss*. Zhang et al., *mixup*.
 #
 # Next: optimizers. You know now what is made small; the next question is where a step goes, and how
 # far.
