@@ -10,11 +10,20 @@ def recalibrate(logits, pos_weight):
     return torch.sigmoid(logits - math.log(pos_weight))
 
 
-it_changes = {name: name not in ("focal, recall", "threshold moved, mean probability") for name in (
-    "weighted, mean probability", "weighted, recall", "resampled, mean probability",
-    "resampled, recall", "focal, mean probability", "focal, recall",
-    "threshold moved, mean probability", "threshold moved, recall",
-)}
+it_changes = {
+    name: name not in ("focal, recall", "threshold moved, mean probability")
+    for name in (
+        "weighted, mean probability",
+        "weighted, recall",
+        "resampled, mean probability",
+        "resampled, recall",
+        "focal, mean probability",
+        "focal, recall",
+        "threshold moved, mean probability",
+        "threshold moved, recall",
+    )
+}
+
 
 # %% wrong="sigmoid, then log" says=["logits of 1000 and -1000", "stay with logits"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
@@ -30,6 +39,7 @@ def recalibrate(logits, pos_weight):
 
 it_changes = {}
 
+
 # %% wrong="p is the sigmoid for both" says=["p is the right answer's probability"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     price = F.binary_cross_entropy_with_logits(
@@ -44,6 +54,7 @@ def recalibrate(logits, pos_weight):
 
 it_changes = {}
 
+
 # %% wrong="weights everything" says=["the weight belongs only where the target is 1"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
@@ -55,6 +66,7 @@ def recalibrate(logits, pos_weight):
 
 
 it_changes = {}
+
 
 # %% wrong="the weight is inside p" says=["four logits"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
@@ -70,6 +82,7 @@ def recalibrate(logits, pos_weight):
 
 it_changes = {}
 
+
 # %% wrong="divides the probability by the weight" says=["the weight multiplied the odds, not the probability"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
@@ -82,6 +95,7 @@ def recalibrate(logits, pos_weight):
 
 
 it_changes = {}
+
 
 # %% wrong="adds the logarithm once more" says=["the weight added log(w) to the logit; take it away"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
@@ -96,6 +110,7 @@ def recalibrate(logits, pos_weight):
 
 it_changes = {}
 
+
 # %% wrong="believes that focal loss finds the rare" says=["focal, recall is not True: it treats both classes alike", "threshold moved, mean probability is not True: the model is the same one"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
@@ -108,11 +123,20 @@ def recalibrate(logits, pos_weight):
     return odds / (1 + odds)
 
 
-it_changes = dict.fromkeys((
-    "weighted, mean probability", "weighted, recall", "resampled, mean probability",
-    "resampled, recall", "focal, mean probability", "focal, recall",
-    "threshold moved, mean probability", "threshold moved, recall",
-), True)
+it_changes = dict.fromkeys(
+    (
+        "weighted, mean probability",
+        "weighted, recall",
+        "resampled, mean probability",
+        "resampled, recall",
+        "focal, mean probability",
+        "focal, recall",
+        "threshold moved, mean probability",
+        "threshold moved, recall",
+    ),
+    True,
+)
+
 
 # %% wrong="nothing yet" says=["it returned None: is there an answer yet", "is None", "8 of 8 predictions are still blank"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
@@ -125,11 +149,19 @@ def recalibrate(logits, pos_weight):
     ...
 
 
-it_changes = dict.fromkeys((
-    "weighted, mean probability", "weighted, recall", "resampled, mean probability",
-    "resampled, recall", "focal, mean probability", "focal, recall",
-    "threshold moved, mean probability", "threshold moved, recall",
-), None)
+it_changes = dict.fromkeys(
+    (
+        "weighted, mean probability",
+        "weighted, recall",
+        "resampled, mean probability",
+        "resampled, recall",
+        "focal, mean probability",
+        "focal, recall",
+        "threshold moved, mean probability",
+        "threshold moved, recall",
+    ),
+    None,
+)
 
 
 # %% right="from the library's price"
@@ -146,12 +178,17 @@ def recalibrate(logits, pos_weight):
 
 it_changes = dict(
     {
-        "weighted, mean probability": True, "weighted, recall": True,
-        "resampled, mean probability": True, "resampled, recall": True,
-        "focal, mean probability": True, "focal, recall": False,
-        "threshold moved, mean probability": False, "threshold moved, recall": True,
+        "weighted, mean probability": True,
+        "weighted, recall": True,
+        "resampled, mean probability": True,
+        "resampled, recall": True,
+        "focal, mean probability": True,
+        "focal, recall": False,
+        "threshold moved, mean probability": False,
+        "threshold moved, recall": True,
     }
 )
+
 
 # %% right="two classes through log_softmax, one element after the other"
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
@@ -170,8 +207,16 @@ def recalibrate(logits, pos_weight):
     return p / (p + pos_weight * (1 - p))
 
 
-it_changes = {name: "focal, recall" != name and "moved, mean" not in name for name in (
-    "weighted, mean probability", "weighted, recall", "resampled, mean probability",
-    "resampled, recall", "focal, mean probability", "focal, recall",
-    "threshold moved, mean probability", "threshold moved, recall",
-)}
+it_changes = {
+    name: "focal, recall" != name and "moved, mean" not in name
+    for name in (
+        "weighted, mean probability",
+        "weighted, recall",
+        "resampled, mean probability",
+        "resampled, recall",
+        "focal, mean probability",
+        "focal, recall",
+        "threshold moved, mean probability",
+        "threshold moved, recall",
+    )
+}

@@ -12,7 +12,9 @@ def metric_losses(embeddings, labels, margin):
 
 
 def info_nce(first, second, temperature):
-    return F.cross_entropy(first @ second.T / temperature, torch.arange(len(first), device=first.device))
+    return F.cross_entropy(
+        first @ second.T / temperature, torch.arange(len(first), device=first.device)
+    )
 
 
 # %% wrong="a square root at zero" says=["the slope of a square root at 0 is infinite"]
@@ -126,7 +128,9 @@ def metric_losses(embeddings, labels, margin):
 
 
 def info_nce(first, second, temperature):
-    return F.cross_entropy(first @ second.T / temperature, torch.arange(len(first), device=first.device))
+    return F.cross_entropy(
+        first @ second.T / temperature, torch.arange(len(first), device=first.device)
+    )
 
 
 # %% wrong="nothing yet" says=["it returned None: is there an answer yet", "info_nce is None"]

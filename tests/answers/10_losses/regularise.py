@@ -154,7 +154,9 @@ def regularise(model, l1, l2):
                 continue
             seen.add(id(parameter))
             if parameter.ndim > 1 and parameter.requires_grad:
-                total = total + F.l1_loss(parameter, torch.zeros_like(parameter), reduction="sum") * l1
+                total = (
+                    total + F.l1_loss(parameter, torch.zeros_like(parameter), reduction="sum") * l1
+                )
                 total = total + (parameter * parameter).sum() * l2
     return total
 

@@ -1,5 +1,14 @@
 # %% wrong="the sides are swapped" says=["the sides are swapped"]
-best_constant = {"squared": 10, "L1": 4, "Huber, delta=1": 4, "quantile 0.25": 2, "quantile 0.75": 6, "worst": 30.5, "squared, 600": 70, "L1, 600": 4}
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
 
 
 def robust_regression(prediction, target, quantile):
@@ -10,7 +19,16 @@ def robust_regression(prediction, target, quantile):
 
 
 # %% wrong="takes the smaller branch" says=["the smaller of the two products"]
-best_constant = {"squared": 10, "L1": 4, "Huber, delta=1": 4, "quantile 0.25": 2, "quantile 0.75": 6, "worst": 30.5, "squared, 600": 70, "L1, 600": 4}
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
 
 
 def robust_regression(prediction, target, quantile):
@@ -21,7 +39,16 @@ def robust_regression(prediction, target, quantile):
 
 
 # %% wrong="lets it broadcast" says=["a prediction of shape (3, 1), a target of shape (3,)", "expected it to raise ValueError"]
-best_constant = {"squared": 10, "L1": 4, "Huber, delta=1": 4, "quantile 0.25": 2, "quantile 0.75": 6, "worst": 30.5, "squared, 600": 70, "L1, 600": 4}
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
 
 
 def robust_regression(prediction, target, quantile):
@@ -30,7 +57,16 @@ def robust_regression(prediction, target, quantile):
 
 
 # %% wrong="the median of the whole, plain L1" says=["that is the absolute error: nothing is tilted"]
-best_constant = {"squared": 10, "L1": 4, "Huber, delta=1": 4, "quantile 0.25": 2, "quantile 0.75": 6, "worst": 30.5, "squared, 600": 70, "L1, 600": 4}
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
 
 
 def robust_regression(prediction, target, quantile):
@@ -40,7 +76,16 @@ def robust_regression(prediction, target, quantile):
 
 
 # %% wrong="compares the number of elements only" says=["a prediction of shape (3, 1)"]
-best_constant = {"squared": 10, "L1": 4, "Huber, delta=1": 4, "quantile 0.25": 2, "quantile 0.75": 6, "worst": 30.5, "squared, 600": 70, "L1, 600": 4}
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
 
 
 def robust_regression(prediction, target, quantile):
@@ -51,7 +96,16 @@ def robust_regression(prediction, target, quantile):
 
 
 # %% wrong="the mean everywhere" says=["L1 is not 10: as many above as below", "worst is not 60", "squared, 600 is not 10"]
-best_constant = {"squared": 10, "L1": 10, "Huber, delta=1": 10, "quantile 0.25": 2.5, "quantile 0.75": 7.5, "worst": 60, "squared, 600": 10, "L1, 600": 70}
+best_constant = {
+    "squared": 10,
+    "L1": 10,
+    "Huber, delta=1": 10,
+    "quantile 0.25": 2.5,
+    "quantile 0.75": 7.5,
+    "worst": 60,
+    "squared, 600": 10,
+    "L1, 600": 70,
+}
 
 
 def robust_regression(prediction, target, quantile):
@@ -59,7 +113,16 @@ def robust_regression(prediction, target, quantile):
 
 
 # %% wrong="by item" says=["returned a value of type float, not a tensor"]
-best_constant = {"squared": 10, "L1": 4, "Huber, delta=1": 4, "quantile 0.25": 2, "quantile 0.75": 6, "worst": 30.5, "squared, 600": 70, "L1, 600": 4}
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
 
 
 def robust_regression(prediction, target, quantile):
@@ -70,7 +133,16 @@ def robust_regression(prediction, target, quantile):
 
 
 # %% right="where"
-best_constant = {"squared": 10.0, "L1": 4.0, "Huber, delta=1": 4.0, "quantile 0.25": 2.0, "quantile 0.75": 6.0, "worst": 30.5, "squared, 600": 70.0, "L1, 600": 4.0}
+best_constant = {
+    "squared": 10.0,
+    "L1": 4.0,
+    "Huber, delta=1": 4.0,
+    "quantile 0.25": 2.0,
+    "quantile 0.75": 6.0,
+    "worst": 30.5,
+    "squared, 600": 70.0,
+    "L1, 600": 4.0,
+}
 
 
 def robust_regression(prediction, target, quantile):
@@ -83,10 +155,14 @@ def robust_regression(prediction, target, quantile):
 # %% right="half the absolute error and a tilt; computed from the data"
 nine = torch.tensor([1.0, 2, 2, 3, 4, 5, 6, 7, 60])
 best_constant = {
-    "squared": nine.mean().item(), "L1": nine.median().item(), "Huber, delta=1": 4,
+    "squared": nine.mean().item(),
+    "L1": nine.median().item(),
+    "Huber, delta=1": 4,
     "quantile 0.25": nine.quantile(0.25, interpolation="nearest").item(),
-    "quantile 0.75": nine.quantile(0.75).item(), "worst": (1 + 60) / 2,
-    "squared, 600": 10 + 540 / 9, "L1, 600": 4,
+    "quantile 0.75": nine.quantile(0.75).item(),
+    "worst": (1 + 60) / 2,
+    "squared, 600": 10 + 540 / 9,
+    "L1, 600": 4,
 }
 
 
