@@ -8,7 +8,10 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from course_utils.losses import (
+    check_imbalance,
+    check_info_nce,
     check_number,
+    check_triplets,
     generalised_truth,
     imbalance_truth,
     info_nce_truth,
@@ -107,3 +110,46 @@ def test_triplets_and_penalties_by_hand():
     right, slopes, _ = penalty_truth(model, 0.1, 0.01)
     assert float(right) == pytest.approx(0.35)
     assert sorted(slopes) == ["weight"]
+
+
+def test_a_wrong_number_of_no_known_slip_gets_the_other_words():
+    with pytest.raises(AssertionError, match="got 5 \\(look at the sign\\)"):
+        check_number(5, 2, "it", {"three": 3}, tensor=False, otherwise="look at the sign")
+
+
+def test_a_detached_focal_factor_is_named():
+    logits, target = torch.tensor([0.0, 2.0]), torch.tensor([1.0, 0.0])
+    right, slope, _ = imbalance_truth(logits, target, 3.0, 2.0)
+    check_imbalance((right, slope), logits, target, 3.0, 2.0)
+    leaf, sign = logits.clone().requires_grad_(), 2 * target - 1
+    factor = (-sign * logits).sigmoid() ** 2 * (1 + 2 * target)
+    (-(factor * F.logsigmoid(sign * leaf)).mean()).backward()
+    with pytest.raises(AssertionError, match="is it detached"):
+        check_imbalance((right, leaf.grad), logits, target, 3.0, 2.0)
+
+
+def test_gradients_of_triplets_are_compared_where_they_are_unique():
+    labels, places = torch.tensor([0, 0, 1]), torch.tensor([[0.0], [2.0], [3.5]])
+    # anchor 0: 2 - 3.5 + 1 < 0; anchor 1: 2 - 1.5 + 1 = 1.5; anchor 2 has no positive
+    loss, slope = torch.tensor(0.75), torch.tensor([[-0.5], [1.0], [-0.5]])
+    check_triplets((loss, slope), places, labels, 1.0)
+    with pytest.raises(AssertionError, match="negatives: detached"):
+        check_triplets((loss, torch.tensor([[-0.5], [0.5], [0.0]])), places, labels, 1.0)
+    with pytest.raises(AssertionError, match="the anchor gets its gradient"):
+        check_triplets((loss, torch.tensor([[0.0], [1.0], [0.0]])), places, labels, 1.0)
+    with pytest.raises(AssertionError, match="no gradient flows back"):
+        check_triplets((loss, None), places, labels, 1.0)
+    same, anything = torch.zeros(3, 1), torch.tensor([[7.0], [0.0], [0.0]])
+    check_triplets((torch.tensor(1.0), anything), same, labels, 1.0)
+
+
+def test_info_nce_needs_a_gradient_by_both_arguments():
+    first, second = torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(0))
+    leaves = [first.clone().requires_grad_(), second.clone().requires_grad_()]
+    loss = info_nce_truth(*leaves, 0.5)[0]
+    one, two = torch.autograd.grad(loss, leaves)
+    check_info_nce((loss.detach(), one, two), first, second, 0.5)
+    with pytest.raises(AssertionError, match="by second is 0: is second detached"):
+        check_info_nce((loss.detach(), one, 0 * two), first, second, 0.5)
+    with pytest.raises(AssertionError, match="is too large"):
+        check_info_nce((torch.tensor(torch.nan), one, two), first, second, 0.5)

@@ -30,6 +30,7 @@ def check_number(
     slips: Mapping[str, Tensor | float] | None = None,
     *,
     tensor: bool = True,
+    otherwise: str = "",
 ) -> None:
     """Compare one number with the right one.
 
@@ -39,6 +40,7 @@ def check_number(
         what: what was asked, as the message will call it.
         slips: words for known mistakes, each with the number that it would give.
         tensor: whether it has to be a tensor of shape ``()``; otherwise any number will do.
+        otherwise: words for a wrong number that no slip would give.
 
     Raises:
         AssertionError: it is missing, no such number, or another one; with the words of the first
@@ -60,7 +62,7 @@ def check_number(
     if _same(value, right):
         return
     words = [words for words, slip in (slips or {}).items() if _same(value, _plain(slip))]
-    reason = f" ({words[0]})" if words else ""
+    reason = f" ({words[0]})" if words else f" ({otherwise})" if otherwise else ""
     raise AssertionError(f"{what}: expected {right:.5g}, got {value:.5g}{reason}")
 
 
@@ -141,10 +143,10 @@ def sequence_truths(groups: list[Sequences]) -> Iterator[tuple]:
         rest = iter(found)
         gradients = [pad_sequence([next(rest) for _ in part], batch_first=True) for part in groups]
         slips = {
+            "a mean of the batches' means depends on the split": sum(batch_means) / len(groups),
             "that is the other one of the two means": means[
                 "token" if per != "token" else "sequence"
             ],
-            "a mean of the batches' means depends on the split": sum(batch_means) / len(groups),
             "divided by all positions, padded ones too": total / places,
             "empty sequences are counted": sum(own) / len(every),
             "that is a sum, not yet a mean": total if per == "token" else sum(own),
@@ -161,20 +163,27 @@ def check_cross_entropy(found: tuple, logits: Tensor, target: Tensor, options: d
     __tracebackhide__ = True
     value, gradient, used = found
     leaf = logits.clone().requires_grad_()
-    right = F.cross_entropy(leaf, target, **options)
+    right = F.cross_entropy(leaf, target, **_taken(options, target))
     (slope,) = torch.autograd.grad(right, leaf)
     assert not used, f"it calls the library's {used[0]}: build it from logsumexp or log_softmax"
     right, finite = right.detach(), bool(value.isfinite().all())
     words = "" if finite or right.isnan() else " (exp of a large score, or log of a tiny number?)"
     slips = _cross_entropy_slips(logits, target, options, right)
-    check_number(value, right, f"the loss{words}", slips)
+    nothing = "no row counts, and a mean over nothing is 0 / 0: nan" if right.isnan() else ""
+    check_number(value, right, f"the loss{words}", {} if nothing else slips, otherwise=nothing)
     if not right.isnan():
         check_close(gradient, slope, "the gradient by the logits", rtol=1e-4, atol=1e-6)
 
 
+def _taken(options: dict, target: Tensor) -> dict:
+    """The options that count for this target: the library refuses to ignore probabilities."""
+    soft = target.is_floating_point()
+    return {name: part for name, part in options.items() if not (soft and name == "ignore_index")}
+
+
 def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: Tensor) -> dict:
     def loss(logits: Tensor = logits, target: Tensor = target, **other: Any) -> Tensor:
-        return F.cross_entropy(logits, target, **{**options, **other})
+        return F.cross_entropy(logits, target, **_taken({**options, **other}, target))
 
     smooth, weight = options.get("label_smoothing", 0.0), options.get("weight")
     (rows, classes), total = logits.shape, loss(reduction="sum")
@@ -194,6 +203,11 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
         if weight is not None:
             share = (target * weight).sum()
             slips["with soft targets, divide by the number of rows"] = right * rows / share
+        if "ignore_index" in options:
+            kept = target.argmax(dim=1) != options["ignore_index"]
+            words = "probabilities are no class numbers: ignore_index leaves no row of them out"
+            slips[words] = loss(logits[kept], target[kept])
+            slips[words + ". "] = loss(logits[kept], target[kept]) * kept.sum() / rows
         return slips
     kept = target != options.get("ignore_index", -100)
     slips["divided by all rows: what belongs below the fraction bar?"] = total / rows
@@ -204,6 +218,9 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
         )
         everyone = weight[target.clamp(min=0)].sum()
         slips["the weights of ignored rows are below the fraction bar"] = total / everyone
+        spread = (1 - smooth) * F.one_hot(target[kept], classes) + smooth / classes
+        words = "below the fraction bar stand the weights of the targets, not smoothed"
+        slips[words] = total / (spread * weight).sum()
     slips["ignored rows don't count"] = loss(target=target.clamp(min=0), ignore_index=-1)
     return slips
 
@@ -228,11 +245,35 @@ def imbalance_truth(
         "gamma has no effect": -(log_p * weights).mean(),
         "pos_weight has no effect": -(wrong**gamma * log_p).mean(),
         "the log of a probability of 0, or inf times 0: stay with logits": math.nan,
+        "p comes from the weighted price: p has no weight in it": (
+            -((1 - (weights * log_p).exp()) ** gamma) * log_p * weights
+        ).mean(),
         "that has the wrong sign": -right,
         "that is the sum": right * target.numel(),
         "sigmoid was applied twice": F.binary_cross_entropy_with_logits(leaf.sigmoid(), target),
     }
     return right.detach(), torch.autograd.grad(right, leaf)[0], slips
+
+
+@ends_in_notebook
+def check_imbalance(
+    found: tuple, logits: Tensor, target: Tensor, weight: float, gamma: float
+) -> None:
+    """Compare a weighted focal loss and its gradient by the logits with the right ones."""
+    __tracebackhide__ = True
+    loss, gradient = found
+    right, slope, slips = imbalance_truth(logits, target, weight, gamma)
+    what = f"imbalance(…, pos_weight={weight}, gamma={gamma})"
+    large = bool((logits.abs() > 100).any())
+    words = "is a probability clamped, or the argument of its log? stay with logits"
+    check_number(loss, right, what, slips, otherwise=words if large else "")
+    leaf, sign = logits.detach().clone().requires_grad_(), 2 * target - 1
+    factor = (-sign * logits).sigmoid() ** gamma * (1 + (weight - 1) * target)
+    (cut,) = torch.autograd.grad(-(factor * F.logsigmoid(sign * leaf)).mean(), leaf)
+    if not torch.allclose(slope, cut, rtol=1e-3, atol=1e-6):
+        off = torch.allclose(gradient, cut, rtol=1e-3, atol=1e-6)
+        assert not off, f"{what}: (1 - p) ** gamma has a gradient, too: is it detached?"
+    check_close(gradient, slope, f"the gradient of {what}", rtol=1e-3, atol=1e-6)
 
 
 def skewed_set(seed: int, size: int) -> tuple[Tensor, Tensor]:
@@ -274,13 +315,15 @@ def kl_truths(p: Tensor, q: Tensor) -> dict[str, tuple[Tensor, dict]]:
         for a, b in ((p, q), (q, p))
     )
     return {
-        "KL(p‖q)": (one, _kl_slips(one, other, p)),
-        "KL(q‖p)": (other, _kl_slips(other, one, p)),
+        "KL(p‖q)": (one, _kl_slips(one, other, p, q)),
+        "KL(q‖p)": (other, _kl_slips(other, one, q, p)),
     }
 
 
-def _kl_slips(right: Tensor, other: Tensor, p: Tensor) -> dict:
+def _kl_slips(right: Tensor, other: Tensor, p: Tensor, q: Tensor) -> dict:
+    finite = (p * (p.log() - q.log())).nan_to_num(0, 0, 0).sum(dim=1).mean()
     return {
+        "an inf was made 0: what the second rules out costs inf": finite,
         "0 · inf and inf - inf are nan: leave out what is impossible by the first": math.nan,
         "that is the other direction": other,
         "the mean is over rows, not over all entries": right / p.shape[1],
@@ -340,11 +383,87 @@ def triplet_truth(embeddings: Tensor, labels: Tensor, margin: float) -> tuple[Te
         "both the wrong way round: that is the easiest triplet": mean(far=min, near=max),
         "an anchor is not its own positive": mean(itself=True),
         "anchors without positive or negative are left out of the mean": prices.sum() / len(labels),
+        "the mean is over all such anchors, also those that cost 0": prices.sum() / costly,
         "that is the sum": prices.sum(),
-        "the mean is over all anchors, also those that cost 0": prices.sum() / costly,
         "a mean over no anchor is nan; it should be 0 here": math.nan,
     }
     return prices.mean(), slips
+
+
+def _slope(embeddings: Tensor, labels: Tensor, margin: float, held: str = "") -> Tensor | None:
+    """The triplet loss's gradient, with what is ``held`` taken as constant; None on a kink or tie.
+
+    ``held`` is "", "others" or "negatives".
+    """
+    names, leaf, total, kept = labels.tolist(), embeddings.detach().clone().requires_grad_(), 0, 0
+    for n in range(len(names)):
+        rows = leaf if held != "others" else leaf.detach()
+        away = torch.linalg.vector_norm(leaf[n] - rows, dim=1)
+        own = [k for k, name in enumerate(names) if name == names[n] and k != n]
+        others = [k for k, name in enumerate(names) if name != names[n]]
+        if not own or not others:
+            continue
+        kept += 1
+        far = max(own, key=lambda k: away[k].item())
+        near = min(others, key=lambda k: away[k].item())
+        ties = sum(abs(away[k].item() - away[far].item()) < 1e-4 for k in own)
+        ties += sum(abs(away[k].item() - away[near].item()) < 1e-4 for k in others)
+        gap = away[far] - (away[near].detach() if held == "negatives" else away[near]) + margin
+        if ties > 2 or abs(gap.item()) < 1e-4 or min(away[far].item(), away[near].item()) < 1e-4:
+            return None
+        total = total + gap.clamp(min=0)
+    if not kept or not total.requires_grad:
+        return torch.zeros_like(leaf)
+    return torch.autograd.grad(total / kept, leaf)[0]
+
+
+@ends_in_notebook
+def check_triplets(found: tuple, embeddings: Tensor, labels: Tensor, margin: float) -> None:
+    """Compare a hard triplet loss and its gradient with the right ones.
+
+    ``found`` holds the loss and its gradient by the embeddings, which may be None where the loss
+    is 0. Where two are equally hard, or a price is just 0, the gradient has only to be finite.
+    """
+    __tracebackhide__ = True
+    loss, gradient = found
+    right, slips = triplet_truth(embeddings, labels, margin)
+    check_number(loss, right, "the loss", slips)
+    graph = gradient is not None or not right > 0
+    assert graph, "no gradient flows back to the embeddings: item, detach, or a new tensor?"
+    if gradient is None:
+        return
+    finite = gradient.isfinite().all()
+    assert finite, "the gradient has a nan or inf: the slope of a square root at 0 is infinite"
+    slope = _slope(embeddings, labels, margin)
+    if slope is None:
+        return
+    words = {
+        "others": "the anchor gets its gradient, its positive and negative don't: detached?",
+        "negatives": "no gradient flows to the negatives: detached?",
+    }
+    for held, reason in words.items():
+        cut = _slope(embeddings, labels, margin, held)
+        same = torch.allclose(gradient, cut, rtol=1e-3, atol=1e-5)
+        assert not same or torch.allclose(cut, slope, rtol=1e-3, atol=1e-5), reason
+    check_close(gradient, slope, "the gradient by the embeddings", rtol=1e-3, atol=1e-5)
+
+
+@ends_in_notebook
+def check_info_nce(found: tuple, first: Tensor, second: Tensor, temperature: float) -> None:
+    """Compare an InfoNCE and its gradients by both arguments with the right ones."""
+    __tracebackhide__ = True
+    loss, *gradients = found
+    leaves = [part.detach().clone().requires_grad_() for part in (first, second)]
+    right, slips = info_nce_truth(*leaves, temperature)
+    words = "exp(1 / temperature) is too large: logsumexp, log_softmax or cross_entropy"
+    otherwise = "" if loss.isfinite() else words
+    check_number(loss, right.detach(), "info_nce", slips, otherwise=otherwise)
+    slopes = torch.autograd.grad(right, leaves)
+    for name, mine, slope in zip(("first", "second"), gradients, slopes, strict=True):
+        what = f"info_nce's gradient by {name}"
+        lost = slope.abs().max() > 1e-3 and not mine.any()
+        assert not lost, f"{what} is 0: is {name} detached?"
+        check_close(mine, slope, what, rtol=1e-3, atol=1e-4)
 
 
 def info_nce_truth(first: Tensor, second: Tensor, temperature: float) -> tuple[Tensor, dict]:
@@ -354,6 +473,8 @@ def info_nce_truth(first: Tensor, second: Tensor, temperature: float) -> tuple[T
     right = F.cross_entropy(a @ b.T / temperature, partner)
     other = F.cross_entropy(b @ a.T / temperature, partner)
     raw = F.cross_entropy(first @ second.T / temperature, partner)
+    inner = (a @ a.T).masked_fill(partner[:, None] == partner, -torch.inf)
+    both = F.cross_entropy(torch.cat([a @ b.T, inner], dim=1) / temperature, partner)
     slips = {
         "cosines are asked for: divide each row by its length": raw,
         "divide by the temperature, don't multiply": F.cross_entropy(
@@ -362,6 +483,7 @@ def info_nce_truth(first: Tensor, second: Tensor, temperature: float) -> tuple[T
         "the temperature has no effect": F.cross_entropy(a @ b.T, partner),
         "the rows of first look for partners in second; that is the other way round": other,
         "that is the mean of both directions": (right + other) / 2,
+        "the candidates are the rows of second alone, not those of first": both,
         "that is the sum": right * len(first),
     }
     return right, slips
@@ -384,6 +506,8 @@ def penalty_truth(
     every = {name: p.detach() for name, p in model.named_parameters()}
     free = {name for name, p in model.named_parameters() if p.requires_grad}
     chosen = {name: w for name, w in every.items() if w.dim() > 1 and name in free}
+    known = (torch.nn.Linear, torch.nn.Conv2d)
+    layers = {name for name, part in model.named_modules() if isinstance(part, known)}
 
     def total(names, one=lambda w: w.abs().sum(), two=lambda w: w.square().sum(), l1=l1, l2=l2):
         return sum(l1 * one(every[name]) + l2 * two(every[name]) for name in names)
@@ -405,6 +529,9 @@ def penalty_truth(
         "l1 and l2 are swapped": total(chosen, l1=l2, l2=l1),
         "a sum of w, not of |w|: positive and negative cancel": total(
             chosen, one=lambda w: w.sum()
+        ),
+        "other layers than linear and convolutional ones have weights, too": total(
+            name for name in chosen if name.rpartition(".")[0] in layers
         ),
         "only the outermost modules are counted": total(
             name for name in chosen if name.count(".") < 2
@@ -435,10 +562,39 @@ def generalised_truth(
         "the division by q is missing": right * q,
         "softmax was applied twice": mean(twice),
         "q has no effect": mean(1 - log_p.exp()),
+        "q = 0.7 was taken, not the q that was asked for": mean(-torch.expm1(0.7 * log_p) / 0.7),
+        "the weight belongs before the price, not into p": (
+            -torch.expm1(q * share * log_p) / q
+        ).mean(),
         "that is cross-entropy": mean(-log_p),
         "that has the wrong sign": -right,
     }
     return right.detach(), torch.autograd.grad(right, leaf, retain_graph=True)[0], slips
+
+
+@ends_in_notebook
+def check_generalised(
+    found: dict, logits: Tensor, target: Tensor, weight: Tensor | None, q: float
+) -> None:
+    """Check what a generalised cross-entropy gave as a function and as a module.
+
+    ``found`` holds for "function" and "module" the value, the gradient and gradcheck's word, and
+    the module's tensors that are "left" behind by a move and how many are "trained".
+    """
+    __tracebackhide__ = True
+    right, slope, slips = generalised_truth(logits, target, weight, q)
+    large = bool((logits.abs() > 99).any())
+    otherwise = "was p clamped, or something added to it? stay with log p" if large else ""
+    for name in ("function", "module"):
+        value, gradient, passes = found[name]
+        check_number(value, right, f"q={q}, the {name}'s loss", slips, otherwise=otherwise)
+        words = f"the {name}'s gradient is nan or inf: p is 0 there, and p ** q has no slope at 0"
+        assert gradient.isfinite().all(), words
+        check_close(gradient, slope, f"the gradient through the {name}", rtol=1e-3, atol=1e-5)
+        assert passes, f"the {name} fails gradcheck: is something detached, or made float32?"
+    left, trained = found["left"], found["trained"]
+    assert not left, f"after .to(device) these stay behind: {left}; register them as buffers"
+    assert trained == 0, f"{trained} parameters would be trained: use a buffer"
 
 
 def spoilt_digits(share: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -212,3 +212,84 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     even = -(log_p * w).sum(-1)
     price = torch.where(mask, (1 - eps) * hard + eps / C * even, torch.zeros_like(hard))
     return price.sum() / (w[index.squeeze(-1)] * mask).sum()
+
+
+# %% wrong="weight of smoothed targets in the denominator" says=["below the fraction bar stand the weights of the targets"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = torch.ones(C, device=logits.device, dtype=logits.dtype) if weight is None else weight
+    if target.is_floating_point():
+        soft = target * (1 - label_smoothing) + label_smoothing / C
+        return -(soft * w * logits.log_softmax(1)).sum() / len(target)
+    keep = target != ignore_index
+    logits = logits[keep]
+    soft = F.one_hot(target[keep], C) * (1 - label_smoothing) + label_smoothing / C
+    return -(soft * w * logits.log_softmax(1)).sum() / (soft * w).sum()
+
+
+# %% wrong="all ignored gives zero" says=["a mean over nothing is 0 / 0"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = logits.new_ones(C) if weight is None else weight
+    logp = logits - logits.logsumexp(1, keepdim=True)
+    if target.is_floating_point():
+        soft = target * (1 - label_smoothing) + label_smoothing / C
+        return -(soft * w * logp).sum() / len(target)
+    keep = target != ignore_index
+    if not keep.any():
+        return logits.sum() * 0
+    t = target[keep]
+    soft = F.one_hot(t, C) * (1 - label_smoothing) + label_smoothing / C
+    return -(soft * w * logp[keep]).sum() / w[t].sum()
+
+
+# %% wrong="drops probability rows, too, by argmax" says=["leaves no row of them out"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = logits.new_ones(C) if weight is None else weight
+    logp = logits.log_softmax(1)
+    if target.is_floating_point():
+        keep = target.argmax(1) != ignore_index
+        soft = target[keep] * (1 - label_smoothing) + label_smoothing / C
+        return -(soft * w * logp[keep]).sum() / keep.sum()
+    keep = target != ignore_index
+    t = target[keep]
+    soft = F.one_hot(t, C) * (1 - label_smoothing) + label_smoothing / C
+    return -(soft * w * logp[keep]).sum() / w[t].sum()
+
+
+# %% right="python loop over the rows"
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    n, C = logits.shape
+    w = [1.0] * C if weight is None else weight
+    hard = not target.is_floating_point()
+    top, bottom = logits.sum() * 0, 0.0
+    for row, t in zip(logits, target):
+        if hard and t == ignore_index:
+            continue
+        m = row.max().detach()
+        logp = row - m - (row - m).exp().sum().log()
+        for c in range(C):
+            share = (1.0 if int(t) == c else 0.0) if hard else t[c]
+            share = (1 - label_smoothing) * share + label_smoothing / C
+            top = top - w[c] * share * logp[c]
+        bottom = bottom + (w[int(t)] if hard else 1.0)
+    return top / bottom if bottom else top * float("nan")
+
+
+# %% right="gather and einsum"
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    logp = F.log_softmax(logits, dim=-1)
+    classes = logits.size(-1)
+    w = torch.ones_like(logits[0]) if weight is None else weight.to(logits)
+    weighted = logp * w
+    if torch.is_floating_point(target):
+        main, below = torch.einsum("nc,nc->", weighted, target), logits.size(0)
+        spread = weighted.sum()
+    else:
+        mask = target.ne(ignore_index)
+        safe = target.masked_fill(~mask, 0)
+        main = (weighted.gather(1, safe.unsqueeze(1)).squeeze(1) * mask).sum()
+        spread = (weighted.sum(1) * mask).sum()
+        below = (w[safe] * mask).sum()
+    return -((1 - label_smoothing) * main + label_smoothing / classes * spread) / below

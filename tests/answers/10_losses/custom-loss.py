@@ -216,3 +216,116 @@ class CustomLoss(nn.Module):
         log_p = ((logits - logits.logsumexp(1, True)) * hot).sum(1)
         share = self.share(hot)
         return (share * (1 - torch.exp(self.q * log_p)) / self.q).sum() / share.sum()
+
+
+# %% wrong="p clamped at 1e-12" says=["was p clamped"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    p = logits.softmax(1).gather(1, target[:, None])[:, 0].clamp(min=1e-12)
+    price = (1 - p**q) / q
+    if weight is None:
+        return price.mean()
+    w = weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="p plus 1e-8" says=["something added to it"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    p = logits.softmax(1).gather(1, target[:, None])[:, 0]
+    price = (1 - (p + 1e-8) ** q) / q
+    if weight is None:
+        return price.mean()
+    w = weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="the weight inside cross_entropy" says=["the weight belongs before the price"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    logp = -F.cross_entropy(logits, target, weight, reduction="none")
+    return ((1 - torch.exp(q * logp)) / q).mean()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="module forgets q" says=["q = 0.7 was taken"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    logp = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = (1 - torch.exp(q * logp)) / q
+    if weight is None:
+        return price.mean()
+    w = weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight)
+
+
+# %% right="expm1, one-hot, einsum"
+def custom_loss(logits, target, weight=None, q=0.7):
+    chosen = F.one_hot(target, logits.shape[1]).to(logits.dtype)
+    logp = torch.einsum("nc,nc->n", logits.log_softmax(dim=-1), chosen)
+    w = torch.ones_like(logp) if weight is None else chosen @ weight.to(logits.dtype)
+    return (w / w.sum()) @ (-torch.expm1(q * logp) / q)
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        if weight is None:
+            self.weight = None
+        else:
+            self.register_buffer("weight", weight.clone())
+        self.q = float(q)
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, weight=self.weight, q=self.q)
+
+
+# %% right="subclass of CrossEntropyLoss"
+class CustomLoss(nn.CrossEntropyLoss):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__(weight=weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        price = F.cross_entropy(logits, target, reduction="none")
+        loss = (1 - torch.exp(-self.q * price)) / self.q
+        w = torch.ones_like(price) if self.weight is None else self.weight.index_select(0, target)
+        return torch.sum(w * loss) / torch.sum(w)
+
+
+def custom_loss(logits, target, weight=None, q=0.7):
+    return CustomLoss(weight, q)(logits, target)

@@ -220,3 +220,124 @@ it_changes = {
         "threshold moved, recall",
     )
 }
+
+
+# %% wrong="sigmoid, clamp, log" says=["is a probability clamped"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    p = logits.sigmoid().clamp(1e-7, 1 - 1e-7)
+    p = torch.where(target == 1, p, 1 - p)
+    w = torch.where(target == 1, pos_weight, 1.0)
+    return (w * -((1 - p) ** gamma) * p.log()).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - math.log(pos_weight))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="the focal factor is detached" says=["has a gradient, too"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    with torch.no_grad():
+        focus = (1 - torch.exp(-price)) ** gamma * (1 + (pos_weight - 1) * target)
+    return (focus * price).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - math.log(pos_weight))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="p from the weighted price" says=["p has no weight in it"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    w = torch.tensor(pos_weight, device=logits.device, dtype=logits.dtype)
+    price = F.binary_cross_entropy_with_logits(logits, target, pos_weight=w, reduction="none")
+    p = torch.exp(-price)
+    return ((1 - p) ** gamma * price).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - math.log(pos_weight))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="way back on the probability, focal finds more" says=["the odds are p / (1 - p), not p"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    s = 2 * target - 1
+    w = 1 + (pos_weight - 1) * target
+    return (-w * torch.sigmoid(-s * logits) ** gamma * F.logsigmoid(s * logits)).mean()
+
+
+def recalibrate(logits, pos_weight):
+    p = logits.sigmoid()
+    return p / (p + pos_weight)
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": False,
+    "resampled, recall": True,
+    "focal, mean probability": False,
+    "focal, recall": True,
+    "threshold moved, mean probability": True,
+    "threshold moved, recall": True,
+}
+
+
+# %% right="softplus and odds"
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    flipped = torch.where(target > 0.5, -logits, logits)
+    price = F.softplus(flipped)
+    hard = torch.exp(-gamma * F.softplus(-flipped))
+    return torch.mean(hard * price * torch.where(target > 0.5, float(pos_weight), 1.0))
+
+
+def recalibrate(logits, pos_weight):
+    p = torch.sigmoid(logits)
+    return p / (p + pos_weight * (1 - p))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}

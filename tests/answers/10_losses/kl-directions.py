@@ -67,3 +67,26 @@ def kl_directions(log_p, log_q):
     entropy_p, entropy_q = torch.special.entr(p).sum(1), torch.special.entr(q).sum(1)
     pq, qp = -torch.special.xlogy(p, q).sum(1), -torch.special.xlogy(q, p).sum(1)
     return [(pq - entropy_p).mean(), (qp - entropy_q).mean()]
+
+
+# %% wrong="nan to zero everywhere, infinity too" says=["an inf was made 0"]
+def kl_directions(log_p, log_q):
+    a = (log_p.exp() * (log_p - log_q)).nan_to_num(0, 0, 0).sum(-1).mean()
+    b = (log_q.exp() * (log_q - log_p)).nan_to_num(0, 0, 0).sum(-1).mean()
+    return a, b
+
+
+# %% wrong="clamps the logarithms" says=["impossible by the second costs inf"]
+def kl_directions(log_p, log_q):
+    log_p, log_q = log_p.clamp(min=-100), log_q.clamp(min=-100)
+    a = F.kl_div(log_q, log_p, log_target=True, reduction="batchmean")
+    b = F.kl_div(log_p, log_q, log_target=True, reduction="batchmean")
+    return a, b
+
+
+# %% right="torch.distributions (2)"
+def kl_directions(log_p, log_q):
+    from torch.distributions import Categorical, kl_divergence
+
+    p, q = Categorical(logits=log_p), Categorical(logits=log_q)
+    return kl_divergence(p, q).mean(), kl_divergence(q, p).mean()

@@ -37,3 +37,9 @@ def knows_nothing(classes):
 # %% right="entropy of equal shares, a tensor"
 def knows_nothing(classes):
     return torch.special.entr(torch.full((classes,), 1 / classes)).sum()
+
+
+# %% wrong="entropy term of one class only" says=["counts in full"]
+def knows_nothing(classes):
+    p = 1 / classes
+    return -p * math.log(p)

@@ -163,3 +163,73 @@ def regularise(model, l1, l2):
 
 def shrink(weight, step):
     return weight - weight.clamp(-step, step)
+
+
+# %% wrong="empties .grad first" says=["the call changed the model: .grad"]
+def regularise(model, l1, l2):
+    model.zero_grad()
+    total = torch.zeros((), device=device)
+    for p in model.parameters():
+        if p.requires_grad and p.dim() >= 2:
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="only layers known by name: Linear, Conv2d" says=["other layers than linear"]
+def regularise(model, l1, l2):
+    seen = {
+        id(m.weight): m.weight for m in model.modules() if isinstance(m, (nn.Linear, nn.Conv2d))
+    }
+    total = torch.zeros((), device=device)
+    for p in seen.values():
+        if p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="switches to eval and back to train" says=["train or eval mode"]
+def regularise(model, l1, l2):
+    model.eval()
+    total = torch.zeros((), device=device)
+    for p in model.parameters():
+        if p.dim() > 1 and p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="shrink forgets the negative side" says=["negative weights move up"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=next(model.parameters()).device)
+    for p in model.parameters():
+        if p.requires_grad and p.dim() > 1:
+            total = total + l1 * p.abs().sum() + l2 * (p * p).sum()
+    return total
+
+
+def shrink(weight, step):
+    return (weight - step).clamp(min=0)
+
+
+# %% right="flat vector; softshrink"
+def regularise(model, l1, l2):
+    rows = [p.flatten() for p in model.parameters() if p.requires_grad and p.ndim >= 2]
+    if not rows:
+        return torch.tensor(0.0, requires_grad=True)
+    w = torch.cat(rows)
+    return l1 * w.norm(p=1) + l2 * w @ w
+
+
+def shrink(weight, step):
+    return F.softshrink(weight, step)

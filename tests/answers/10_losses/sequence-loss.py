@@ -160,3 +160,39 @@ def sequence_loss(batches, per="token"):
             share = 1 / counts.sum() if per == "token" else 1 / (n * (counts > 0).sum())
             loss = loss - picked.sum() * share
     return loss
+
+
+# %% wrong="mean of the batches' means" says=["depends on the split"]
+def sequence_loss(batches, per="token"):
+    values = []
+    for logits, targets, lengths in batches:
+        rows = [
+            F.cross_entropy(z[:n], y[:n], reduction="none")
+            for z, y, n in zip(logits, targets, lengths.tolist())
+            if n
+        ]
+        values.append(
+            torch.cat(rows).mean()
+            if per == "token"
+            else torch.stack([r.mean() for r in rows]).mean()
+        )
+    return torch.stack(values).mean()
+
+
+# %% right="a share for each token, one dot product"
+def sequence_loss(batches, per="token"):
+    loss = 0
+    tokens = sum(int(n.sum()) for _, _, n in batches)
+    sequences = sum(int((n > 0).sum()) for _, _, n in batches)
+    for logits, targets, lengths in batches:
+        rows, places = (
+            torch.arange(targets.shape[1], device=lengths.device) < lengths[:, None]
+        ).nonzero(as_tuple=True)
+        z, y = logits[rows, places], targets[rows, places]
+        price = z.logsumexp(-1) - z.gather(-1, y[:, None]).squeeze(-1)
+        if per == "token":
+            share = torch.full_like(price, 1 / tokens)
+        else:
+            share = 1 / (sequences * lengths[rows]).to(price)
+        loss = loss + torch.dot(price, share)
+    return loss
