@@ -1,0 +1,295 @@
+# %% wrong="softmax, then log" says=["scores up to 1000", "exp of a large score, or log of a tiny number"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
+    log_p = (logits.exp() / logits.exp().sum(1, keepdim=True)).log()
+    if target.is_floating_point():
+        soft = target * (1 - label_smoothing) + label_smoothing / C
+        return -(w * soft * log_p).sum() / len(target)
+    keep = target != ignore_index
+    soft = F.one_hot(target[keep], C) * (1 - label_smoothing) + label_smoothing / C
+    return -(w * soft * log_p[keep]).sum() / w[target[keep]].sum()
+
+
+# %% wrong="divides by the rows" says=["divided by all rows", "weighted"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
+    log_p = logits.log_softmax(1)
+    if target.is_floating_point():
+        soft = target * (1 - label_smoothing) + label_smoothing / C
+        return -(w * soft * log_p).sum() / len(target)
+    keep = target != ignore_index
+    soft = F.one_hot(target[keep], C) * (1 - label_smoothing) + label_smoothing / C
+    return -(w * soft * log_p[keep]).sum() / len(target)
+
+
+# %% wrong="divides by the rows that count" says=["divided by how many rows count, not by their weights"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
+    log_p = logits.log_softmax(1)
+    if target.is_floating_point():
+        soft = target * (1 - label_smoothing) + label_smoothing / C
+        return -(w * soft * log_p).sum() / len(target)
+    keep = target != ignore_index
+    soft = F.one_hot(target[keep], C) * (1 - label_smoothing) + label_smoothing / C
+    return -(w * soft * log_p[keep]).sum(1).mean()
+
+
+# %% wrong="looks the ignored rows up" says=["row 1 has -100", "IndexError"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
+    log_p = logits.log_softmax(1)
+    if target.is_floating_point():
+        soft = target * (1 - label_smoothing) + label_smoothing / C
+        return -(w * soft * log_p).sum() / len(target)
+    rows = torch.arange(len(target), device=target.device)
+    price = -w[target] * log_p[rows, target]
+    keep = target != ignore_index
+    return (price * keep).sum() / (w[target] * keep).sum()
+
+
+# %% wrong="the old smoothing recipe" says=["every class gets smoothing / C, the right one too"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
+    log_p = logits.log_softmax(1)
+    if target.is_floating_point():
+        soft = target * (1 - label_smoothing) + label_smoothing / C
+        return -(w * soft * log_p).sum() / len(target)
+    keep = target != ignore_index
+    hot = F.one_hot(target[keep], C)
+    soft = hot * (1 - label_smoothing) + (1 - hot) * label_smoothing / (C - 1)
+    return -(w * soft * log_p[keep]).sum() / w[target[keep]].sum()
+
+
+# %% wrong="soft targets divided by weights" says=["probabilities and weight", "with soft targets, divide by the number of rows"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
+    log_p = logits.log_softmax(1)
+    if target.is_floating_point():
+        soft = target * (1 - label_smoothing) + label_smoothing / C
+        return -(w * soft * log_p).sum() / (w * target).sum()
+    keep = target != ignore_index
+    soft = F.one_hot(target[keep], C) * (1 - label_smoothing) + label_smoothing / C
+    return -(w * soft * log_p[keep]).sum() / w[target[keep]].sum()
+
+
+# %% wrong="forgets the smoothing of probabilities" says=["probabilities and label_smoothing", "the smoothing is missing"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
+    log_p = logits.log_softmax(1)
+    if target.is_floating_point():
+        return -(w * target * log_p).sum() / len(target)
+    keep = target != ignore_index
+    soft = F.one_hot(target[keep], C) * (1 - label_smoothing) + label_smoothing / C
+    return -(w * soft * log_p[keep]).sum() / w[target[keep]].sum()
+
+
+# %% wrong="softmax twice" says=["softmax was applied twice"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
+    log_p = logits.softmax(1).log_softmax(1)
+    if target.is_floating_point():
+        soft = target * (1 - label_smoothing) + label_smoothing / C
+        return -(w * soft * log_p).sum() / len(target)
+    keep = target != ignore_index
+    soft = F.one_hot(target[keep], C) * (1 - label_smoothing) + label_smoothing / C
+    return -(w * soft * log_p[keep]).sum() / w[target[keep]].sum()
+
+
+# %% wrong="calls the library" says=["it calls the library's cross_entropy"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    return nn.CrossEntropyLoss(weight, ignore_index=ignore_index, label_smoothing=label_smoothing)(
+        logits, target
+    )
+
+
+# %% wrong="only class numbers" says=["probabilities:"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
+    log_p = logits.log_softmax(1)
+    keep = target != ignore_index
+    soft = F.one_hot(target[keep], C) * (1 - label_smoothing) + label_smoothing / C
+    return -(w * soft * log_p[keep]).sum() / w[target[keep]].sum()
+
+
+# %% wrong="all weights below the bar" says=["divided by the sum of all weights"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    log_p = logits.log_softmax(1)
+    if target.is_floating_point():
+        w = torch.ones_like(log_p[0]) if weight is None else weight
+        soft = target * (1 - label_smoothing) + label_smoothing / C
+        return -(w * soft * log_p).sum() / len(target)
+    keep = target != ignore_index
+    soft = F.one_hot(target[keep], C) * (1 - label_smoothing) + label_smoothing / C
+    if weight is None:
+        return -(soft * log_p[keep]).sum(1).mean()
+    return -(weight * soft * log_p[keep]).sum() / weight.sum()
+
+
+# %% wrong="nothing yet" says=["it returned None: is there an answer yet"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    # YOUR CODE HERE
+    ...
+
+
+# %% right="logsumexp and gather, row by row"
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.size(1)
+    weights = [1.0] * classes if weight is None else weight.tolist()
+    above, below = 0 * logits.sum(), 0.0
+    for row, goal in zip(logits, target):
+        norm = torch.logsumexp(row, 0)
+        if target.dim() == 1:
+            if goal.item() == ignore_index:
+                continue
+            shares = [0.0] * classes
+            shares[goal.item()] = 1.0
+            below += weights[goal.item()]
+        else:
+            shares = goal.tolist()
+            below += 1.0
+        for c in range(classes):
+            share = (1 - label_smoothing) * shares[c] + label_smoothing / classes
+            above = above + share * weights[c] * (norm - row[c])
+    return above / torch.tensor(below, dtype=logits.dtype, device=logits.device)
+
+
+# %% right="a Function with its own backward, in NumPy"
+class _CrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, logits, soft, below):
+        import numpy as np
+
+        z, t = logits.detach().cpu().numpy(), soft.detach().cpu().numpy()
+        z = z - z.max(axis=1, keepdims=True)
+        log_p = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
+        ctx.slope = (np.exp(log_p) * t.sum(axis=1, keepdims=True) - t, below)
+        ctx.like = logits.detach()
+        return logits.new_tensor(-(t * log_p).sum()) / below
+
+    @staticmethod
+    def backward(ctx, grad):
+        slope, below = ctx.slope
+        return grad * torch.from_numpy(slope).to(ctx.like) / below, None, None
+
+
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    n, C = logits.shape
+    w = logits.new_ones(C) if weight is None else weight.to(logits.dtype)
+    if target.dtype == torch.int64:
+        keep = (target != ignore_index).to(logits.dtype)
+        index = target.clamp(0, C - 1)
+        soft = torch.zeros(n, C, dtype=logits.dtype, device=logits.device)
+        soft.scatter_(1, index[:, None], 1.0)
+        soft = (soft * (1 - label_smoothing) + label_smoothing / C) * keep[:, None]
+        below = (w[index] * keep).sum()
+    else:
+        soft, below = target * (1 - label_smoothing) + label_smoothing / C, n
+    return _CrossEntropy.apply(logits, soft * w, below)
+
+
+# %% right="two terms, as the documentation writes them"
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    log_p = torch.nn.LogSoftmax(dim=-1)(logits)
+    w = torch.ones(logits.size(-1)).to(logits) if weight is None else weight
+    eps, C = label_smoothing, logits.size(-1)
+    if torch.is_floating_point(target):
+        hard = -torch.einsum("nc,nc,c->n", log_p, target, w)
+        even = -torch.einsum("nc,c->n", log_p, w)
+        return torch.mean((1 - eps) * hard + eps / C * even)
+    mask = target.ne(ignore_index)
+    index = target.masked_fill(~mask, 0).unsqueeze(-1)
+    hard = -log_p.gather(-1, index).squeeze(-1) * w[index.squeeze(-1)]
+    even = -(log_p * w).sum(-1)
+    price = torch.where(mask, (1 - eps) * hard + eps / C * even, torch.zeros_like(hard))
+    return price.sum() / (w[index.squeeze(-1)] * mask).sum()
+
+
+# %% wrong="weight of smoothed targets in the denominator" says=["below the fraction bar stand the weights of the targets"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = torch.ones(C, device=logits.device, dtype=logits.dtype) if weight is None else weight
+    if target.is_floating_point():
+        soft = target * (1 - label_smoothing) + label_smoothing / C
+        return -(soft * w * logits.log_softmax(1)).sum() / len(target)
+    keep = target != ignore_index
+    logits = logits[keep]
+    soft = F.one_hot(target[keep], C) * (1 - label_smoothing) + label_smoothing / C
+    return -(soft * w * logits.log_softmax(1)).sum() / (soft * w).sum()
+
+
+# %% wrong="all ignored gives zero" says=["a mean over nothing is 0 / 0"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = logits.new_ones(C) if weight is None else weight
+    logp = logits - logits.logsumexp(1, keepdim=True)
+    if target.is_floating_point():
+        soft = target * (1 - label_smoothing) + label_smoothing / C
+        return -(soft * w * logp).sum() / len(target)
+    keep = target != ignore_index
+    if not keep.any():
+        return logits.sum() * 0
+    t = target[keep]
+    soft = F.one_hot(t, C) * (1 - label_smoothing) + label_smoothing / C
+    return -(soft * w * logp[keep]).sum() / w[t].sum()
+
+
+# %% wrong="drops probability rows, too, by argmax" says=["leaves no row of them out"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    C = logits.shape[1]
+    w = logits.new_ones(C) if weight is None else weight
+    logp = logits.log_softmax(1)
+    if target.is_floating_point():
+        keep = target.argmax(1) != ignore_index
+        soft = target[keep] * (1 - label_smoothing) + label_smoothing / C
+        return -(soft * w * logp[keep]).sum() / keep.sum()
+    keep = target != ignore_index
+    t = target[keep]
+    soft = F.one_hot(t, C) * (1 - label_smoothing) + label_smoothing / C
+    return -(soft * w * logp[keep]).sum() / w[t].sum()
+
+
+# %% right="python loop over the rows"
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    n, C = logits.shape
+    w = [1.0] * C if weight is None else weight
+    hard = not target.is_floating_point()
+    top, bottom = logits.sum() * 0, 0.0
+    for row, t in zip(logits, target):
+        if hard and t == ignore_index:
+            continue
+        m = row.max().detach()
+        logp = row - m - (row - m).exp().sum().log()
+        for c in range(C):
+            share = (1.0 if int(t) == c else 0.0) if hard else t[c]
+            share = (1 - label_smoothing) * share + label_smoothing / C
+            top = top - w[c] * share * logp[c]
+        bottom = bottom + (w[int(t)] if hard else 1.0)
+    return top / bottom if bottom else top * float("nan")
+
+
+# %% right="gather and einsum"
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    logp = F.log_softmax(logits, dim=-1)
+    classes = logits.size(-1)
+    w = torch.ones_like(logits[0]) if weight is None else weight.to(logits)
+    weighted = logp * w
+    if torch.is_floating_point(target):
+        main, below = torch.einsum("nc,nc->", weighted, target), logits.size(0)
+        spread = weighted.sum()
+    else:
+        mask = target.ne(ignore_index)
+        safe = target.masked_fill(~mask, 0)
+        main = (weighted.gather(1, safe.unsqueeze(1)).squeeze(1) * mask).sum()
+        spread = (weighted.sum(1) * mask).sum()
+        below = (w[safe] * mask).sum()
+    return -((1 - label_smoothing) * main + label_smoothing / classes * spread) / below

@@ -1,0 +1,331 @@
+# %% wrong="a power of the probability" says=["scores up to 1000", "p ** q has no slope at 0"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    p = logits.softmax(1).gather(1, target[:, None])[:, 0]
+    price = (1 - p**q) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="the weight is an attribute" says=["these stay behind: ['weight']"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = (1 - (q * log_p).exp()) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.weight = weight
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="the weight is a Parameter" says=["1 parameters would be trained"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = (1 - (q * log_p).exp()) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.weight = None if weight is None else nn.Parameter(weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="a plain mean of weighted prices" says=["divided by the number of rows, not by the weights"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = (1 - (q * log_p).exp()) / q
+    return price.mean() if weight is None else (weight[target] * price).mean()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="forgets the division by q" says=["the division by q is missing"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = 1 - (q * log_p).exp()
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="the module forgets its weight" says=["the module's loss", "the weights are missing"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = (1 - (q * log_p).exp()) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, None, self.q)
+
+
+# %% wrong="works in float32" says=["fails gradcheck"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.float().log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = (1 - (q * log_p).exp()) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="detaches the power" says=["the gradient through the function"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = (1 - log_p.exp() * ((q - 1) * log_p).exp().detach()) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="nothing yet" says=["the function returned None: is there an answer yet"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    # YOUR CODE HERE
+    ...
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        # YOUR CODE HERE
+
+    def forward(self, logits, target):
+        # YOUR CODE HERE
+        ...
+
+
+# %% wrong="only the function" says=["the module returned None: is there an answer yet"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = (1 - (q * log_p).exp()) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+
+    def forward(self, logits, target):
+        pass
+
+
+# %% right="from the library's cross-entropy, the weight as a list"
+def custom_loss(logits, target, weight=None, q=0.7):
+    price = F.cross_entropy(logits, target, reduction="none").mul(-q).expm1().neg() / q
+    if weight is None:
+        return price.mean()
+    share = weight.gather(0, target)
+    return torch.dot(price, (share / share.sum()).to(price.dtype))
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.numbers = None if weight is None else weight.tolist()
+        self.q = q
+
+    def forward(self, logits, target):
+        weight = None if self.numbers is None else logits.new_tensor(self.numbers)
+        return custom_loss(logits, target, weight, self.q)
+
+
+# %% right="one-hot sums; the module does the work, in a part of its own"
+def custom_loss(logits, target, weight=None, q=0.7):
+    return CustomLoss(weight, q)(logits, target)
+
+
+class Share(nn.Module):
+    def __init__(self, weight):
+        super().__init__()
+        self.register_buffer("table", None if weight is None else weight.clone(), persistent=False)
+
+    def forward(self, hot):
+        return hot.sum(1) if self.table is None else (hot * self.table).sum(1)
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.share, self.q = Share(weight), q
+
+    def forward(self, logits, target):
+        hot = F.one_hot(target, logits.shape[1]).to(logits.dtype)
+        log_p = ((logits - logits.logsumexp(1, True)) * hot).sum(1)
+        share = self.share(hot)
+        return (share * (1 - torch.exp(self.q * log_p)) / self.q).sum() / share.sum()
+
+
+# %% wrong="p clamped at 1e-12" says=["was p clamped"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    p = logits.softmax(1).gather(1, target[:, None])[:, 0].clamp(min=1e-12)
+    price = (1 - p**q) / q
+    if weight is None:
+        return price.mean()
+    w = weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="p plus 1e-8" says=["something added to it"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    p = logits.softmax(1).gather(1, target[:, None])[:, 0]
+    price = (1 - (p + 1e-8) ** q) / q
+    if weight is None:
+        return price.mean()
+    w = weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="the weight inside cross_entropy" says=["the weight belongs before the price"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    logp = -F.cross_entropy(logits, target, weight, reduction="none")
+    return ((1 - torch.exp(q * logp)) / q).mean()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="module forgets q" says=["q = 0.7 was taken"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    logp = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = (1 - torch.exp(q * logp)) / q
+    if weight is None:
+        return price.mean()
+    w = weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight)
+
+
+# %% right="expm1, one-hot, einsum"
+def custom_loss(logits, target, weight=None, q=0.7):
+    chosen = F.one_hot(target, logits.shape[1]).to(logits.dtype)
+    logp = torch.einsum("nc,nc->n", logits.log_softmax(dim=-1), chosen)
+    w = torch.ones_like(logp) if weight is None else chosen @ weight.to(logits.dtype)
+    return (w / w.sum()) @ (-torch.expm1(q * logp) / q)
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        if weight is None:
+            self.weight = None
+        else:
+            self.register_buffer("weight", weight.clone())
+        self.q = float(q)
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, weight=self.weight, q=self.q)
+
+
+# %% right="subclass of CrossEntropyLoss"
+class CustomLoss(nn.CrossEntropyLoss):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__(weight=weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        price = F.cross_entropy(logits, target, reduction="none")
+        loss = (1 - torch.exp(-self.q * price)) / self.q
+        w = torch.ones_like(price) if self.weight is None else self.weight.index_select(0, target)
+        return torch.sum(w * loss) / torch.sum(w)
+
+
+def custom_loss(logits, target, weight=None, q=0.7):
+    return CustomLoss(weight, q)(logits, target)

@@ -1,0 +1,343 @@
+# %% wrong="divides by the weights" says=["the mean is over all elements, not over weights"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    s = 2 * target - 1
+    w = torch.where(target > 0, pos_weight, 1.0)
+    price = -(torch.sigmoid(-s * logits) ** gamma) * F.logsigmoid(s * logits)
+    return (w * price).sum() / w.sum()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - math.log(pos_weight))
+
+
+it_changes = {
+    name: name not in ("focal, recall", "threshold moved, mean probability")
+    for name in (
+        "weighted, mean probability",
+        "weighted, recall",
+        "resampled, mean probability",
+        "resampled, recall",
+        "focal, mean probability",
+        "focal, recall",
+        "threshold moved, mean probability",
+        "threshold moved, recall",
+    )
+}
+
+
+# %% wrong="sigmoid, then log" says=["logits of 1000 and -1000", "stay with logits"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    p = torch.sigmoid(logits)
+    yes = -pos_weight * target * (1 - p) ** gamma * p.log()
+    no = -(1 - target) * p**gamma * (1 - p).log()
+    return (yes + no).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits) / pos_weight
+
+
+it_changes = {}
+
+
+# %% wrong="p is the sigmoid for both" says=["p is the right answer's probability"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    price = F.binary_cross_entropy_with_logits(
+        logits, target, pos_weight=torch.tensor(pos_weight, device=logits.device), reduction="none"
+    )
+    return ((1 - torch.sigmoid(logits)) ** gamma * price).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits + math.log(pos_weight))
+
+
+it_changes = {}
+
+
+# %% wrong="weights everything" says=["the weight belongs only where the target is 1"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    return (pos_weight * (1 - torch.exp(-price)) ** gamma * price).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits)
+
+
+it_changes = {}
+
+
+# %% wrong="the weight is inside p" says=["four logits"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    price = F.binary_cross_entropy_with_logits(
+        logits, target, pos_weight=torch.tensor(pos_weight, device=logits.device), reduction="none"
+    )
+    return ((1 - torch.exp(-price)) ** gamma * price).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - pos_weight)
+
+
+it_changes = {}
+
+
+# %% wrong="divides the probability by the weight" says=["the weight multiplied the odds, not the probability"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    w = torch.where(target == 1, pos_weight, 1.0)
+    return (w * (1 - torch.exp(-price)) ** gamma * price).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits) / pos_weight
+
+
+it_changes = {}
+
+
+# %% wrong="adds the logarithm once more" says=["the weight added log(w) to the logit; take it away"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    w = torch.where(target == 1, pos_weight, 1.0)
+    return (w * (1 - torch.exp(-price)) ** gamma * price).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits + math.log(pos_weight))
+
+
+it_changes = {}
+
+
+# %% wrong="believes that focal loss finds the rare" says=["focal, recall is not True: it treats both classes alike", "threshold moved, mean probability is not True: the model is the same one"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    w = torch.where(target == 1, pos_weight, 1.0)
+    return (w * (1 - torch.exp(-price)) ** gamma * price).mean()
+
+
+def recalibrate(logits, pos_weight):
+    odds = logits.exp() / pos_weight
+    return odds / (1 + odds)
+
+
+it_changes = dict.fromkeys(
+    (
+        "weighted, mean probability",
+        "weighted, recall",
+        "resampled, mean probability",
+        "resampled, recall",
+        "focal, mean probability",
+        "focal, recall",
+        "threshold moved, mean probability",
+        "threshold moved, recall",
+    ),
+    True,
+)
+
+
+# %% wrong="nothing yet" says=["it returned None: is there an answer yet", "is None", "8 of 8 predictions are still blank"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    # YOUR CODE HERE
+    ...
+
+
+def recalibrate(logits, pos_weight):
+    # YOUR CODE HERE
+    ...
+
+
+it_changes = dict.fromkeys(
+    (
+        "weighted, mean probability",
+        "weighted, recall",
+        "resampled, mean probability",
+        "resampled, recall",
+        "focal, mean probability",
+        "focal, recall",
+        "threshold moved, mean probability",
+        "threshold moved, recall",
+    ),
+    None,
+)
+
+
+# %% right="from the library's price"
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    w = torch.where(target == 1, pos_weight, 1.0)
+    return (w * (1 - torch.exp(-price)) ** gamma * price).mean()
+
+
+def recalibrate(logits, pos_weight):
+    odds = logits.exp() / pos_weight
+    return odds / (1 + odds)
+
+
+it_changes = dict(
+    {
+        "weighted, mean probability": True,
+        "weighted, recall": True,
+        "resampled, mean probability": True,
+        "resampled, recall": True,
+        "focal, mean probability": True,
+        "focal, recall": False,
+        "threshold moved, mean probability": False,
+        "threshold moved, recall": True,
+    }
+)
+
+
+# %% right="two classes through log_softmax, one element after the other"
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    pair = torch.stack([torch.zeros_like(logits), logits], dim=-1).reshape(-1, 2)
+    log_p = torch.log_softmax(pair, dim=1)
+    total = 0
+    for row, goal in zip(log_p, target.reshape(-1).long().tolist()):
+        other = row[1 - goal].exp()
+        factor = other**gamma if gamma else 1.0
+        total = total - factor * row[goal] * (pos_weight if goal else 1.0)
+    return total / len(log_p)
+
+
+def recalibrate(logits, pos_weight):
+    p = torch.sigmoid(logits)
+    return p / (p + pos_weight * (1 - p))
+
+
+it_changes = {
+    name: "focal, recall" != name and "moved, mean" not in name
+    for name in (
+        "weighted, mean probability",
+        "weighted, recall",
+        "resampled, mean probability",
+        "resampled, recall",
+        "focal, mean probability",
+        "focal, recall",
+        "threshold moved, mean probability",
+        "threshold moved, recall",
+    )
+}
+
+
+# %% wrong="sigmoid, clamp, log" says=["is a probability clamped"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    p = logits.sigmoid().clamp(1e-7, 1 - 1e-7)
+    p = torch.where(target == 1, p, 1 - p)
+    w = torch.where(target == 1, pos_weight, 1.0)
+    return (w * -((1 - p) ** gamma) * p.log()).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - math.log(pos_weight))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="the focal factor is detached" says=["has a gradient, too"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    with torch.no_grad():
+        focus = (1 - torch.exp(-price)) ** gamma * (1 + (pos_weight - 1) * target)
+    return (focus * price).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - math.log(pos_weight))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="p from the weighted price" says=["p has no weight in it"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    w = torch.tensor(pos_weight, device=logits.device, dtype=logits.dtype)
+    price = F.binary_cross_entropy_with_logits(logits, target, pos_weight=w, reduction="none")
+    p = torch.exp(-price)
+    return ((1 - p) ** gamma * price).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - math.log(pos_weight))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}
+
+
+# %% wrong="way back on the probability, focal finds more" says=["the odds are p / (1 - p), not p"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    s = 2 * target - 1
+    w = 1 + (pos_weight - 1) * target
+    return (-w * torch.sigmoid(-s * logits) ** gamma * F.logsigmoid(s * logits)).mean()
+
+
+def recalibrate(logits, pos_weight):
+    p = logits.sigmoid()
+    return p / (p + pos_weight)
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": False,
+    "resampled, recall": True,
+    "focal, mean probability": False,
+    "focal, recall": True,
+    "threshold moved, mean probability": True,
+    "threshold moved, recall": True,
+}
+
+
+# %% right="softplus and odds"
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    flipped = torch.where(target > 0.5, -logits, logits)
+    price = F.softplus(flipped)
+    hard = torch.exp(-gamma * F.softplus(-flipped))
+    return torch.mean(hard * price * torch.where(target > 0.5, float(pos_weight), 1.0))
+
+
+def recalibrate(logits, pos_weight):
+    p = torch.sigmoid(logits)
+    return p / (p + pos_weight * (1 - p))
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}

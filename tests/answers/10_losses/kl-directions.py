@@ -1,0 +1,92 @@
+# %% wrong="the order of kl_div's arguments" says=["that is the other direction"]
+def kl_directions(log_p, log_q):
+    one = F.kl_div(log_p, log_q.exp(), reduction="batchmean")
+    return one, F.kl_div(log_q, log_p.exp(), reduction="batchmean")
+
+
+# %% wrong="kl_div's mean" says=["the mean is over rows, not over all entries"]
+def kl_directions(log_p, log_q):
+    one = (log_p.exp() * (log_p - log_q)).nan_to_num(0, torch.inf).mean()
+    return one, (log_q.exp() * (log_q - log_p)).nan_to_num(0, torch.inf).mean()
+
+
+# %% wrong="the formula as it is" says=["p has a zero", "leave out what is impossible by the first"]
+def kl_directions(log_p, log_q):
+    one = (log_p.exp() * (log_p - log_q)).sum(dim=1).mean()
+    return one, (log_q.exp() * (log_q - log_p)).sum(dim=1).mean()
+
+
+# %% wrong="the library with log_target" says=["leave out what is impossible by the first"]
+def kl_directions(log_p, log_q):
+    options = {"reduction": "batchmean", "log_target": True}
+    return F.kl_div(log_q, log_p, **options), F.kl_div(log_p, log_q, **options)
+
+
+# %% wrong="the library without log_target" says=["both have the same zero", "leave out"]
+def kl_directions(log_p, log_q):
+    one = F.kl_div(log_q, log_p.exp(), reduction="batchmean")
+    return one, F.kl_div(log_p, log_q.exp(), reduction="batchmean")
+
+
+# %% wrong="removes nan and inf alike" says=["p has a zero", "KL(q‖p): expected inf"]
+def kl_directions(log_p, log_q):
+    def one(a, b):
+        return (a.exp() * (a - b)).nan_to_num(0, 0, 0).sum(dim=1).mean()
+
+    return one(log_p, log_q), one(log_q, log_p)
+
+
+# %% wrong="sums over the batch" says=["that is the sum over the rows"]
+def kl_directions(log_p, log_q):
+    def one(a, b):
+        return torch.where(a == -torch.inf, 0, a.exp() * (a - b)).sum()
+
+    return one(log_p, log_q), one(log_q, log_p)
+
+
+# %% wrong="one number" says=["not two tensors"]
+def kl_directions(log_p, log_q):
+    return (log_p.exp() * (log_p - log_q)).sum(dim=1).mean()
+
+
+# %% right="torch.distributions"
+def kl_directions(log_p, log_q):
+    def one(a, b):
+        total = 0
+        for row, other in zip(a, b):
+            here = row > -torch.inf
+            total = total + (row[here].exp() * (row[here] - other[here])).sum()
+        return total / len(a)
+
+    return one(log_p, log_q), one(log_q, log_p)
+
+
+# %% right="xlogy, cross-entropy minus entropy"
+def kl_directions(log_p, log_q):
+    p, q = log_p.exp(), log_q.exp()
+    entropy_p, entropy_q = torch.special.entr(p).sum(1), torch.special.entr(q).sum(1)
+    pq, qp = -torch.special.xlogy(p, q).sum(1), -torch.special.xlogy(q, p).sum(1)
+    return [(pq - entropy_p).mean(), (qp - entropy_q).mean()]
+
+
+# %% wrong="nan to zero everywhere, infinity too" says=["an inf was made 0"]
+def kl_directions(log_p, log_q):
+    a = (log_p.exp() * (log_p - log_q)).nan_to_num(0, 0, 0).sum(-1).mean()
+    b = (log_q.exp() * (log_q - log_p)).nan_to_num(0, 0, 0).sum(-1).mean()
+    return a, b
+
+
+# %% wrong="clamps the logarithms" says=["impossible by the second costs inf"]
+def kl_directions(log_p, log_q):
+    log_p, log_q = log_p.clamp(min=-100), log_q.clamp(min=-100)
+    a = F.kl_div(log_q, log_p, log_target=True, reduction="batchmean")
+    b = F.kl_div(log_p, log_q, log_target=True, reduction="batchmean")
+    return a, b
+
+
+# %% right="torch.distributions (2)"
+def kl_directions(log_p, log_q):
+    from torch.distributions import Categorical, kl_divergence
+
+    p, q = Categorical(logits=log_p), Categorical(logits=log_q)
+    return kl_divergence(p, q).mean(), kl_divergence(q, p).mean()

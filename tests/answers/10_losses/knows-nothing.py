@@ -1,0 +1,45 @@
+# %% wrong="the probability" says=["take its logarithm"]
+def knows_nothing(classes):
+    return 1 / classes
+
+
+# %% wrong="forgets the minus" says=["a price is minus the logarithm"]
+def knows_nothing(classes):
+    return math.log(1 / classes)
+
+
+# %% wrong="in bits" says=["that is in bits"]
+def knows_nothing(classes):
+    return math.log2(classes)
+
+
+# %% wrong="how often it is wrong" says=["how often a guess is wrong"]
+def knows_nothing(classes):
+    return 1 - 1 / classes
+
+
+# %% wrong="base ten" says=["logarithm to base 10"]
+def knows_nothing(classes):
+    return math.log10(classes)
+
+
+# %% wrong="nothing yet" says=["is None: is there an answer yet"]
+def knows_nothing(classes):
+    # YOUR CODE HERE
+    ...
+
+
+# %% right="asks the library"
+def knows_nothing(classes):
+    return F.cross_entropy(torch.zeros(1, classes), torch.tensor([0])).item()
+
+
+# %% right="entropy of equal shares, a tensor"
+def knows_nothing(classes):
+    return torch.special.entr(torch.full((classes,), 1 / classes)).sum()
+
+
+# %% wrong="entropy term of one class only" says=["counts in full"]
+def knows_nothing(classes):
+    p = 1 / classes
+    return -p * math.log(p)

@@ -1,0 +1,371 @@
+# %% wrong="squared distances" says=["squared distances; Euclidean ones are asked for"]
+def metric_losses(embeddings, labels, margin):
+    d = (embeddings[:, None] - embeddings[None]).square().sum(2)
+    same = labels[:, None] == labels[None]
+    eye = torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    keep = (same & ~eye).any(1) & (~same).any(1)
+    if not keep.any():
+        return d.sum() * 0
+    far = d.masked_fill(~same | eye, -1).amax(1)
+    near = d.masked_fill(same, torch.inf).amin(1)
+    return F.relu(far - near + margin)[keep].mean()
+
+
+def info_nce(first, second, temperature):
+    return F.cross_entropy(
+        first @ second.T / temperature, torch.arange(len(first), device=first.device)
+    )
+
+
+# %% wrong="a square root at zero" says=["the slope of a square root at 0 is infinite"]
+def metric_losses(embeddings, labels, margin):
+    d = (embeddings[:, None] - embeddings[None]).square().sum(2).sqrt()
+    same = labels[:, None] == labels[None]
+    eye = torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    keep = (same & ~eye).any(1) & (~same).any(1)
+    if not keep.any():
+        return embeddings.sum() * 0
+    far = d.masked_fill(~same | eye, -1).amax(1)
+    near = d.masked_fill(same, torch.inf).amin(1)
+    return F.relu(far - near + margin)[keep].mean()
+
+
+def info_nce(first, second, temperature):
+    a, b = F.normalize(first, dim=1), F.normalize(second, dim=1)
+    return F.cross_entropy(a @ b.T * temperature, torch.arange(len(a), device=a.device))
+
+
+# %% wrong="fills with zeros" says=["the walk"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels[None]
+    far = (d * same).amax(1)
+    near = (d * ~same).amin(1)
+    return F.relu(far - near + margin).mean()
+
+
+def info_nce(first, second, temperature):
+    a, b = F.normalize(first, dim=0), F.normalize(second, dim=0)
+    return F.cross_entropy(a @ b.T / temperature, torch.arange(len(a), device=a.device))
+
+
+# %% wrong="the easiest triplet" says=["both the wrong way round: that is the easiest triplet"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    prices = []
+    for i in range(len(d)):
+        pos = [d[i, j] for j in range(len(d)) if labels[i] == labels[j] and i != j]
+        neg = [d[i, j] for j in range(len(d)) if labels[i] != labels[j]]
+        if pos and neg:
+            prices.append(F.relu(min(pos) - max(neg) + margin))
+    return torch.stack(prices).mean() if prices else d.sum() * 0
+
+
+def info_nce(first, second, temperature):
+    a, b = F.normalize(first, dim=1), F.normalize(second, dim=1)
+    return F.cross_entropy(b @ a.T / temperature, torch.arange(len(a), device=a.device))
+
+
+# %% wrong="keeps anchors without a positive" says=["anchors without a positive"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels[None]
+    far = d.masked_fill(~same, -torch.inf).amax(1)
+    near = d.masked_fill(same, torch.inf).amin(1)
+    return F.relu(far - near + margin).mean()
+
+
+def info_nce(first, second, temperature):
+    a, b = F.normalize(first, dim=1), F.normalize(second, dim=1)
+    return F.cross_entropy(a @ b.T, torch.arange(len(a), device=a.device))
+
+
+# %% wrong="a mean over nothing" says=["one class only", "it should be 0 here"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels[None]
+    own = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    keep = own.any(1) & (~same).any(1)
+    far = d.masked_fill(~own, -torch.inf).amax(1)
+    near = d.masked_fill(same, torch.inf).amin(1)
+    return F.relu(far - near + margin)[keep].mean()
+
+
+def info_nce(first, second, temperature):
+    scores = torch.stack([F.cosine_similarity(row[None], second) for row in first]) / temperature
+    return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="InfoNCE by a loop" says=["is there a loop over rows"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels[None]
+    own = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    keep = own.any(1) & (~same).any(1)
+    if not keep.any():
+        return d.sum() * 0
+    far = d.masked_fill(~own, -torch.inf).amax(1)
+    near = d.masked_fill(same, torch.inf).amin(1)
+    return F.relu(far - near + margin)[keep].mean()
+
+
+def info_nce(first, second, temperature):
+    scores = torch.stack([F.cosine_similarity(row[None], second) for row in first]) / temperature
+    return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="no cosines" says=["cosines are asked for: divide each row by its length"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels[None]
+    own = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    keep = own.any(1) & (~same).any(1)
+    if not keep.any():
+        return d.sum() * 0
+    far = d.masked_fill(~own, -torch.inf).amax(1)
+    near = d.masked_fill(same, torch.inf).amin(1)
+    return F.relu(far - near + margin)[keep].mean()
+
+
+def info_nce(first, second, temperature):
+    return F.cross_entropy(
+        first @ second.T / temperature, torch.arange(len(first), device=first.device)
+    )
+
+
+# %% wrong="nothing yet" says=["it returned None: is there an answer yet", "info_nce returned None"]
+def metric_losses(embeddings, labels, margin):
+    # YOUR CODE HERE
+    ...
+
+
+def info_nce(first, second, temperature):
+    # YOUR CODE HERE
+    ...
+
+
+# %% right="loops, and logsumexp"
+def metric_losses(embeddings, labels, margin):
+    names, prices = labels.tolist(), []
+    for i, name in enumerate(names):
+        pos = [j for j, other in enumerate(names) if other == name and j != i]
+        neg = [j for j, other in enumerate(names) if other != name]
+        if pos and neg:
+            far = torch.linalg.vector_norm(embeddings[pos] - embeddings[i], dim=1).max()
+            near = torch.linalg.vector_norm(embeddings[neg] - embeddings[i], dim=1).min()
+            prices.append(torch.clamp(far - near + margin, min=0))
+    if not prices:
+        return torch.tensor(0.0, device=embeddings.device)
+    return sum(prices) / len(prices)
+
+
+def info_nce(first, second, temperature):
+    a = first / first.norm(dim=1, keepdim=True)
+    b = second / second.norm(dim=1, keepdim=True)
+    scores = torch.einsum("id,jd->ij", a, b) / temperature
+    return (torch.logsumexp(scores, 1) - scores.diagonal()).mean()
+
+
+# %% right="the library's triplet loss on mined rows, cosine by broadcasting"
+def metric_losses(embeddings, labels, margin):
+    with torch.no_grad():
+        d = (embeddings[:, None] - embeddings).norm(dim=-1)
+        same = labels.view(-1, 1).eq(labels.view(1, -1))
+        own = same.clone().fill_diagonal_(False)
+        rows = (own.any(1) & (~same).any(1)).nonzero()[:, 0]
+        far = torch.where(own, d, -1.0).argmax(1)[rows]
+        near = torch.where(same, float("inf"), d).argmin(1)[rows]
+    if len(rows) == 0:
+        return embeddings.new_zeros(())
+
+    def gap(other):
+        return torch.linalg.vector_norm(embeddings[rows] - embeddings[other], dim=1)
+
+    return (gap(far) - gap(near) + margin).relu().mean()
+
+
+def info_nce(first, second, temperature):
+    scores = F.cosine_similarity(first[:, None], second[None], dim=2).div(temperature)
+    return -scores.log_softmax(dim=1).diag().mean()
+
+
+# %% wrong="the negative is detached" says=["no gradient flows to the negatives"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels
+    positive = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    far = d.masked_fill(~positive, -torch.inf).amax(1)
+    near = d.detach().masked_fill(same, torch.inf).amin(1)
+    keep = positive.any(1) & (~same).any(1)
+    if not keep.any():
+        return embeddings.sum() * 0
+    return F.relu(far[keep] - near[keep] + margin).mean()
+
+
+def info_nce(first, second, temperature):
+    scores = F.normalize(first, dim=1) @ F.normalize(second, dim=1).T / temperature
+    return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="only the anchor learns" says=["its positive and negative don't"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings.detach())
+    same = labels[:, None] == labels
+    positive = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    far = d.masked_fill(~positive, -torch.inf).amax(1)
+    near = d.masked_fill(same, torch.inf).amin(1)
+    keep = positive.any(1) & (~same).any(1)
+    if not keep.any():
+        return embeddings.sum() * 0
+    return F.relu(far[keep] - near[keep] + margin).mean()
+
+
+def info_nce(first, second, temperature):
+    scores = F.normalize(first, dim=1) @ F.normalize(second, dim=1).T / temperature
+    return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="divides by all anchors, left out or not" says=["left out of the mean"]
+def metric_losses(embeddings, labels, margin):
+    total = 0.0 * embeddings.sum()
+    for i in range(len(labels)):
+        own = [
+            (embeddings[i] - embeddings[j]).norm()
+            for j in range(len(labels))
+            if labels[j] == labels[i] and i != j
+        ]
+        other = [
+            (embeddings[i] - embeddings[j]).norm()
+            for j in range(len(labels))
+            if labels[j] != labels[i]
+        ]
+        if own and other:
+            total = total + F.relu(max(own) - min(other) + margin)
+    return total / len(labels)
+
+
+def info_nce(first, second, temperature):
+    scores = F.normalize(first, dim=1) @ F.normalize(second, dim=1).T / temperature
+    return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="mean over the active triplets only" says=["also those that cost 0"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels
+    positive = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    far = d.masked_fill(~positive, -torch.inf).amax(1)
+    near = d.masked_fill(same, torch.inf).amin(1)
+    price = F.relu(far - near + margin)
+    price = price[positive.any(1) & (~same).any(1)]
+    active = price[price > 0]
+    return active.mean() if len(active) else embeddings.sum() * 0
+
+
+def info_nce(first, second, temperature):
+    scores = F.normalize(first, dim=1) @ F.normalize(second, dim=1).T / temperature
+    return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="exp over a sum, overflows" says=["exp(1 / temperature) is too large"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels
+    positive = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    far = d.masked_fill(~positive, -torch.inf).amax(1)
+    near = d.masked_fill(same, torch.inf).amin(1)
+    keep = positive.any(1) & (~same).any(1)
+    if not keep.any():
+        return embeddings.sum() * 0
+    return F.relu(far[keep] - near[keep] + margin).mean()
+
+
+def info_nce(first, second, temperature):
+    scores = F.normalize(first, dim=1) @ F.normalize(second, dim=1).T / temperature
+    e = scores.exp()
+    return -(e.diagonal() / e.sum(1)).log().mean()
+
+
+# %% wrong="SimCLR: the rows of first are negatives, too" says=["the rows of second alone"]
+def metric_losses(embeddings, labels, margin):
+    d = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels
+    positive = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    far = d.masked_fill(~positive, -torch.inf).amax(1)
+    near = d.masked_fill(same, torch.inf).amin(1)
+    keep = positive.any(1) & (~same).any(1)
+    if not keep.any():
+        return embeddings.sum() * 0
+    return F.relu(far[keep] - near[keep] + margin).mean()
+
+
+def info_nce(first, second, temperature):
+    a, b = F.normalize(first, dim=1), F.normalize(second, dim=1)
+    n = len(a)
+    scores = torch.cat([a @ b.T, (a @ a.T).fill_diagonal_(-torch.inf)], dim=1) / temperature
+    return F.cross_entropy(scores, torch.arange(n, device=a.device))
+
+
+# %% right="loops with pairwise_distance; cosine_similarity by broadcasting"
+def metric_losses(embeddings, labels, margin):
+    prices = []
+    for i, mine in enumerate(labels.tolist()):
+        own = [j for j, other in enumerate(labels.tolist()) if other == mine and j != i]
+        others = [j for j, other in enumerate(labels.tolist()) if other != mine]
+        if not own or not others:
+            continue
+        far = F.pairwise_distance(embeddings[i], embeddings[own]).max()
+        near = F.pairwise_distance(embeddings[i], embeddings[others]).min()
+        prices.append((far - near + margin).clamp(min=0))
+    return torch.stack(prices).mean() if prices else embeddings.new_zeros(())
+
+
+def info_nce(first, second, temperature):
+    scores = F.cosine_similarity(first[:, None], second[None], dim=-1) / temperature
+    return (scores.logsumexp(1) - scores.diagonal()).mean()
+
+
+# %% right="indices of the hardest, then triplet_margin_loss"
+def metric_losses(embeddings, labels, margin):
+    with torch.no_grad():
+        d = torch.cdist(embeddings, embeddings, compute_mode="donot_use_mm_for_euclid_dist")
+        same = labels.unsqueeze(0) == labels.unsqueeze(1)
+        own = same.clone().fill_diagonal_(False)
+        far = torch.where(own, d, -1).argmax(1)
+        near = torch.where(same, torch.inf, d).argmin(1)
+        keep = own.any(1) & (~same).any(1)
+    if not keep.any():
+        return torch.zeros((), dtype=embeddings.dtype, device=embeddings.device)
+    return F.triplet_margin_loss(
+        embeddings[keep], embeddings[far[keep]], embeddings[near[keep]], margin=margin, eps=1e-12
+    )
+
+
+def info_nce(first, second, temperature):
+    a = first / first.norm(dim=1, keepdim=True)
+    b = second / second.norm(dim=1, keepdim=True)
+    logp = (torch.einsum("id,jd->ij", a, b) / temperature).log_softmax(dim=1)
+    return -logp.diag().mean()
+
+
+# %% right="norm with masked zeros"
+def metric_losses(embeddings, labels, margin):
+    n = len(labels)
+    squares = (embeddings[:, None] - embeddings[None]).pow(2).sum(2)
+    zero = squares == 0
+    d = torch.where(zero, 0, torch.where(zero, 1, squares).sqrt())
+    eye = torch.eye(n, device=labels.device).bool()
+    prices = []
+    for i in range(n):
+        own = d[i][(labels == labels[i]) & ~eye[i]]
+        other = d[i][labels != labels[i]]
+        if own.numel() and other.numel():
+            prices.append(torch.relu(own.max() - other.min() + margin))
+    return sum(prices) / len(prices) if prices else d.sum() * 0
+
+
+def info_nce(first, second, temperature):
+    def one(row):
+        return torch.nn.functional.cosine_similarity(row[None], second, dim=1) / temperature
+
+    return F.cross_entropy(torch.vmap(one)(first), torch.arange(len(first), device=first.device))

@@ -1,0 +1,235 @@
+# %% wrong="all parameters" says=["biases and other vectors are counted, too"]
+def regularise(model, l1, l2):
+    return sum(l1 * p.abs().sum() + l2 * p.pow(2).sum() for p in model.parameters())
+
+
+def shrink(weight, step):
+    return weight - step * weight.sign()
+
+
+# %% wrong="by name, which misses the norm layers" says=["model 'nested'", "scales of normalisation layers are counted"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for name, p in model.named_parameters():
+        if "bias" not in name and p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 * p.pow(2).sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight * (weight.abs() > step)
+
+
+# %% wrong="frozen ones, too" says=["model 'frozen'", "a frozen parameter is counted"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for p in model.parameters():
+        if p.dim() > 1:
+            total = total + l1 * p.abs().sum() + l2 * p.pow(2).sum()
+    return total
+
+
+def shrink(weight, step):
+    weight.copy_(weight.sign() * (weight.abs() - step).clamp(min=0))
+    return weight
+
+
+# %% wrong="walks the modules, so tied weights count twice" says=["model 'tied'", "a parameter that is used twice counts once"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for name, p in model.named_parameters(remove_duplicate=False):
+        if p.dim() > 1 and p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 * p.pow(2).sum()
+    return total
+
+
+def shrink(weight, step):
+    return (weight - step).clamp(min=0)
+
+
+# %% wrong="half of the squares" says=["there is no factor of one half"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for p in model.parameters():
+        if p.dim() > 1 and p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 / 2 * p.pow(2).sum()
+    return total
+
+
+def shrink(weight, step):
+    return None
+
+
+# %% wrong="the length" says=["a sum of squares, without a root"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for p in model.parameters():
+        if p.dim() > 1 and p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 * p.norm()
+    return total
+
+
+def shrink(weight, step):
+    return weight - step * weight.sign()
+
+
+# %% wrong="no tensor where there is nothing" says=["model 'vectors only'", "not a tensor"]
+def regularise(model, l1, l2):
+    chosen = [p for p in model.parameters() if p.dim() > 1 and p.requires_grad]
+    return sum(l1 * p.abs().sum() + l2 * p.square().sum() for p in chosen)
+
+
+def shrink(weight, step):
+    return weight - step * weight.sign()
+
+
+# %% wrong="detached" says=["a gradient flows to []"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.dim() > 1 and p.requires_grad:
+                total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return F.softshrink(weight, step)
+
+
+# %% wrong="goes beyond zero" says=["small weights went beyond 0"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for p in model.parameters():
+        if p.dim() > 1 and p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight - step * weight.sign()
+
+
+# %% wrong="hard thresholding" says=["the large weights have to move, too"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for p in model.parameters():
+        if p.dim() > 1 and p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return torch.where(weight.abs() > step, weight, 0)
+
+
+# %% wrong="nothing yet" says=["it returned None, not a tensor: is there an answer yet", "is None: is there an answer yet"]
+def regularise(model, l1, l2):
+    # YOUR CODE HERE
+    ...
+
+
+def shrink(weight, step):
+    # YOUR CODE HERE
+    ...
+
+
+# %% right="one long vector, the library's shrink"
+def regularise(model, l1, l2):
+    chosen = [p.flatten() for p in model.parameters() if p.dim() >= 2 and p.requires_grad]
+    vector = torch.cat([torch.zeros(1, device=device), *chosen])
+    return l1 * vector.norm(1) + l2 * vector.dot(vector)
+
+
+def shrink(weight, step):
+    return F.softshrink(weight, step)
+
+
+# %% right="walks the modules with a set, clamps"
+def regularise(model, l1, l2):
+    seen, total = set(), torch.tensor(0.0, device=next(model.parameters()).device)
+    for module in model.modules():
+        for parameter in module._parameters.values():
+            if parameter is None or id(parameter) in seen:
+                continue
+            seen.add(id(parameter))
+            if parameter.ndim > 1 and parameter.requires_grad:
+                total = (
+                    total + F.l1_loss(parameter, torch.zeros_like(parameter), reduction="sum") * l1
+                )
+                total = total + (parameter * parameter).sum() * l2
+    return total
+
+
+def shrink(weight, step):
+    return weight - weight.clamp(-step, step)
+
+
+# %% wrong="empties .grad first" says=["the call changed the model: .grad"]
+def regularise(model, l1, l2):
+    model.zero_grad()
+    total = torch.zeros((), device=device)
+    for p in model.parameters():
+        if p.requires_grad and p.dim() >= 2:
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="only layers known by name: Linear, Conv2d" says=["other layers than linear"]
+def regularise(model, l1, l2):
+    seen = {
+        id(m.weight): m.weight for m in model.modules() if isinstance(m, (nn.Linear, nn.Conv2d))
+    }
+    total = torch.zeros((), device=device)
+    for p in seen.values():
+        if p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="switches to eval and back to train" says=["train or eval mode"]
+def regularise(model, l1, l2):
+    model.eval()
+    total = torch.zeros((), device=device)
+    for p in model.parameters():
+        if p.dim() > 1 and p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="shrink forgets the negative side" says=["negative weights move up"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=next(model.parameters()).device)
+    for p in model.parameters():
+        if p.requires_grad and p.dim() > 1:
+            total = total + l1 * p.abs().sum() + l2 * (p * p).sum()
+    return total
+
+
+def shrink(weight, step):
+    return (weight - step).clamp(min=0)
+
+
+# %% right="flat vector; softshrink"
+def regularise(model, l1, l2):
+    rows = [p.flatten() for p in model.parameters() if p.requires_grad and p.ndim >= 2]
+    if not rows:
+        return torch.tensor(0.0, requires_grad=True)
+    w = torch.cat(rows)
+    return l1 * w.norm(p=1) + l2 * w @ w
+
+
+def shrink(weight, step):
+    return F.softshrink(weight, step)

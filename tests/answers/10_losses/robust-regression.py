@@ -1,0 +1,217 @@
+# %% wrong="the sides are swapped" says=["the sides are swapped"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.shape != target.shape:
+        raise ValueError
+    error = prediction - target
+    return torch.maximum(quantile * error, (quantile - 1) * error).mean()
+
+
+# %% wrong="takes the smaller branch" says=["the smaller of the two products"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.shape != target.shape:
+        raise ValueError("shapes")
+    above = target - prediction
+    return torch.minimum(quantile * above, (quantile - 1) * above).mean()
+
+
+# %% wrong="lets it broadcast" says=["a prediction of shape (3, 1), a target of shape (3,)", "expected it to raise ValueError"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    above = target - prediction
+    return torch.maximum(quantile * above, (quantile - 1) * above).mean()
+
+
+# %% wrong="the median of the whole, plain L1" says=["that is the absolute error: nothing is tilted"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.shape != target.shape:
+        raise ValueError("shapes")
+    return F.l1_loss(prediction, target)
+
+
+# %% wrong="compares the number of elements only" says=["a prediction of shape (3, 1)"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.numel() != target.numel():
+        raise ValueError("shapes")
+    above = (target - prediction.view_as(target)).flatten()
+    return torch.maximum(quantile * above, (quantile - 1) * above).mean()
+
+
+# %% wrong="the mean everywhere" says=["L1 is not 10: as many above as below", "worst is not 60", "squared, 600 is not 10"]
+best_constant = {
+    "squared": 10,
+    "L1": 10,
+    "Huber, delta=1": 10,
+    "quantile 0.25": 2.5,
+    "quantile 0.75": 7.5,
+    "worst": 60,
+    "squared, 600": 10,
+    "L1, 600": 70,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    return None
+
+
+# %% wrong="by item" says=["returned a value of type float, not a tensor"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.shape != target.shape:
+        raise ValueError("shapes")
+    above = target - prediction
+    return torch.maximum(quantile * above, (quantile - 1) * above).mean().item()
+
+
+# %% right="where"
+best_constant = {
+    "squared": 10.0,
+    "L1": 4.0,
+    "Huber, delta=1": 4.0,
+    "quantile 0.25": 2.0,
+    "quantile 0.75": 6.0,
+    "worst": 30.5,
+    "squared, 600": 70.0,
+    "L1, 600": 4.0,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if tuple(prediction.size()) != tuple(target.size()):
+        raise ValueError("not the same shape")
+    e = target - prediction
+    return torch.where(e >= 0, e * quantile, -e * (1 - quantile)).mean()
+
+
+# %% right="half the absolute error and a tilt; computed from the data"
+nine = torch.tensor([1.0, 2, 2, 3, 4, 5, 6, 7, 60])
+best_constant = {
+    "squared": nine.mean().item(),
+    "L1": nine.median().item(),
+    "Huber, delta=1": 4,
+    "quantile 0.25": nine.quantile(0.25, interpolation="nearest").item(),
+    "quantile 0.75": nine.quantile(0.75).item(),
+    "worst": (1 + 60) / 2,
+    "squared, 600": 10 + 540 / 9,
+    "L1, 600": 4,
+}
+
+
+class Shapes(ValueError):
+    pass
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.shape != target.shape:
+        raise Shapes("shapes differ")
+    e = (target - prediction).reshape(-1)
+    return (0.5 * e.abs() + (quantile - 0.5) * e).sum() / e.numel()
+
+
+# %% wrong="compares the numbers of elements" says=["ValueError"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.numel() != target.numel():
+        raise ValueError("shapes differ")
+    error = target - prediction
+    return torch.max(quantile * error, (quantile - 1) * error).mean()
+
+
+# %% right="half the absolute error and a tilt"
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if tuple(prediction.shape) != tuple(target.shape):
+        raise ValueError(f"{prediction.shape} is not {target.shape}")
+    error = target - prediction
+    return 0.5 * F.l1_loss(prediction, target) + (quantile - 0.5) * error.mean()

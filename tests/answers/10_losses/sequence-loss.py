@@ -1,0 +1,198 @@
+# %% wrong="a mean of the batches' means" says=["the same in two batches", "a mean of the batches' means depends on the split"]
+def sequence_loss(batches, per="token"):
+    means = []
+    for logits, targets, lengths in batches:
+        real = torch.arange(targets.shape[1], device=targets.device) < lengths[:, None]
+        prices = logits.new_zeros(targets.shape)
+        prices[real] = F.cross_entropy(logits[real], targets[real], reduction="none")
+        if per == "token":
+            means.append(prices.sum() / lengths.sum())
+        else:
+            means.append((prices.sum(1) / lengths.clamp(min=1)).sum() / (lengths > 0).sum())
+    return torch.stack(means).mean()
+
+
+# %% wrong="multiplies by the mask" says=["the padding got in: nan times 0 is nan", "the padding holds inf"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for logits, targets, lengths in batches:
+        real = torch.arange(targets.shape[1], device=targets.device) < lengths[:, None]
+        safe = targets.where(real, 0)
+        prices = F.cross_entropy(logits.transpose(1, 2), safe, reduction="none") * real
+        sums.append(prices.sum(1))
+        counts.append(lengths)
+    sums, counts = torch.cat(sums), torch.cat(counts)
+    if per == "token":
+        return sums.sum() / counts.sum()
+    return (sums / counts.clamp(min=1)).sum() / (counts > 0).sum()
+
+
+# %% wrong="where after the price: the gradient is nan" says=["the padding holds nan", "the gradient in batch"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for logits, targets, lengths in batches:
+        real = torch.arange(targets.shape[1], device=targets.device) < lengths[:, None]
+        safe = targets.where(real, 0)
+        prices = F.cross_entropy(logits.transpose(1, 2), safe, reduction="none").where(real, 0)
+        sums.append(prices.sum(1))
+        counts.append(lengths)
+    sums, counts = torch.cat(sums), torch.cat(counts)
+    if per == "token":
+        return sums.sum() / counts.sum()
+    return (sums / counts.clamp(min=1)).sum() / (counts > 0).sum()
+
+
+# %% wrong="counts empty sequences" says=["an empty sequence", "empty sequences are counted"]
+def sequence_loss(batches, per="token"):
+    every, own = [], []
+    for logits, targets, lengths in batches:
+        for row, goal, n in zip(logits, targets, lengths.tolist()):
+            prices = F.cross_entropy(row[:n], goal[:n], reduction="none")
+            every.append(prices)
+            own.append(prices.sum() / max(n, 1))
+    return torch.cat(every).mean() if per == "token" else torch.stack(own).mean()
+
+
+# %% wrong="an empty sequence gives nan" says=["an empty sequence"]
+def sequence_loss(batches, per="token"):
+    every, own = [], []
+    for logits, targets, lengths in batches:
+        for row, goal, n in zip(logits, targets, lengths.tolist()):
+            prices = F.cross_entropy(row[:n], goal[:n], reduction="none")
+            every.append(prices)
+            own.append(prices.mean())
+    return torch.cat(every).mean() if per == "token" else torch.stack(own).mean()
+
+
+# %% wrong="divides by all positions" says=["divided by all positions, padded ones too"]
+def sequence_loss(batches, per="token"):
+    total, places, own = 0, 0, []
+    for logits, targets, lengths in batches:
+        for row, goal, n in zip(logits, targets, lengths.tolist()):
+            if n:
+                total = total + F.cross_entropy(row[:n], goal[:n], reduction="sum")
+                own.append(F.cross_entropy(row[:n], goal[:n]))
+        places += targets.numel()
+    return total / places if per == "token" else torch.stack(own).mean()
+
+
+# %% wrong="knows one mean only" says=["that is the other one of the two means"]
+def sequence_loss(batches, per="token"):
+    every = []
+    for logits, targets, lengths in batches:
+        for row, goal, n in zip(logits, targets, lengths.tolist()):
+            every.append(F.cross_entropy(row[:n], goal[:n], reduction="none"))
+    return torch.cat(every).mean()
+
+
+# %% wrong="a float" says=["float, not a tensor"]
+def sequence_loss(batches, per="token"):
+    total, count = 0.0, 0
+    for logits, targets, lengths in batches:
+        for row, goal, n in zip(logits, targets, lengths.tolist()):
+            total += F.cross_entropy(row[:n], goal[:n], reduction="sum").item()
+            count += n
+    return total / count
+
+
+# %% wrong="writes into the padding" says=["an argument was changed"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for logits, targets, lengths in batches:
+        real = torch.arange(targets.shape[1], device=targets.device) < lengths[:, None]
+        targets[~real] = -100
+        clean = logits.masked_fill(~real[..., None], 0)
+        sums.append(F.cross_entropy(clean.transpose(1, 2), targets, reduction="none").sum(1))
+        counts.append(lengths)
+    sums, counts = torch.cat(sums), torch.cat(counts)
+    if per == "token":
+        return sums.sum() / counts.sum()
+    return (sums[counts > 0] / counts[counts > 0]).mean()
+
+
+# %% wrong="nothing yet" says=["it returned None: is there an answer yet"]
+def sequence_loss(batches, per="token"):
+    """The mean cross-entropy."""
+    # YOUR CODE HERE
+
+
+# %% right="a loop over sequences"
+def sequence_loss(batches, per="token"):
+    kept = [
+        F.cross_entropy(row[:n], goal[:n], reduction="none")
+        for logits, targets, lengths in batches
+        for row, goal, n in zip(logits, targets, lengths.tolist())
+        if n > 0
+    ]
+    if per == "sequence":
+        return torch.stack([prices.mean() for prices in kept]).mean()
+    return torch.cat(kept).mean()
+
+
+# %% right="masked_fill before the price, ignore_index, float64 sums"
+def sequence_loss(batches, per="token"):
+    total, below = 0.0, 0.0
+    for logits, targets, lengths in batches:
+        steps = torch.arange(logits.size(1), device=logits.device)
+        pad = steps.unsqueeze(0) >= lengths.unsqueeze(1)
+        flat = logits.masked_fill(pad.unsqueeze(2), 0.0).flatten(0, 1)
+        goal = targets.masked_fill(pad, -100).flatten()
+        prices = F.cross_entropy(flat, goal, reduction="none").view(targets.shape).double()
+        if per == "token":
+            total, below = total + prices.sum(), below + lengths.sum()
+        else:
+            total = total + (prices.sum(1) / lengths.clamp(min=1)).sum()
+            below = below + (lengths > 0).sum()
+    return total / below
+
+
+# %% right="weights each token, gathers log-softmax"
+def sequence_loss(batches, per="token"):
+    counts = torch.cat([lengths for _, _, lengths in batches]).to(batches[0][0].dtype)
+    loss = batches[0][0].new_zeros(())
+    for logits, targets, lengths in batches:
+        for i in range(len(lengths)):
+            n = int(lengths[i])
+            if n == 0:
+                continue
+            log_p = torch.log_softmax(logits[i, :n], dim=-1)
+            picked = log_p[torch.arange(n), targets[i, :n]]
+            share = 1 / counts.sum() if per == "token" else 1 / (n * (counts > 0).sum())
+            loss = loss - picked.sum() * share
+    return loss
+
+
+# %% wrong="mean of the batches' means" says=["depends on the split"]
+def sequence_loss(batches, per="token"):
+    values = []
+    for logits, targets, lengths in batches:
+        rows = [
+            F.cross_entropy(z[:n], y[:n], reduction="none")
+            for z, y, n in zip(logits, targets, lengths.tolist())
+            if n
+        ]
+        values.append(
+            torch.cat(rows).mean()
+            if per == "token"
+            else torch.stack([r.mean() for r in rows]).mean()
+        )
+    return torch.stack(values).mean()
+
+
+# %% right="a share for each token, one dot product"
+def sequence_loss(batches, per="token"):
+    loss = 0
+    tokens = sum(int(n.sum()) for _, _, n in batches)
+    sequences = sum(int((n > 0).sum()) for _, _, n in batches)
+    for logits, targets, lengths in batches:
+        rows, places = (
+            torch.arange(targets.shape[1], device=lengths.device) < lengths[:, None]
+        ).nonzero(as_tuple=True)
+        z, y = logits[rows, places], targets[rows, places]
+        price = z.logsumexp(-1) - z.gather(-1, y[:, None]).squeeze(-1)
+        if per == "token":
+            share = torch.full_like(price, 1 / tokens)
+        else:
+            share = 1 / (sequences * lengths[rows]).to(price)
+        loss = loss + torch.dot(price, share)
+    return loss

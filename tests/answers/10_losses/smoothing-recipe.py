@@ -1,0 +1,49 @@
+# %% wrong="thinks that they are the same" says=["PyTorch's share goes to all classes", "what do the recipe's rows sum to"]
+def smoothing_recipe(e, classes, recipe):
+    return 1.0, e
+
+
+# %% wrong="the inverse" says=["that leads from PyTorch to the recipe, not back"]
+def smoothing_recipe(e, classes, recipe):
+    return 1.0, e * (classes - 1) / classes
+
+
+# %% wrong="forgets the factor for everyone" says=["what do the recipe's rows sum to"]
+def smoothing_recipe(e, classes, recipe):
+    spread = e * classes / (classes - 1)
+    return (1.0, spread) if recipe == "others" else (1.0, spread / (1 - e + spread))
+
+
+# %% wrong="does not divide by the factor" says=["the factor multiplies the equal shares as well"]
+def smoothing_recipe(e, classes, recipe):
+    spread = e * classes / (classes - 1)
+    return (1.0, spread) if recipe == "others" else (1 + e / (classes - 1), spread)
+
+
+# %% wrong="one over the factor" says=["that is one over the factor"]
+def smoothing_recipe(e, classes, recipe):
+    spread = e * classes / (classes - 1)
+    rows = 1 + e / (classes - 1)
+    return (1.0, spread) if recipe == "others" else (1 / rows, spread / rows)
+
+
+# %% wrong="the smoothing alone" says=["not (factor, smoothing)"]
+def smoothing_recipe(e, classes, recipe):
+    return e * classes / (classes - 1)
+
+
+# %% right="solved for the two entries of the target row"
+def smoothing_recipe(e, classes, recipe):
+    other = e / (classes - 1)
+    right = 1 - e if recipe == "others" else 1 - e + other
+    factor = right + (classes - 1) * other
+    return [factor, classes * other / factor]
+
+
+# %% right="a table of both, in tensors"
+def smoothing_recipe(e, classes, recipe):
+    e, c = torch.tensor(float(e), dtype=torch.float64), classes
+    return {
+        "others": (torch.tensor(1.0), e * c / (c - 1)),
+        "everyone": ((c - 1 + e) / (c - 1), e * c / (c - 1 + e)),
+    }[recipe]
