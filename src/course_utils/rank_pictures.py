@@ -114,7 +114,7 @@ def draw_buckets() -> None:
             axis.text(
                 10 * layer + 5, 1.5, f"layer {6 - layer}", ha="center", va="center", fontsize=9
             )
-        wide = 60 if len(sent) == 1 else 18
+        wide = 60 if len(sent) == 1 else 19.6
         for start, _ in sent:
             axis.add_patch(plt.Rectangle((start, 0.1), wide, 0.8, fc="#fbdcb0", ec="#555555"))
             label = "all-reduce, layers 6 to 1" if wide == 60 else "all-reduce"
@@ -128,7 +128,7 @@ def draw_buckets() -> None:
         figure,
         "Two timelines. Above, six layers' backward and after it one long all-reduce, 120 "
         "units in all. Below, each bucket of two layers leaves as soon as it is full: "
-        "only the last one, 18 units long, is left when backward ends.",
+        "only the last one, 20 units long, is left when backward ends.",
     )
 
 
@@ -148,7 +148,8 @@ def draw_two_norms() -> None:
             axis.hist(part.tolist(), bins=24, alpha=0.6, label=name, color=colour)
         axis.set(title=title, xlabel="value", yticks=[])
         axis.spines[["top", "right", "left"]].set_visible(False)
-    axes[0].legend(frameon=False)
+    axes[0].set_xlim(-4, 17)
+    axes[0].legend(frameon=False, loc="upper right")
     figure.tight_layout()
     show(
         figure,

@@ -326,20 +326,22 @@ def check_gradients(grads, right, world_size):
 def check_calls(calls, early, want, late_is_wrong):
     sums = [nbytes for name, nbytes, _ in calls if name == "all_reduce"]
     others = {name for name, _, _ in calls} - {"all_reduce", "broadcast", "barrier"}
-    sums_each = [sums[: len(sums) // 2], sums[len(sums) // 2 :]]
-    assert sums_each == [want, want], (
-        f"in two steps all-reduces of {sums} bytes; the buckets of one step are {want} bytes"
-        + (f"; and there was {', '.join(sorted(others))}" if others else "")
-    )
-    if late_is_wrong and len(want) > 2:
-        assert early[0] > 0, (
+    wrong = []
+    if late_is_wrong and len(want) > 2 and not early[0]:
+        wrong.append(
             "no all-reduce had begun when backward reached the first layer: start a bucket from "
             "the hook that completes it"
         )
+    if [sums[: len(sums) // 2], sums[len(sums) // 2 :]] != [want, want]:
+        wrong.append(
+            f"in two steps all-reduces of {sums} bytes; the buckets of one step are {want} bytes"
+            + (f"; and there was {', '.join(sorted(others))}" if others else "")
+        )
+    assert not wrong, "; ".join(wrong)
 
 
 def run_unequal(answer, world_size: int, cases: list) -> list | str:
-    """For each rank and case: the result, and whether the gradient is as before."""
+    """For each rank and case: the result, whether the gradient is as before, and the calls."""
 
     def work(rank, world_size):
         found = []
@@ -347,9 +349,10 @@ def run_unequal(answer, world_size: int, cases: list) -> list | str:
             print(f"counts {counts}")
             x = gradients[rank].to(rank_device())
             before = x.clone()
-            y = answer(x, counts[rank])
+            with count_traffic() as traffic:
+                y = answer(x, counts[rank])
             y = y.cpu() if isinstance(y, torch.Tensor) else y
-            found.append((y, torch.allclose(before, x, equal_nan=True)))
+            found.append((y, torch.allclose(before, x, equal_nan=True), traffic.count()))
         return found
 
     return launched(work, world_size)
@@ -365,10 +368,19 @@ def check_unequal(try_unequal, world_size, cases):
             right = (sum(used) / sum(counts)).to(gradients[0].dtype)
             plain = sum(g.double() for g in gradients) / world_size
             for rank in range(world_size):
-                result, kept = found[rank][number]
+                result, kept, calls = found[rank][number]
                 with case(f"counts {counts}, {right.dtype}, rank {rank}"):
+                    check_company(calls, found[0][number][2], rank)
                     check_weighted(result, right, plain.to(right.dtype))
                     assert kept, "the gradient that was handed in was changed"
+
+
+def check_company(calls, of_rank_0, rank):
+    if calls != of_rank_0:
+        raise AssertionError(
+            f"rank 0 called {of_rank_0 or 'nothing'}, rank {rank} called {calls or 'nothing'}: every "
+            "rank has to make the same calls, also one without samples"
+        )
 
 
 def check_weighted(result, right, plain):
