@@ -378,7 +378,8 @@ def check_unequal(try_unequal, world_size, cases):
 def check_company(calls, of_rank_0, rank):
     if calls != of_rank_0:
         raise AssertionError(
-            f"rank 0 called {of_rank_0 or 'nothing'}, rank {rank} called {calls or 'nothing'}: every "
+            f"rank 0 called {of_rank_0 or 'nothing'}, rank {rank} called "
+            f"{calls or 'nothing'}: every "
             "rank has to make the same calls, also one without samples"
         )
 
