@@ -3,7 +3,7 @@
 #   course:
 #     title: Distributed training
 #     minutes: 238
-#     core: 120
+#     core: 110
 # ---
 
 # %% [markdown]
@@ -25,7 +25,7 @@
 #
 # **It leans on** chapters 04 and 05 (gradients, hooks) and on any training loop. All processes run on
 # this machine's CPU; with several GPUs the same cells use NCCL. **Time:** four hours with all
-# twelve exercises. The **core path**, marked *· core*, takes two.
+# twelve exercises. The **core path**, marked *· core*, takes less than two.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -1090,7 +1090,8 @@ reports((4, step_four), (5, step_five), (6, step_six))
 # | `"branch"` | a barrier that only one rank comes to |
 # | `"device"` | one rank's tensor lies where this backend doesn't look |
 #
-# Two of the reports show the same calls on the same lines; what was printed tells them apart.
+# Three of the reports look alike: one rank waits in `all_reduce`, the other has returned. What the ranks
+# printed tells them apart.
 
 # %% nbgrader={"grade_id": "deadlock-clinic", "solution": true}
 deadlock_clinic = {

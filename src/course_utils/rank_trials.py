@@ -37,7 +37,9 @@ def check_ran(found, world_size, what):
     """Refuse, in words, what did not return on every rank."""
     __tracebackhide__ = True
     if isinstance(found, str):
-        raise AssertionError(f"{what} on {world_size} ranks: {found}")
+        crossed = "SIGABRT" in found or "size mismatch" in found.lower()
+        why = " (do all ranks hand in the same sizes, in the same order?)" if crossed else ""
+        raise AssertionError(f"{what} on {world_size} ranks{why}: {found}")
 
 
 def run_collectives(answer, world_size: int, cases: list) -> list | str:
