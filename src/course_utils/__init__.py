@@ -28,6 +28,8 @@ _HOME = {
     "LaunchError": "launching",
     "LaunchTimeout": "launching",
     "launch": "launching",
+    "count_traffic": "ranks",
+    "rank_device": "ranks",
     "draw_einsum": "index_diagrams",
     "draw_graph": "graphs",
     "draw_storage": "drawings",

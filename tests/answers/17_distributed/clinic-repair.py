@@ -1,0 +1,112 @@
+# %% wrong="skips the collective of bad text" says=["was in all_reduce"]
+def clinic_repair(rank, world_size, batches, saved):
+    total = 0.0
+    for text in batches[rank]:
+        value = torch.zeros(1, device=rank_device())
+        try:
+            value += float(text)
+        except ValueError:
+            continue
+        dist.all_reduce(value)
+        total += value.item()
+    if rank == 0:
+        saved.append(total)
+    dist.barrier()
+    return total
+
+
+# %% wrong="reads all batches on every rank" says=["read your own, and let the ranks talk"]
+def clinic_repair(rank, world_size, batches, saved):
+    total = 0.0
+    for mine in batches:
+        for text in mine:
+            try:
+                total += float(text)
+            except ValueError:
+                pass
+    if rank == 0:
+        saved.append(total)
+    return total
+
+
+# %% wrong="the barrier stays in the branch" says=["was in barrier"]
+def clinic_repair(rank, world_size, batches, saved):
+    own = 0.0
+    for text in batches[rank]:
+        try:
+            own += float(text)
+        except ValueError:
+            pass
+    total = torch.tensor([own], device=rank_device())
+    dist.all_reduce(total)
+    if rank == 0:
+        saved.append(total.item())
+        dist.barrier()
+    return total.item()
+
+
+# %% wrong="every rank saves" says=["rank 0 alone saves the total, once"]
+def clinic_repair(rank, world_size, batches, saved):
+    own = 0.0
+    for text in batches[rank]:
+        try:
+            own += float(text)
+        except ValueError:
+            pass
+    total = torch.tensor([own], device=rank_device())
+    dist.all_reduce(total)
+    saved.append(total.item())
+    dist.barrier()
+    return total.item()
+
+
+# %% wrong="stops at the first bad text, each keeps its own sum" says=["the total over all ranks"]
+def clinic_repair(rank, world_size, batches, saved):
+    total = 0.0
+    try:
+        for text in batches[rank]:
+            total += float(text)
+    except ValueError:
+        pass
+    dist.barrier()
+    if rank == 0:
+        saved.append(total)
+    dist.barrier()
+    return total
+
+
+# %% right="round by round, as before"
+def clinic_repair(rank, world_size, batches, saved):
+    rounds = torch.tensor([len(batches[rank])], device=rank_device())
+    dist.all_reduce(rounds, dist.ReduceOp.MAX)
+    total, mine = 0.0, list(reversed([text for text in (batches[rank][k] for k in range(len(batches[rank])))]))
+    for _ in range(rounds.item()):
+        value = torch.zeros(1, dtype=torch.float64, device=rank_device())
+        if mine:
+            try:
+                value += float(mine.pop())
+            except ValueError:
+                pass
+        dist.all_reduce(value)
+        total += value.item()
+    if rank == 0:
+        saved.append(total)
+    dist.barrier()
+    return total
+
+
+# %% right="objects are gathered"
+def clinic_repair(rank, world_size, batches, saved):
+    def number(text):
+        try:
+            return float(text)
+        except ValueError:
+            return 0.0
+
+    sums = [None] * world_size
+    dist.all_gather_object(sums, sum(map(number, batches[rank])))
+    total = float(sum(sums))
+    if rank == 0:
+        saved.append(total)
+    dist.barrier()
+    return total

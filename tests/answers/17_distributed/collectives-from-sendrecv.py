@@ -1,0 +1,144 @@
+# %% wrong="the library's collectives" says=["only send and recv are allowed", "all_reduce was called"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    rows = torch.zeros(n, *x.shape, dtype=x.dtype, device=x.device)
+    rows[rank] = x
+    dist.all_reduce(rows)
+    if kind == "broadcast":
+        return rows[root]
+    if kind == "reduce":
+        return rows.sum(0, dtype=x.dtype) if rank == root else None
+    return rows if kind == "all_gather" else rows[:, rank].sum(0, dtype=x.dtype)
+
+
+# %% wrong="everyone sends first" says=["after 10 seconds", "was in send"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    rows = torch.stack([x] * n)
+    for other in range(n):
+        if other != rank:
+            dist.send(x.contiguous(), other)
+    for other in range(n):
+        if other != rank:
+            dist.recv(rows[other], other)
+    return rows
+
+
+# %% wrong="receives into x, sends views that are not contiguous" says=["has to be contiguous"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    rows = torch.stack([x] * n)
+    for sender in range(n):
+        if rank == sender:
+            for other in range(n):
+                if other != rank:
+                    dist.send(x, other)
+        else:
+            dist.recv(rows[sender], sender)
+    if kind == "broadcast":
+        return rows[root]
+    if kind == "reduce":
+        return rows.sum(0, dtype=x.dtype) if rank == root else None
+    return rows if kind == "all_gather" else rows[:, rank].sum(0, dtype=x.dtype)
+
+
+# %% wrong="reduce gives the sum to all, reduce-scatter adds nothing" says=["the sum is wanted on rank 1 alone", "nothing was added to it"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    x = x.contiguous()
+    rows = torch.stack([x] * n)
+    for sender in range(n):
+        if rank == sender:
+            for other in range(n):
+                if other != rank:
+                    dist.send(x, other)
+        else:
+            dist.recv(rows[sender], sender)
+    if kind == "broadcast":
+        return rows[root]
+    if kind == "reduce":
+        return rows.sum(0, dtype=x.dtype)
+    return rows if kind == "all_gather" else x[rank]
+
+
+# %% wrong="broadcast overwrites x" says=["x was changed"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    if kind == "broadcast":
+        y = x.contiguous()
+        if rank == root:
+            for other in range(n):
+                if other != root:
+                    dist.send(y, other)
+        else:
+            dist.recv(y, root)
+        return y
+    rows = torch.stack([x] * n)
+    for sender in range(n):
+        if rank == sender:
+            for other in range(n):
+                if other != rank:
+                    dist.send(x.contiguous(), other)
+        else:
+            dist.recv(rows[sender], sender)
+    if kind == "reduce":
+        return rows.sum(0, dtype=x.dtype) if rank == root else None
+    return rows if kind == "all_gather" else rows[:, rank].sum(0, dtype=x.dtype)
+
+
+# %% right="each made directly, with isend and irecv"
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    others = [other for other in range(n) if other != rank]
+
+    def exchange(out, into):
+        """Send out[r] to rank r and receive into[r] from it, where they are given."""
+        ops = [dist.P2POp(dist.isend, t, r) for r, t in out.items()]
+        ops += [dist.P2POp(dist.irecv, t, r) for r, t in into.items()]
+        for work in dist.batch_isend_irecv(ops) if ops else []:
+            work.wait()
+
+    x = x.clone(memory_format=torch.contiguous_format)
+    if kind == "broadcast":
+        y = x.clone()
+        exchange({r: x for r in others} if rank == root else {}, {root: y} if rank != root else {})
+        return y
+    if kind == "reduce":
+        came = {r: torch.empty_like(x) for r in others} if rank == root else {}
+        exchange({} if rank == root else {root: x}, came)
+        for y in came.values():
+            x += y
+        return x if rank == root else None
+    if kind == "all_gather":
+        came = {r: torch.empty_like(x) for r in others}
+        exchange({r: x for r in others}, came)
+        return torch.stack([came.get(r, x) for r in range(n)])
+    came = {r: torch.empty_like(x[0]) for r in others}
+    exchange({r: x[r].clone() for r in others}, came)
+    total = x[rank].clone()
+    for y in came.values():
+        total = total + y
+    return total
+
+
+# %% right="all through rank 0"
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    rows = torch.empty((n, *x.shape), dtype=x.dtype, device=x.device)
+    if rank == 0:
+        rows[0] = x
+        for r in range(1, n):
+            dist.recv(rows[r], src=r)
+        for r in range(1, n):
+            dist.send(rows, dst=r)
+    else:
+        dist.send(x.contiguous(), dst=0)
+        dist.recv(rows, src=0)
+    match kind:
+        case "broadcast":
+            return rows[root]
+        case "reduce":
+            return None if rank != root else torch.einsum("r...->...", rows)
+        case "all_gather":
+            return rows
+    return sum(rows[r, rank] for r in range(n))

@@ -1,0 +1,118 @@
+# %% wrong="largest, not by magnitude" says=["average"]
+def compress(gradient, residual, k):
+    total = (gradient + residual).flatten()
+    where = total.topk(min(k, total.numel())).indices
+    values, places = total[where], where
+    n = dist.get_world_size()
+    vs, ps = [torch.empty_like(values) for _ in range(n)], [torch.empty_like(places) for _ in range(n)]
+    dist.all_gather(vs, values)
+    dist.all_gather(ps, places)
+    average = torch.zeros_like(total).index_add_(0, torch.cat(ps), torch.cat(vs) / n)
+    total = total.clone()
+    total[where] = 0
+    return average.view(gradient.shape), total.view(gradient.shape)
+
+
+# %% wrong="dense" says=["bytes were handed in, at most"]
+def compress(gradient, residual, k):
+    total = (gradient + residual).contiguous()
+    flat = total.flatten()
+    where = flat.abs().topk(min(k, flat.numel())).indices
+    sent = torch.zeros_like(flat)
+    sent[where] = flat[where]
+    rest = flat - sent
+    dist.all_reduce(sent)
+    for _ in range(3):
+        dist.all_reduce(torch.zeros_like(sent))
+    return (sent / dist.get_world_size()).view(total.shape), rest.view(total.shape)
+
+
+# %% wrong="sum, and the rest keeps all" says=["divide by the number of ranks"]
+def compress(gradient, residual, k):
+    total = (gradient + residual).flatten()
+    where = total.abs().topk(min(k, total.numel())).indices
+    values = total[where]
+    n = dist.get_world_size()
+    vs, ps = [torch.empty_like(values) for _ in range(n)], [torch.empty_like(where) for _ in range(n)]
+    dist.all_gather(vs, values)
+    dist.all_gather(ps, where)
+    average = torch.zeros_like(total).index_add_(0, torch.cat(ps), torch.cat(vs))
+    return average.view(gradient.shape), total.view(gradient.shape)
+
+
+# %% wrong="rest is what the average lacks" says=["keep what *this* rank did not send"]
+def compress(gradient, residual, k):
+    total = (gradient + residual).flatten()
+    where = total.abs().topk(min(k, total.numel())).indices
+    values = total[where]
+    n = dist.get_world_size()
+    vs, ps = [torch.empty_like(values) for _ in range(n)], [torch.empty_like(where) for _ in range(n)]
+    dist.all_gather(vs, values)
+    dist.all_gather(ps, where)
+    average = torch.zeros_like(total).index_add_(0, torch.cat(ps), torch.cat(vs) / n)
+    return average.view(gradient.shape), (total - average).view(gradient.shape)
+
+
+# %% wrong="overwrites where two ranks meet" says=["average differs"]
+def compress(gradient, residual, k):
+    total = (gradient + residual).flatten()
+    where = total.abs().topk(min(k, total.numel())).indices
+    values = total[where]
+    n = dist.get_world_size()
+    vs, ps = [torch.empty_like(values) for _ in range(n)], [torch.empty_like(where) for _ in range(n)]
+    dist.all_gather(vs, values)
+    dist.all_gather(ps, where)
+    average = torch.zeros_like(total)
+    average[torch.cat(ps)] = torch.cat(vs) / n
+    rest = total.clone()
+    rest[where] = 0
+    return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="changes the gradient in place" says=["was changed"]
+def compress(gradient, residual, k):
+    gradient += residual
+    total = gradient.flatten()
+    where = total.abs().topk(min(k, total.numel())).indices
+    values = total[where]
+    n = dist.get_world_size()
+    vs, ps = [torch.empty_like(values) for _ in range(n)], [torch.empty_like(where) for _ in range(n)]
+    dist.all_gather(vs, values)
+    dist.all_gather(ps, where)
+    average = torch.zeros_like(total).index_add_(0, torch.cat(ps), torch.cat(vs) / n)
+    rest = total.clone()
+    rest[where] = 0
+    return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% right="sorted, gathered into one tensor, a list returned"
+def compress(gradient, residual, k):
+    total = gradient + residual
+    flat, n = total.reshape(-1), dist.get_world_size()
+    k = min(k, flat.numel())
+    where = torch.argsort(flat.abs(), descending=True)[:k].contiguous()
+    places = torch.empty(n * k, dtype=torch.int64, device=flat.device)
+    values = torch.empty(n * k, dtype=flat.dtype, device=flat.device)
+    dist.all_gather_into_tensor(places, where)
+    dist.all_gather_into_tensor(values, flat[where].contiguous())
+    average = torch.zeros_like(flat).scatter_add(0, places, values).div(n)
+    mask = torch.ones_like(flat).index_fill(0, where, 0)
+    return [average.reshape(total.shape), (flat * mask).reshape(total.shape)]
+
+
+# %% right="a loop over ranks, broadcasts"
+def compress(gradient, residual, k):
+    total = (gradient + residual).reshape(-1)
+    order = sorted(range(total.numel()), key=lambda i: -abs(total[i].item()))[:k]
+    where = torch.tensor(order, device=total.device)
+    n, rank = dist.get_world_size(), dist.get_rank()
+    places = [torch.empty_like(where) for _ in range(n)]
+    dist.all_gather(places, where)
+    values = [torch.empty_like(total[where]) for _ in range(n)]
+    dist.all_gather(values, total[where])
+    average = torch.zeros_like(total)
+    for place, value in zip(places, values):
+        for p, v in zip(place.tolist(), value):
+            average[p] += v
+    rest = torch.where(torch.isin(torch.arange(total.numel(), device=total.device), where), 0, total)
+    return (average / n).reshape(gradient.shape), rest.to(total.dtype).reshape(gradient.shape)

@@ -1,0 +1,223 @@
+# %% wrong="averages after backward, one call for each parameter" says=["no all-reduce had begun", "the buckets of one step are"]
+def ddp_by_hand(model, bucket_bytes):
+    for t in [*model.parameters(), *model.buffers()]:
+        dist.broadcast(t.detach(), 0)
+    model.register_forward_pre_hook(lambda *_: [dist.broadcast(b, 0) for b in model.buffers()] and None)
+
+    def finish():
+        for p in reversed([p for p in model.parameters() if p.requires_grad]):
+            if p.grad is None:
+                p.grad = torch.zeros_like(p)
+            dist.all_reduce(p.grad)
+            p.grad /= dist.get_world_size()
+
+    return finish
+
+
+# %% wrong="the weights are not shared" says=["is not rank 0's: broadcast it"]
+def ddp_by_hand(model, bucket_bytes):
+    def finish():
+        for p in model.parameters():
+            if p.grad is not None:
+                dist.all_reduce(p.grad)
+                p.grad /= dist.get_world_size()
+
+    return finish
+
+
+# %% wrong="the real one" says=["this uses DistributedDataParallel itself"]
+def ddp_by_hand(model, bucket_bytes):
+    DDP(model)
+    return lambda: None
+
+
+# %% wrong="sums, and buffers only once" says=["is the sum, not the average", "the buffer is not rank 0's (each rank kept its own)"]
+def ddp_by_hand(model, bucket_bytes):
+    for t in [*model.parameters(), *model.buffers()]:
+        dist.broadcast(t.detach(), 0)
+
+    def finish():
+        for p in reversed([p for p in model.parameters() if p.requires_grad]):
+            if p.grad is None:
+                p.grad = torch.zeros_like(p)
+            dist.all_reduce(p.grad)
+
+    return finish
+
+
+# %% wrong="sends in the order of arrival, unused ones hang" says=["other layers unused on each rank"]
+def ddp_by_hand(model, bucket_bytes):
+    for t in [*model.parameters(), *model.buffers()]:
+        dist.broadcast(t.detach(), 0)
+    model.register_forward_pre_hook(lambda *_: [dist.broadcast(b, 0) for b in model.buffers()] and None)
+    buckets, size = [[]], 0
+    for p in reversed([p for p in model.parameters() if p.requires_grad]):
+        if size and size + p.nbytes > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += p.nbytes
+    waiting, works = [], []
+
+    def note(p):
+        waiting.append(id(p))
+        for bucket in buckets:
+            if id(p) in map(id, bucket) and all(id(q) in waiting for q in bucket):
+                flat = torch.cat([q.grad.flatten() for q in bucket])
+                works.append((bucket, flat, dist.all_reduce(flat, async_op=True)))
+
+    for p in model.parameters():
+        if p.requires_grad:
+            p.register_post_accumulate_grad_hook(note)
+
+    def finish():
+        for bucket, flat, work in works:
+            work.wait()
+            for p, part in zip(bucket, flat.split([p.numel() for p in bucket])):
+                p.grad = (part / dist.get_world_size()).view_as(p)
+        waiting.clear()
+        works.clear()
+
+    return finish
+
+
+# %% wrong="notes are not cleared" says=["cases fail"]
+def ddp_by_hand(model, bucket_bytes):
+    for t in [*model.parameters(), *model.buffers()]:
+        dist.broadcast(t.detach(), 0)
+    model.register_forward_pre_hook(lambda *_: [dist.broadcast(b, 0) for b in model.buffers()] and None)
+    buckets, size = [[]], 0
+    for p in reversed([p for p in model.parameters() if p.requires_grad]):
+        if size and size + p.nbytes > bucket_bytes:
+            buckets.append([])
+            size = 0
+        buckets[-1].append(p)
+        size += p.nbytes
+    ready, started = set(), []
+
+    def begin():
+        bucket = buckets[len(started)]
+        flat = torch.cat([(torch.zeros_like(q) if q.grad is None else q.grad).flatten() for q in bucket])
+        started.append((flat, dist.all_reduce(flat, async_op=True)))
+
+    def note(p):
+        ready.add(p)
+        while len(started) < len(buckets) and all(q in ready for q in buckets[len(started)]):
+            begin()
+
+    for p in model.parameters():
+        if p.requires_grad:
+            p.register_post_accumulate_grad_hook(note)
+
+    def finish():
+        while len(started) < len(buckets):
+            begin()
+        for bucket, (flat, work) in zip(buckets, started):
+            work.wait()
+            for p, part in zip(bucket, flat.split([p.numel() for p in bucket])):
+                p.grad = (part / dist.get_world_size()).view_as(p)
+
+    return finish
+
+
+# %% right="a class, blocking sums inside the hooks"
+class ByHand:
+    def __init__(self, model, limit):
+        self.ranks = dist.get_world_size()
+        for name, tensor in sorted(model.state_dict().items()):
+            dist.broadcast(tensor, src=0)
+        model.register_forward_pre_hook(self.share_buffers)
+        self.groups, room = [], 0
+        for p in list(model.parameters())[::-1]:
+            if not p.requires_grad:
+                continue
+            need = p.numel() * p.element_size()
+            if not self.groups or need > room:
+                self.groups.append({})
+                room = limit
+            self.groups[-1][id(p)] = p
+            room -= need
+            p.register_post_accumulate_grad_hook(self.arrived)
+        self.reset()
+
+    def share_buffers(self, module, inputs):
+        for buffer in module.buffers():
+            dist.broadcast(buffer, src=0)
+
+    def reset(self):
+        self.next, self.missing = 0, [set(group) for group in self.groups]
+
+    def arrived(self, p):
+        for missing in self.missing:
+            missing.discard(id(p))
+        while self.next < len(self.groups) and not self.missing[self.next]:
+            self.reduce_next()
+
+    def reduce_next(self):
+        params = list(self.groups[self.next].values())
+        self.next += 1
+        for p in params:
+            if p.grad is None:
+                p.grad = torch.zeros_like(p)
+        vector = torch.nn.utils.parameters_to_vector([p.grad for p in params]) / self.ranks
+        dist.all_reduce(vector)
+        torch.nn.utils.vector_to_parameters(vector, [p.grad for p in params])
+
+    def __call__(self):
+        while self.next < len(self.groups):
+            self.reduce_next()
+        self.reset()
+
+
+def ddp_by_hand(model, bucket_bytes):
+    return ByHand(model, bucket_bytes)
+
+
+# %% right="counts what is missing, futures"
+def ddp_by_hand(model, bucket_bytes):
+    n = dist.get_world_size()
+    with torch.no_grad():
+        for t in list(model.parameters()) + list(model.buffers()):
+            dist.broadcast(t, 0)
+    trained = [p for p in model.parameters() if p.requires_grad][::-1]
+    number, fill, k = {}, 0, -1
+    for p in trained:
+        if k < 0 or fill + p.nbytes > bucket_bytes:
+            k, fill = k + 1, 0
+        number[p] = k
+        fill += p.nbytes
+    members = [[p for p in trained if number[p] == b] for b in range(k + 1)]
+    state = {"left": [len(m) for m in members], "sent": []}
+
+    def send():
+        flat = torch.cat([torch.zeros(p.numel(), dtype=p.dtype, device=p.device) if p.grad is None
+                          else p.grad.reshape(-1) for p in members[len(state["sent"])]])
+        state["sent"].append((flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        state["left"][number[p]] -= 1
+        while len(state["sent"]) < len(members) and state["left"][len(state["sent"])] == 0:
+            send()
+
+    for p in trained:
+        p.register_post_accumulate_grad_hook(hook)
+
+    def before(module, args):
+        with torch.no_grad():
+            for b in module.buffers():
+                dist.broadcast(b, 0)
+
+    model.register_forward_pre_hook(before)
+
+    def finish():
+        for _ in range(len(members) - len(state["sent"])):
+            send()
+        for group, (flat, work) in zip(members, state["sent"]):
+            work.wait()
+            start = 0
+            for p in group:
+                p.grad = flat[start : start + p.numel()].reshape(p.shape) / n
+                start += p.numel()
+        state["left"], state["sent"] = [len(m) for m in members], []
+
+    return finish

@@ -1,0 +1,63 @@
+# %% wrong="no_sync around backward alone" says=["expected one all_reduce: forward *and* backward"]
+def no_sync(ddp, batches):
+    for number, (x, y) in enumerate(batches):
+        loss = F.mse_loss(ddp(x), y) / len(batches)
+        with ddp.no_sync() if number < len(batches) - 1 else nullcontext():
+            loss.backward()
+
+
+# %% wrong="no division" says=["the gradient is 3 times too large: a sum of means"]
+def no_sync(ddp, batches):
+    with ddp.no_sync():
+        for x, y in batches[:-1]:
+            F.mse_loss(ddp(x), y).backward()
+    x, y = batches[-1]
+    F.mse_loss(ddp(x), y).backward()
+
+
+# %% wrong="never synchronises" says=["the ranks never talked"]
+def no_sync(ddp, batches):
+    with ddp.no_sync():
+        for x, y in batches:
+            (F.mse_loss(ddp(x), y) / len(batches)).backward()
+
+
+# %% wrong="synchronises each time" says=["3 calls", "expected one all_reduce"]
+def no_sync(ddp, batches):
+    for x, y in batches:
+        (F.mse_loss(ddp(x), y) / len(batches)).backward()
+
+
+# %% wrong="takes a step" says=["the weights have changed: no step is asked for"]
+def no_sync(ddp, batches):
+    optimizer = torch.optim.SGD(ddp.parameters(), lr=0.1)
+    for number, (x, y) in enumerate(batches):
+        with nullcontext() if number == len(batches) - 1 else ddp.no_sync():
+            (F.mse_loss(ddp(x), y) / len(batches)).backward()
+    optimizer.step()
+
+
+# %% right="by the switch behind no_sync"
+def no_sync(ddp, batches):
+    *early, last = batches
+    ddp.require_backward_grad_sync = False
+    for x, y in early:
+        F.mse_loss(ddp(x), y).div(len(batches)).backward()
+    ddp.require_backward_grad_sync = True
+    F.mse_loss(ddp(last[0]), last[1]).div(len(batches)).backward()
+
+
+# %% right="recursive, squares by hand"
+def no_sync(ddp, batches, share=None):
+    share = share or 1 / len(batches)
+    (x, y), rest = batches[0], batches[1:]
+    with ddp.no_sync() if rest else nullcontext():
+        ((ddp(x) - y) ** 2).mean().mul(share).backward()
+    if rest:
+        no_sync(ddp, rest, share)
+
+
+# %% right="one large batch"
+def no_sync(ddp, batches):
+    x, y = (torch.cat(parts) for parts in zip(*batches))
+    F.mse_loss(ddp(x), y).backward()

@@ -1,0 +1,52 @@
+# %% wrong="counts ranks from 1, sums what one rank has" says=["sum on rank 0 is not 1.0", "all three", "local rank of 6 is not 3", "count from 0"]
+rank_and_file = {
+    "sum on rank 2": 3.0,
+    "sum on rank 0": 1.0,
+    "length of notes": 0,
+    "A before B": 3,
+    "WORLD_SIZE": "3",
+    "local rank of 6": 3,
+}
+
+# %% wrong="shared memory" says=["length of notes is not 3", "its own memory"]
+rank_and_file = {
+    "sum on rank 2": 6.0,
+    "sum on rank 0": 6.0,
+    "length of notes": 3,
+    "A before B": 3,
+    "WORLD_SIZE": "3",
+    "local rank of 6": 2,
+}
+
+# %% wrong="a number in the environment, a barrier for one" says=["WORLD_SIZE is not 3", "always a string", "A before B is not 1"]
+rank_and_file = {
+    "sum on rank 2": 6.0,
+    "sum on rank 0": 6.0,
+    "length of notes": 0,
+    "A before B": 1,
+    "WORLD_SIZE": 3,
+    "local rank of 6": 2,
+}
+
+# %% wrong="one left blank" says=["1 of 6 predictions are still blank: A before B"]
+rank_and_file = {
+    "sum on rank 2": 6.0,
+    "sum on rank 0": 6.0,
+    "length of notes": 0,
+    "A before B": None,
+    "WORLD_SIZE": "3",
+    "local rank of 6": 2,
+}
+
+# %% right="computed, whole numbers"
+ranks = range(3)
+total = sum(rank + 1 for rank in ranks)
+rank_and_file = {"sum on rank 2": total, "sum on rank 0": total, "length of notes": len([])}
+rank_and_file.update({"A before B": len(ranks), "WORLD_SIZE": str(len(ranks))})
+rank_and_file["local rank of 6"] = 6 % 4
+
+# %% right="other order"
+rank_and_file = dict(
+    [("local rank of 6", 2), ("WORLD_SIZE", "3"), ("A before B", 3), ("length of notes", 0)]
+)
+rank_and_file |= {"sum on rank 0": 6.0, "sum on rank 2": 6.0}

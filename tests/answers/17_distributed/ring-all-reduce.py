@@ -1,0 +1,134 @@
+# %% wrong="passes the whole tensor round" says=["in each step one chunk, not the whole"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    total = x.contiguous().clone()
+    give = x.contiguous().clone()
+    for _ in range(n - 1):
+        came = torch.empty_like(give)
+        work = dist.isend(give, (rank + 1) % n)
+        dist.recv(came, (rank - 1) % n)
+        work.wait()
+        total += came
+        give = came
+    return total
+
+
+# %% wrong="blocking sends" says=["was in send"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    y = x.contiguous().flatten().clone()
+    chunks = y.tensor_split(n)
+    for step in range(2 * (n - 1)):
+        take = chunks[(rank - step - 1) % n]
+        came = torch.empty_like(take)
+        dist.send(chunks[(rank - step) % n], (rank + 1) % n)
+        dist.recv(came, (rank - 1) % n)
+        take.copy_(take + came if step < n - 1 else came)
+    return y.view(x.shape)
+
+
+# %% wrong="adds in the second phase too" says=["the sum differs in"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    y = x.contiguous().flatten().clone()
+    chunks = y.tensor_split(n)
+    for step in range(2 * (n - 1)):
+        take = chunks[(rank - step - 1) % n]
+        came = torch.empty_like(take)
+        work = dist.isend(chunks[(rank - step) % n], (rank + 1) % n)
+        dist.recv(came, (rank - 1) % n)
+        work.wait()
+        take += came
+    return y.view(x.shape)
+
+
+# %% wrong="the library's all-reduce" says=["only send and recv are allowed, not all_reduce"]
+def ring_all_reduce(x):
+    y = x.contiguous().clone()
+    dist.all_reduce(y)
+    return y
+
+
+# %% wrong="works in x itself" says=["x was changed"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    y = x.reshape(-1)
+    chunks = y.tensor_split(n)
+    for step in range(2 * (n - 1)):
+        take = chunks[(rank - step - 1) % n]
+        came = torch.empty_like(take)
+        work = dist.isend(chunks[(rank - step) % n], (rank + 1) % n)
+        dist.recv(came, (rank - 1) % n)
+        work.wait()
+        take.copy_(take + came if step < n - 1 else came)
+    return y.view(x.shape)
+
+
+# %% wrong="everything to rank 0 and back" says=["it sent to ranks"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    y = x.contiguous().clone()
+    if rank == 0:
+        for r in range(1, n):
+            came = torch.empty_like(y)
+            dist.recv(came, r)
+            y += came
+        for r in range(1, n):
+            dist.send(y, r)
+    else:
+        dist.send(y, 0)
+        dist.recv(y, 0)
+    return y
+
+
+# %% right="two loops, padded chunks, even and odd ranks take turns"
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    if n == 1:
+        return x.clone()
+    each = -(-x.numel() // n)
+    padded = torch.zeros(n * each, dtype=x.dtype, device=x.device)
+    padded[: x.numel()] = x.reshape(-1)
+    rows = padded.view(n, each)
+
+    def shift(row):
+        came = torch.zeros_like(row)
+        if rank % 2 == 0:
+            dist.send(row, (rank + 1) % n)
+            dist.recv(came, (rank - 1) % n)
+        else:
+            dist.recv(came, (rank - 1) % n)
+            dist.send(row, (rank + 1) % n)
+        return came
+
+    for step in range(n - 1):
+        came = shift(rows[(rank - step) % n].clone())
+        rows[(rank - step - 1) % n] += came
+    for step in range(n - 1):
+        came = shift(rows[(rank + 1 - step) % n].clone())
+        rows[(rank - step) % n] = came
+    return padded[: x.numel()].view(x.shape)
+
+
+# %% right="the chunk travels in a variable"
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    parts = [p.clone() for p in x.reshape(-1).tensor_split(n)]
+    send, done = parts[rank], {}
+    for step in range(1, n):
+        place = (rank - step) % n
+        came = torch.empty_like(parts[place])
+        request = dist.isend(send, (rank + 1) % n)
+        dist.irecv(came, (rank - 1) % n).wait()
+        request.wait()
+        send = parts[place] + came
+    place = (rank + 1) % n
+    done[place] = send
+    for step in range(n - 1):
+        place = (rank - step) % n
+        came = torch.empty_like(parts[place])
+        request = dist.isend(send, (rank + 1) % n)
+        dist.recv(came, (rank - 1) % n)
+        request.wait()
+        done[place] = send = came
+    return torch.cat([done[k] for k in range(n)]).reshape(x.shape)

@@ -1,0 +1,89 @@
+# %% wrong="blocks instead of dealing" says=["deal like cards"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    order = list(range(length))
+    if shuffle:
+        order = torch.randperm(length, generator=torch.Generator().manual_seed(seed + epoch)).tolist()
+    each = length // world_size if drop_last else -(-length // world_size)
+    order = (order * world_size)[: each * world_size]
+    return order[rank * each : (rank + 1) * each]
+
+
+# %% wrong="no padding" says=["2 indices; each rank gets ⌈7 / 3⌉ = 3"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    order = list(range(length))
+    if shuffle:
+        order = torch.randperm(length, generator=torch.Generator().manual_seed(seed + epoch)).tolist()
+    if drop_last:
+        order = order[: length // world_size * world_size]
+    return order[rank::world_size]
+
+
+# %% wrong="pads once only" says=["sampler_by_hand(2, 4, 5, shuffle=False)", "0 indices; each rank gets"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    order = list(range(length))
+    if shuffle:
+        order = torch.randperm(length, generator=torch.Generator().manual_seed(seed + epoch)).tolist()
+    each = length // world_size if drop_last else -(-length // world_size)
+    order = (order + order[: each * world_size - length])[: each * world_size]
+    return order[rank::world_size]
+
+
+# %% wrong="epoch forgotten" says=["the seed of the shuffle is seed + epoch"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    order = list(range(length))
+    if shuffle:
+        order = torch.randperm(length, generator=torch.Generator().manual_seed(seed)).tolist()
+    each = length // world_size if drop_last else -(-length // world_size)
+    return [order[k % length] for k in range(rank, each * world_size, world_size)]
+
+
+# %% wrong="global seed" says=["the global random state changed"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    order = list(range(length))
+    if shuffle:
+        torch.manual_seed(seed + epoch)
+        order = torch.randperm(length).tolist()
+    each = length // world_size if drop_last else -(-length // world_size)
+    return [order[k % length] for k in range(rank, each * world_size, world_size)]
+
+
+# %% wrong="the library's sampler" says=["this makes a DistributedSampler"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    sampler = DistributedSampler(range(length), world_size, rank, shuffle, seed, drop_last)
+    sampler.set_epoch(epoch)
+    return list(sampler)
+
+
+# %% wrong="a tensor" says=["expected a list of int, got Tensor"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    order = torch.arange(length)
+    if shuffle:
+        order = torch.randperm(length, generator=torch.Generator().manual_seed(seed + epoch))
+    each = length // world_size if drop_last else -(-length // world_size)
+    return order.repeat(world_size)[: each * world_size][rank::world_size]
+
+
+# %% right="itertools"
+import itertools
+
+
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    generator = torch.Generator()
+    generator.manual_seed(seed + epoch)
+    order = torch.randperm(length, generator=generator).tolist() if shuffle else range(length)
+    left = length % world_size
+    total = length - left if drop_last else length + (world_size - left) % world_size
+    return list(itertools.islice(itertools.cycle(order), rank, total, world_size))
+
+
+# %% right="a table of tensors"
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    g = torch.Generator().manual_seed(epoch + seed)
+    order = torch.randperm(length, generator=g) if shuffle else torch.arange(length)
+    if drop_last:
+        each = length // world_size
+        order = order[: each * world_size]
+    else:
+        each = (length + world_size - 1) // world_size
+        order = torch.cat([order] * world_size)[: each * world_size]
+    return order.view(each, world_size)[:, rank].tolist()

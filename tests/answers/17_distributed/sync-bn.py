@@ -1,0 +1,166 @@
+# %% wrong="this rank's own statistics" says=["normalised by this rank's own statistics"]
+def sync_bn(x, weight, bias, eps=1e-5):
+    return F.batch_norm(x, None, None, weight, bias, training=True, eps=eps)
+
+
+# %% wrong="no gradient" says=["can't be differentiated"]
+def sync_bn(x, weight, bias, eps=1e-5):
+    with torch.no_grad():
+        return F.batch_norm(x, None, None, weight, bias, training=True, eps=eps)
+
+
+# %% wrong="one pass" says=["float32"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+        n = torch.full_like(weight, x.numel() // x.shape[1])
+        sums = torch.stack([n, x.sum(dims), (x * x).sum(dims)])
+        dist.all_reduce(sums)
+        n, mean = sums[0], sums[1] / sums[0]
+        var = sums[2] / n - mean**2
+        scale = (var + eps).rsqrt().view(shape)
+        hat = (x - mean.view(shape)) * scale
+        ctx.save_for_backward(hat, weight, scale, n)
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, g):
+        hat, weight, scale, n = ctx.saved_tensors
+        dims, shape = [0, *range(2, g.dim())], [1, -1] + [1] * (g.dim() - 2)
+        own = torch.stack([g.sum(dims), (g * hat).sum(dims)])
+        both = own.clone()
+        dist.all_reduce(both)
+        a, b = (both / n).view(2, *shape)
+        return weight.view(shape) * scale * (g - a - hat * b), own[1], own[0], None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="backward forgets the other ranks" says=["the gradient by x", "go over all ranks"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+        table = x.new_zeros(dist.get_world_size(), 3, x.shape[1])
+        table[dist.get_rank(), 0] = x.numel() // x.shape[1]
+        table[dist.get_rank(), 1] = x.mean(dims)
+        table[dist.get_rank(), 2] = x.var(dims, correction=0)
+        dist.all_reduce(table)
+        n = table[:, 0].sum(0)
+        mean = (table[:, 0] * table[:, 1]).sum(0) / n
+        var = (table[:, 0] * (table[:, 2] + (table[:, 1] - mean) ** 2)).sum(0) / n
+        scale = (var + eps).rsqrt().view(shape)
+        hat = (x - mean.view(shape)) * scale
+        ctx.save_for_backward(hat, weight, scale)
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, g):
+        hat, weight, scale = ctx.saved_tensors
+        dims, shape = [0, *range(2, g.dim())], [1, -1] + [1] * (g.dim() - 2)
+        own = torch.stack([g.sum(dims), (g * hat).sum(dims)])
+        n = g.numel() // g.shape[1]
+        a, b = (own / n).view(2, *shape)
+        return weight.view(shape) * scale * (g - a - hat * b), own[1], own[0], None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="three calls" says=["3 collective calls in forward"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+        n = x.new_tensor(x.numel() // x.shape[1])
+        mean = x.sum(dims)
+        dist.all_reduce(n)
+        dist.all_reduce(mean)
+        mean = mean / n
+        var = ((x - mean.view(shape)) ** 2).sum(dims)
+        dist.all_reduce(var)
+        scale = (var / n + eps).rsqrt().view(shape)
+        hat = (x - mean.view(shape)) * scale
+        ctx.save_for_backward(hat, weight, scale, n)
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, g):
+        hat, weight, scale, n = ctx.saved_tensors
+        dims, shape = [0, *range(2, g.dim())], [1, -1] + [1] * (g.dim() - 2)
+        own = torch.stack([g.sum(dims), (g * hat).sum(dims)])
+        both = own.clone()
+        dist.all_reduce(both)
+        a, b = (both / n).view(2, *shape)
+        return weight.view(shape) * scale * (g - a - hat * b), own[1], own[0], None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% right="a differentiable sum, the rest by autograd"
+class Sum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.clone(memory_format=torch.contiguous_format)
+        dist.all_reduce(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        grad = grad.contiguous().clone()
+        dist.all_reduce(grad)
+        return grad
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
+    count = x.numel() // x.shape[1]
+    row = torch.stack([torch.full_like(weight, count).detach(), x.mean(dims), x.var(dims, correction=0)])
+    pad = [torch.zeros_like(row)] * dist.get_world_size()
+    pad[dist.get_rank()] = row
+    table = Sum.apply(torch.stack(pad))
+    share = table[:, 0] / table[:, 0].sum(0)
+    mean = (share * table[:, 1]).sum(0)
+    var = (share * (table[:, 2] + (table[:, 1] - mean).square())).sum(0)
+    hat = (x - mean.view(shape)) / (var + eps).sqrt().view(shape)
+    return hat * weight.view(shape) + bias.view(shape)
+
+
+# %% right="one pass, but in double precision, and all_gather"
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        z = x.double().transpose(0, 1).reshape(x.shape[1], -1)
+        mine = torch.stack([torch.full_like(z[:, 0], z.shape[1]), z.sum(1), (z**2).sum(1)])
+        rows = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+        dist.all_gather(rows, mine)
+        n, s, q = torch.stack(rows).sum(0)
+        mean, var = s / n, q / n - (s / n) ** 2
+        shape = (1, -1) + (1,) * (x.dim() - 2)
+        inv = (1 / torch.sqrt(var + eps)).view(shape)
+        hat = (x.double() - mean.view(shape)) * inv
+        ctx.save_for_backward(hat, weight, inv, n)
+        return (hat * weight.view(shape) + bias.view(shape)).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, weight, inv, n = ctx.saved_tensors
+        shape = (1, -1) + (1,) * (grad.dim() - 2)
+        over = tuple(d for d in range(grad.dim()) if d != 1)
+        g = grad.double()
+        db, dw = g.sum(over), (g * hat).sum(over)
+        sums = torch.cat([db, dw])
+        dist.all_reduce(sums)
+        mb, mw = (part.view(shape) for part in (sums / torch.cat([n, n])).chunk(2))
+        dx = weight.view(shape) * inv * (g - mb - hat * mw)
+        return dx.to(grad.dtype), dw.to(weight.dtype), db.to(weight.dtype), None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)
