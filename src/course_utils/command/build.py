@@ -258,6 +258,10 @@ def build(chapter: Chapter, workspace: Path, *, run: bool = True) -> list[tuple[
     if run:
         execute(notebook, chapter)
         keep_varying_outputs(notebook, chapter.solution)
+        for cell in notebook.cells:
+            if cell.id == PROGRESS_ID:
+                # It would tell of the notebook that this one replaces.
+                cell.outputs = []
     else:
         take_stored_outputs(notebook, chapter.solution)
     solution = workspace / f"{chapter.name}.ipynb"
