@@ -1399,8 +1399,8 @@ print(f"stage 3, 5 samples at a time: {seconds_per_sample('stage 3', 5, job):.4f
 # activations), `batch` (the most samples that a rank may take at a time), `world_size` ($W$), `budget`
 # (bytes of one rank), and what `seconds_per_sample` needs. Return `(layout, samples)`: of all layouts, and
 # all whole numbers of samples from 1 to `batch` that fit into the budget (exactly full fits), those with
-# the fewest seconds a sample. If two layouts need the same, the one that stands higher in the table. If
-# nothing fits, return `None`.
+# the fewest seconds a sample. If several need the same, the layout that stands higher in the table, with
+# the most samples. If nothing fits, return `None`.
 #
 # Example: in the job above DDP doesn't fit at all. Stage 2 takes 7 000 bytes and leaves room for 3
 # samples; stage 3 takes 4 000 + 2 000, room for 5. The plan is `("stage 3", 5)`. With a budget of a

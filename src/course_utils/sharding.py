@@ -353,8 +353,9 @@ def check_fully_sharded(found, world_size, sizes, batch, with_input):
             )
         for n, grad in enumerate(grads):
             name = f"shards[{n}].grad on rank {rank}"
-            if grad is None:
-                wrong.append(f"{name} is None: no gradient comes back to it")
+            if grad is None or not grad.any():
+                what = "None" if grad is None else "all zeros"
+                wrong.append(f"{name} is {what}: no gradient comes back to it from the loss")
                 continue
             own = truths[rank][1][n].chunk(world_size)[rank]
             if grad.shape == own.shape and torch.allclose(grad, own, 1e-4, 1e-5) and world_size > 1:
@@ -478,7 +479,7 @@ def check_checkpoint(found, save_ranks, steps, killed_in, load_ranks):
     for rank, (step, weight, count, in_place) in enumerate(found):
         reason = ""
         if killed_in and step == steps[-1]:
-            reason = ": that save was killed"
+            reason = ": that save was killed; complete is a folder of its own that has .metadata"
         elif step in complete:
             reason = ": compare steps as numbers, as texts '9' comes behind '10'"
         assert step == truth, f"the step on rank {rank} is {step}, expected {truth}{reason}"
