@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     title: Sharding
-#     minutes: 220
+#     minutes: 235
 #     core: 135
 # ---
 
@@ -40,7 +40,7 @@ print("weights, gradients, two moments of Adam:", 4 * whole // 10**9, "GB")
 #
 # **It leans on** chapter 17 (processes, `launch`, collectives, DDP) and chapter 05 (hooks,
 # `autograd.Function` in 04). **Time:** sections marked *core* take about 135 minutes with their
-# exercises, everything 220. The ranks are processes on this machine's CPU and talk by gloo. The same
+# exercises, everything 235. The ranks are processes on this machine's CPU and talk by gloo. The same
 # calls run on GPUs with NCCL.
 
 # %% nbgrader={"grade_id": "tools", "locked": true} jupyter={"source_hidden": true}
@@ -67,7 +67,7 @@ from torch.distributed.tensor.debug import CommDebugMode
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.nn.parallel import DistributedDataParallel
 
-torch.optim.Adam([torch.zeros(1)])  # the first optimizer loads much
+_ = torch.optim.Adam([torch.zeros(1)])  # the first optimizer loads much
 
 
 # %% [markdown]
@@ -392,6 +392,8 @@ def whole_layers(rank, world_size, reshard):
 # %%
 freed, traffic_freed = on_ranks(whole_layers, 2, True)[0]
 kept, traffic_kept = on_ranks(whole_layers, 2, False)[0]
+
+# %%
 print("whole layers, freed:", freed, traffic_freed)
 print("whole layers, kept: ", kept, traffic_kept)
 
@@ -402,7 +404,7 @@ axes.step(range(8), kept, where="mid", label="kept until backward", color="#d55e
 axes.step(range(8), freed, where="mid", label="freed at once", color="#0072b2", lw=2)
 axes.set_xticks(range(8), places, fontsize=8)
 axes.set(ylabel="whole layers", title="How many of six layers are whole at each moment")
-axes.legend(loc="center left", bbox_to_anchor=(0, 0.62))
+axes.legend(loc="upper left")
 show(figure, "Kept layers climb from 1 to 6 in the forward pass; freed ones stay at 1, then 0.")
 
 # %% [markdown]
@@ -517,6 +519,8 @@ def fsdp_against_one(rank, world_size):
 
 # %%
 equal = on_ranks(fsdp_against_one, 2)
+
+# %%
 assert all(equal)
 print("FSDP2 on two halves equals one process on the whole batch:", equal)
 
@@ -729,7 +733,7 @@ for rank, (equal, shape, counts) in enumerate(on_ranks(by_the_library, 2)):
     )
 
 # %% [markdown]
-# The two directions combine. On a *mesh* of 2 × 2 ranks, one axis cuts matrices (ranks close together:
+# Two: one forward, one backward, as you counted. The two directions combine. On a *mesh* of 2 × 2 ranks, one axis cuts matrices (ranks close together:
 # it talks twice in every layer) and the other shards what is left over the data (it talks once a layer):
 
 
@@ -841,7 +845,7 @@ show(figure, "Timelines of two stages: whole batch, 24 ticks, half idle; four pi
 # stage still has $p - 1$ backwards to wait for. So the whole takes $3(m + p - 1)$ ticks. Here: 15, of
 # which 3 are idle.
 #
-# GPipe has a price. **Predict:** after how many forwards does stage 0 run its first backward? It keeps the
+# GPipe has a price. **Predict:** after how many forwards does stage 0 run its first backward? After all four. It keeps the
 # activations of every micro-batch until then, so the memory grows with $m$. **1F1B** repairs this. A
 # micro-batch goes back as soon as it can:
 #
@@ -1027,7 +1031,7 @@ def save_on_rank_0(rank, world_size, path):
     weight = torch.full((2, 2), 1.0 + rank)
     if rank == 0:
         torch.save({"weight": weight}, path)
-    dist.barrier()  # nobody reads before it is written
+    dist.barrier()  # no rank reads before it is written
     my_device = torch.device("cpu")  # with GPUs: f"cuda:{os.environ['LOCAL_RANK']}"
     return torch.load(path, map_location=my_device)["weight"][0, 0].item()
 
@@ -1053,6 +1057,8 @@ def rows_of(rank, world_size):
 
 # %% topics=["ddp-checkpointing"]
 print("rows on two ranks:  ", on_ranks(rows_of, 2))
+
+# %%
 print("rows on three ranks:", on_ranks(rows_of, 3))
 
 # %% [markdown]
@@ -1103,7 +1109,7 @@ def save_over(rank, world_size, folder, killed):
 # %%
 with tempfile.TemporaryDirectory() as folder:
     words = attempt(save_over, 2, folder, True)
-    print(words.splitlines()[0], "| then loaded:", on_ranks(load, 2, folder))
+    print(words.split(" (")[0], "| then loaded:", on_ranks(load, 2, folder))
 
 # %% [markdown]
 # Sevens, from a save that never was completed. Here it was at least all of them. Had the second rank died
@@ -1265,15 +1271,17 @@ def descend(forget_at=None):
 print("undisturbed:", descend(), "| resumed without the momentum:", descend(forget_at=3))
 
 # %%
-figure, axes = plt.subplots(figsize=(7, 2.8))
 ways = {"no checkpoint": [*range(8), *range(11)], "checkpoint every 3 steps": [*range(8), *range(6, 11)],
         "undisturbed": [*range(11)]}  # fmt: skip
+
+# %%
+figure, axes = plt.subplots(figsize=(7, 2.8))
 for (name, steps), colour in zip(ways.items(), ("#d55e00", "#0072b2", "#555555"), strict=True):
     axes.plot(range(1, len(steps) + 1), steps, "o-", ms=4, label=name, color=colour)
 axes.set(
     xlabel="steps computed", ylabel="step of the training", title="A death in step 8 of 0 to 10"
 )
-axes.legend()
+axes.legend(loc="upper left")
 show(figure, "Progress over work: 11 steps undisturbed, 13 with checkpoints, 19 from the start.")
 
 # %% [markdown]

@@ -108,7 +108,7 @@ def fully_sharded(x, shards):
 
 
 # %% right="checkpointing"
-from torch.utils.checkpoint import checkpoint
+checkpoint = torch.utils.checkpoint.checkpoint
 
 
 class GatherRows(torch.autograd.Function):

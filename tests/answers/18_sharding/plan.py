@@ -112,10 +112,9 @@ def plan(job):
 
 
 # %% right="sorted"
-import math
-
-
 def plan(job):
+    import math
+
     shard = math.ceil(job["parameters"] / job["world_size"])
     state = [4 * job["parameters"]] * 3, 4 * shard
     order = []
