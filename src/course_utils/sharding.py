@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from torch.distributed.tensor.debug import CommDebugMode
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from course_utils.checks import check_close, check_equal
-from course_utils.launching import LaunchError, launch
+from course_utils.launching import LaunchError, LaunchTimeout, launch
 from course_utils.tracebacks import ends_in_notebook
 
 
@@ -43,7 +44,17 @@ def attempt(function: Callable, world_size: int, *args, timeout: float = 12) -> 
     try:
         return on_ranks(function, world_size, *args, timeout=timeout)
     except LaunchError as error:
-        return str(error)[:1500]
+        return _words_of(error)[:1500]
+
+
+def _words_of(error: LaunchError) -> str:
+    """What went wrong, without what differs from run to run: folders, and who else failed then."""
+    words = str(error)
+    failed = [r for kind in ("ended", "raised") for r in error.reports if r.status == kind]
+    if failed and not isinstance(error, LaunchTimeout):
+        failed[0].output = ""
+        words = failed[0].tell().split("Traceback (most")[0].rstrip()
+    return re.sub(re.escape(tempfile.gettempdir()) + r"/\w+/?", "", words)
 
 
 def draw_timeline(axes, rows, title):

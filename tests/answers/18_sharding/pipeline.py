@@ -110,4 +110,4 @@ def bubble(stages, micro_batches):
     from fractions import Fraction
 
     whole = 3 * (micro_batches + stages - 1)
-    return Fraction(whole - 3 * micro_batches, whole)
+    return float(Fraction(whole - 3 * micro_batches, whole))
