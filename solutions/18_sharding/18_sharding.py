@@ -1,0 +1,1591 @@
+# ---
+# jupyter:
+#   course:
+#     title: Sharding
+#     minutes: 235
+#     core: 135
+# ---
+
+# %% [markdown]
+# # Sharding: what if one model does not fit?
+#
+# In chapter 17 every process held the whole model. That makes training faster; it doesn't make
+# the model any smaller. Take seven billion parameters, trained with Adam in float32. **Predict:**
+# do they fit on an accelerator with 80 GB? On four of them, with DDP?
+
+# %% nbgrader={"grade_id": "setup", "locked": true}
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+import torch.nn.functional as F
+from course_utils import check_predictions, every_case, show
+
+# %%
+parameters = 7_000_000_000
+whole = parameters * 4  # bytes of the weights in float32
+print("weights, gradients, two moments of Adam:", 4 * whole // 10**9, "GB")
+
+# %% [markdown]
+# 112 GB, and DDP asks for 112 GB on *each* of the four. Yet together they have 320 GB. The question
+# of this chapter is how to spread one model over several processes so that the result stays the
+# same, number by number.
+#
+# **After this chapter you can**
+#
+# - say how many bytes each rank needs under DDP and under each stage of sharding, before you start;
+# - shard Adam's state and a stack of layers by hand, equal to the real thing;
+# - cut a matrix over ranks, or a stack of layers into a pipeline, and count what it costs;
+# - save on two ranks and load on three, and lose nothing when a worker dies;
+# - choose a layout for a model, a machine and a budget.
+#
+# **It leans on** chapter 17 (processes, `launch`, collectives, DDP) and chapter 05 (hooks,
+# `autograd.Function` in 04). **Time:** sections marked *core* take about 135 minutes with their
+# exercises, everything 235. The ranks are processes on this machine's CPU and talk by gloo. The same
+# calls run on GPUs with NCCL.
+
+# %% nbgrader={"grade_id": "tools", "locked": true} jupyter={"source_hidden": true}
+# The machinery: imports once here, so that each rank finds them ready.
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import torch.distributed.checkpoint as dcp
+from course_utils import runs_with_the_answer
+from course_utils.sharding import Training, attempt, check_checkpoint, check_elastic
+from course_utils.sharding import check_fully_sharded, check_run, check_schedules
+from course_utils.sharding import check_sharded_optimizer, check_tensor_parallel, checkpoint_trial
+from course_utils.sharding import draw_timeline, elastic_trial, gather_rows, local, on_ranks
+from course_utils.sharding import random_like, run_fully_sharded, run_stage, run_tensor_parallel
+from course_utils.sharding import make_stage, scatter_mean_rows, train_sharded
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch.distributed.tensor import DTensor, Shard, distribute_tensor
+from torch.distributed.tensor.debug import CommDebugMode
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+from torch.nn.parallel import DistributedDataParallel
+
+_ = torch.optim.Adam([torch.zeros(1)])  # the first optimizer loads much
+
+
+# %% [markdown]
+# ## 1. Where do the bytes go? · core
+#
+# Training keeps four numbers for each parameter: the **parameter**, its **gradient**, and Adam's
+# two **moments**. DDP keeps all four on every rank. But rank 3 needs the moments only in the
+# moment when it takes the optimizer's step, and then only for the parameters that *it* updates.
+#
+# So sharding comes in three stages, known as **ZeRO**. With a world of $W$ ranks each stage lets a
+# rank keep only the $W$-th part of one thing more:
+#
+# | stage | optimizer state | gradients | parameters |
+# | --- | --- | --- | --- |
+# | DDP | whole | whole | whole |
+# | 1 | a part | whole | whole |
+# | 2 | a part | a part | whole |
+# | 3 (FSDP) | a part | a part | a part |
+#
+# ### Exercise 18.1 — Bytes per rank ★ · 3 min · 2 points · core
+#
+# A model has 262 144 parameters in float32, so its weights take exactly **1 MiB**. It is trained
+# with Adam on **four** ranks. Predict how many MiB parameters, gradients and Adam's two moments
+# take together on *one* rank, right before the optimizer's step.
+#
+# Example: on one rank alone, without any sharding, it is 1 + 1 + 2 = 4 MiB.
+
+# %% nbgrader={"grade_id": "bytes-per-rank", "solution": true}
+bytes_per_rank = {
+    "DDP": None,
+    "stage 1": None,
+    "stage 2": None,
+    "stage 3": None,
+}
+### BEGIN SOLUTION
+bytes_per_rank = {"DDP": 4, "stage 1": 2.5, "stage 2": 1.75, "stage 3": 1}
+### END SOLUTION
+
+# %% nbgrader={"grade_id": "bytes-per-rank-check", "grade": true, "points": 2}
+truth = {"DDP": 4.0, "stage 1": 2.5, "stage 2": 1.75, "stage 3": 1.0}
+reasons = {
+    "DDP": "every rank has all of it; more ranks save no byte",
+    "stage 1": "the two moments are divided by four, weights and gradients are whole: 1 + 1 + 2/4",
+    "stage 2": "moments and gradients are divided by four, the weights are whole",
+    "stage 3": "all four numbers of each parameter are divided by four",
+}
+check_predictions(bytes_per_rank, truth, reasons)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Write three terms for each row: parameters + gradients + moments. The moments are two numbers a
+# parameter.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Where the table says "a part", divide that term by four.
+# </details>
+#
+# Now measure. Each branch below sets up one layout on each rank, runs a backward pass and one step,
+# and counts the numbers that this rank really holds. `fully_shard` is PyTorch's FSDP, in its second
+# edition (FSDP2).
+
+
+# %% nbgrader={"grade_id": "measure", "locked": true}
+def measure(rank, world_size, layout, width=256, depth=4):
+    """Bytes of parameters, gradients and moments that this rank holds right before the step."""
+    torch.manual_seed(0)
+    model = nn.Sequential(*[nn.Linear(width, width, bias=False) for _ in range(depth)])
+    net = DistributedDataParallel(model) if layout != "stage 3" else model
+    if layout == "stage 3":
+        for layer in model:
+            fully_shard(layer, mesh=init_device_mesh("cpu", (world_size,)))
+    kind = torch.optim.Adam
+    if layout in ("stage 1", "stage 2"):
+        adam = ZeroRedundancyOptimizer(model.parameters(), kind).optim
+    else:
+        adam = kind(model.parameters())
+    net(torch.ones(1, width)).sum().backward()
+    weights = list(model.parameters())
+    adam.step()
+    grads = [p.grad for p in adam.param_groups[0]["params"]] if layout == "stage 2" else None
+    grads = grads or [p.grad for p in weights]
+    moments = [v for state in adam.state.values() for v in state.values() if v.dim() > 0]
+    return [sum(local(t).numel() * 4 for t in part) for part in (weights, grads, moments)]
+
+
+# %%
+layouts = ["DDP", "stage 1", "stage 2", "stage 3"]
+measured = {layout: on_ranks(measure, 4, layout)[0] for layout in layouts}
+for layout, parts in measured.items():
+    print(f"{layout:8}", [n / 2**20 for n in parts], "MiB, together", sum(parts) / 2**20)
+
+# %%
+figure, axes = plt.subplots(figsize=(7, 2.6))
+left = torch.zeros(4)
+for part, name, colour in zip(range(3), ("parameters", "gradients", "Adam's moments"),
+                              ("#0072b2", "#e69f00", "#009e73"), strict=True):  # fmt: skip
+    wide = torch.tensor([measured[layout][part] / 2**20 for layout in layouts])
+    axes.barh(layouts, wide, left=left, label=name, color=colour)
+    left += wide
+axes.set(xlabel="MiB on one of four ranks", title="Each stage divides one part more")
+axes.invert_yaxis()
+axes.legend(loc="lower right")
+show(figure, "Stacked bars of bytes on one rank: 4 MiB for DDP, 2.5, 1.75 and 1 for stages 1 to 3.")
+
+# %% [markdown]
+# The green part shrinks first, because it is the biggest and costs nothing to divide. In the branch
+# of stage 2 we counted only those gradients that the rank's own optimizer reads: the others can be
+# freed as soon as they are reduced. What no stage divides are the **activations**: each rank computes
+# its own batch.
+#
+# ## 2. Stage 1: each rank is responsible for a part · core
+#
+# Why does this cost nothing? DDP all-reduces the gradients, and an all-reduce is a **reduce-scatter**
+# (each rank gets the sum of its part) followed by an **all-gather** (all parts go to everyone).
+# Between the two there is a place to do something useful. Step by step, for four parameters on two
+# ranks:
+
+
+# %%
+def reduce_scatter_then_gather(rank, world_size):
+    gradient = torch.tensor([1.0, 2.0, 3.0, 4.0]) * (10**rank)  # another on each rank
+    mine = torch.empty(2)
+    dist.reduce_scatter_tensor(mine, gradient)  # the sum of my half
+    mine /= world_size
+    back = torch.empty(4)
+    dist.all_gather_into_tensor(back, mine)  # everyone's half
+    return mine.tolist(), back.tolist()
+
+
+# %%
+for rank, (mine, back) in enumerate(on_ranks(reduce_scatter_then_gather, 2)):
+    print(f"rank {rank}: my part of the mean {mine}, all parts {back}")
+
+# %% [markdown]
+# Sharded training gathers something else: each rank first updates its part of the **parameters**,
+# and these are gathered. The traffic is the same, and no rank ever needs the other moments.
+#
+# The easiest division is by whole tensors. PyTorch's `ZeroRedundancyOptimizer` does that: parameter
+# by parameter goes to the rank that has least so far, and is broadcast after its step. **Predict:**
+# how many bytes of moments has each of two ranks, for two matrices of 8000 and 2000 numbers?
+
+
+# %%
+def lopsided(rank, world_size):
+    model = nn.Sequential(nn.Linear(8, 1000, bias=False), nn.Linear(1000, 2, bias=False))
+    zero = ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam)
+    model(torch.ones(1, 8)).sum().backward()
+    zero.step()
+    return sum(v.numel() * 4 for s in zero.optim.state.values() for v in s.values() if v.dim())
+
+
+# %%
+print("bytes of moments on the two ranks:", on_ranks(lopsided, 2))
+
+# %% [markdown]
+# 64 000 against 16 000: the biggest tensor decides. The cure is to forget the borders between the
+# tensors. Lay all parameters end to end in one flat row, pad it with zeros until $W$ divides its
+# length, and cut it into $W$ equal slices:
+
+# %%
+weight, bias = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([5.0])
+flat = torch.cat([weight.flatten(), bias.flatten()])
+flat = F.pad(flat, (0, -len(flat) % 2))  # to a multiple of the world's size, 2
+print("rank 0 owns", flat[:3].tolist(), "and rank 1", flat[3:].tolist())
+
+# %% [markdown]
+# The border of the slices runs through the weight. Adam doesn't mind: it updates each number by
+# itself.
+#
+# ### Exercise 18.2 — A sharded optimizer ★★ · 20 min · 3 points · core
+#
+# Write `sharded_optimizer(parameters, rank, world_size, options)`. It runs on every rank, in a process
+# group that is ready, and returns a pair `(step, adam)`:
+#
+# - `step()` takes the place of `optimizer.step()`: all ranks call it when each parameter has its
+#   own rank's `.grad`. Afterwards the parameters, changed **in place**, are on all ranks what
+#   `torch.optim.Adam(parameters, **options)` would have made of the **mean** of the ranks' gradients.
+# - `adam` is the `torch.optim.Adam` that does this rank's work. It keeps moments for at most
+#   ⌈n / world_size⌉ numbers, where n counts all numbers in all parameters, however unlike the
+#   parameters are in size.
+#
+# Parameters are float32 on the CPU, of any shapes, and start equal on all ranks.
+# Example: parameters of shapes (2, 2) and (1,) on two ranks: each `adam` has moments for at most three
+# numbers, so six numbers of state.
+
+
+# %% nbgrader={"grade_id": "try-sharded-optimizer", "locked": true}
+@runs_with_the_answer
+def try_sharded_optimizer(world_size: int, shapes: list, steps: int, options: dict) -> list | str:
+    """From each rank its parameters after the steps, and how many numbers its Adam keeps."""
+    return attempt(train_sharded, world_size, sharded_optimizer, shapes, steps, options)
+
+
+# %% nbgrader={"grade_id": "sharded-optimizer", "solution": true}
+def sharded_optimizer(
+    parameters: list[nn.Parameter], rank: int, world_size: int, options: dict
+) -> tuple[Callable[[], None], torch.optim.Optimizer]:
+    """(step, adam): Adam with mean gradients; this rank keeps the state of its slice alone."""
+    ### BEGIN SOLUTION
+    count = sum(p.numel() for p in parameters)
+
+    def flatten(tensors):
+        return F.pad(torch.cat([t.flatten() for t in tensors]), (0, -count % world_size))
+
+    mine = flatten([p.detach() for p in parameters]).chunk(world_size)[rank].clone()
+    adam = torch.optim.Adam([mine], **options)
+
+    @torch.no_grad()
+    def step():
+        mine.grad = torch.empty_like(mine)
+        whole = flatten([p.grad for p in parameters])
+        dist.reduce_scatter_tensor(mine.grad, whole)
+        mine.grad /= world_size
+        adam.step()
+        dist.all_gather_into_tensor(whole, mine)
+        for p, new in zip(
+            parameters, whole[:count].split([p.numel() for p in parameters]), strict=True
+        ):
+            p.copy_(new.view_as(p))
+
+    return step, adam
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "sharded-optimizer-check", "grade": true, "points": 3}
+def check_case(*job):
+    check_sharded_optimizer(try_sharded_optimizer(*job), *job)
+
+
+with every_case() as case:
+    with case("2 ranks, shapes (2, 2) and (1,), weight_decay"):
+        check_case(2, [(2, 2), (1,)], 3, {"lr": 0.1, "weight_decay": 0.5})
+    with case("2 ranks, one big parameter and one small"):
+        check_case(2, [(30, 4), (3,)], 2, {"lr": 0.05, "betas": (0.5, 0.9)})
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    with case("3 ranks, a parameter without dimensions"):
+        check_case(3, [(), (5, 1, 2), (3, 3)], 3, {"lr": 0.02, "weight_decay": 0.3})
+    with case("1 rank"):
+        check_case(1, [(3,)], 2, {"lr": 0.1})
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Make the flat row and take this rank's slice as a tensor of its own (`clone`). Give Adam only that.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# In `step`: flatten the gradients the same way, reduce-scatter them into the slice's `.grad`, divide,
+# let Adam step, all-gather the slices, copy the pieces back with `copy_` under `torch.no_grad()`.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# `whole.split([p.numel() for p in parameters])` cuts the flat row at the old borders. Leave out the
+# padding first.
+# </details>
+
+# %% [markdown]
+# ## 3. Stage 3: the parameters themselves · core
+#
+# The weights are still whole on each rank. But a forward pass needs only one layer at a time. FSDP
+# uses that. Each rank keeps its **rows** of every matrix, and for each layer:
+#
+# 1. *gather*: all ranks put their rows together; now the layer is whole;
+# 2. *compute*: an ordinary forward on this rank's own batch;
+# 3. *free*: the whole matrix is dropped, the rows stay.
+#
+# The backward pass goes through the layers in reverse. It needs each matrix once more, so it gathers
+# again, computes, frees, and then **reduce-scatters** the gradient: each rank is left with the mean of
+# its own rows. The invariant: between two layers, no rank holds more than rows.
+#
+# Here is the real one. **Predict** the shape of the weight (8, 4) that each of two ranks keeps.
+
+
+# %%
+def shard_a_layer(rank, world_size):
+    layer = fully_shard(nn.Linear(4, 8, bias=False), mesh=init_device_mesh("cpu", (world_size,)))
+    kept = tuple(layer.weight.to_local().shape)
+    seen = []
+    layer.register_forward_hook(
+        lambda module, args, output: seen.append(tuple(module.weight.shape))
+    )
+    layer(torch.ones(1, 4)).sum().backward()
+    return kept, seen, tuple(layer.weight.grad.to_local().shape)
+
+
+# %%
+for rank, (kept, seen, gradient) in enumerate(on_ranks(shard_a_layer, 2)):
+    print(f"rank {rank}: keeps {kept}, computes with {seen[0]}, has a gradient of {gradient}")
+
+# %% [markdown]
+# Outside of `forward` the weight is a `DTensor`: a tensor that knows it is a shard of a bigger one.
+# Inside it is an ordinary one, whole.
+#
+# When is "free" done? Let's count whole layers at each moment of a forward and backward pass through
+# six layers. `reshard_after_forward=False` keeps them from the forward to the backward pass: that is
+# stage 2, with less traffic.
+
+
+# %%
+def whole_layers(rank, world_size, reshard):
+    mesh, counts = init_device_mesh("cpu", (world_size,)), []
+    layers = nn.Sequential(*[nn.Linear(8, 8, bias=False) for _ in range(6)])
+
+    def note(*_):
+        counts.append(sum(not isinstance(layer.weight, DTensor) for layer in layers))
+
+    for layer in layers:
+        fully_shard(layer, mesh=mesh, reshard_after_forward=reshard)
+        layer.register_forward_hook(note, prepend=True)
+    with CommDebugMode() as traffic:
+        out = layers(torch.ones(2, 8, requires_grad=True))
+        note()
+        out.sum().backward()
+    note()
+    return counts, {str(op).split(".")[-1]: n for op, n in traffic.get_comm_counts().items()}
+
+
+# %%
+freed, traffic_freed = on_ranks(whole_layers, 2, True)[0]
+kept, traffic_kept = on_ranks(whole_layers, 2, False)[0]
+
+# %%
+print("whole layers, freed:", freed, traffic_freed)
+print("whole layers, kept: ", kept, traffic_kept)
+
+# %%
+figure, axes = plt.subplots(figsize=(7, 2.6))
+places = [*[f"layer {n}" for n in range(1, 7)], "forward\ndone", "backward\ndone"]
+axes.step(range(8), kept, where="mid", label="kept until backward", color="#d55e00", lw=2)
+axes.step(range(8), freed, where="mid", label="freed at once", color="#0072b2", lw=2)
+axes.set_xticks(range(8), places, fontsize=8)
+axes.set(ylabel="whole layers", title="How many of six layers are whole at each moment")
+axes.legend(loc="upper left")
+show(figure, "Kept layers climb from 1 to 6 in the forward pass; freed ones stay at 1, then 0.")
+
+# %% [markdown]
+# The blue line is FSDP: one whole layer, however many there are. It pays with six more all-gathers.
+# That makes three transfers of the parameters' size a step, where DDP needs two.
+#
+# How do you *free* a matrix that autograd wants to see again? `h @ whole.T` saves `whole` for
+# backward: the graph holds it, even after `del whole`. So the layer has to be an operation of its
+# own, which saves the **shard**, and gathers again in its backward. Two tools from chapter 04 do
+# that: an `autograd.Function`, or checkpointing (run the forward once more during backward).
+#
+# ### Exercise 18.3 — Fully sharded ★★★ · 30 min · 4 points · core
+#
+# Write `fully_sharded(x, shards)`: the forward pass of a stack of layers `h = tanh(h @ W.T)`, one for
+# each entry of `shards`, with `h = x` at first. `x` is this rank's own batch (batch, features). `shards[l]`
+# holds this rank's rows of the l-th matrix $W$ (out, in): a float32 leaf that requires grad. Return the
+# last `h`. Then, after the `backward()` of this rank's own loss:
+#
+# - `shards[l].grad` holds this rank's rows of the **mean** over the ranks of the gradient of $W$;
+# - `x.grad` is what an ordinary stack would give (`x` may require grad, or not);
+# - at no time, forward or backward, are more than **two** whole matrices alive.
+#
+# Talk to the other ranks only through two functions:
+#
+# - `gather_rows(shard)` returns the new whole matrix $W$, made of all ranks' rows;
+# - `scatter_mean_rows(gradient)` takes a rank's whole gradient (out, in), returns its rows of the mean.
+#
+# Neither is differentiable. All ranks must call them in the same order.
+# Example: two ranks with shards (2, 3) compute with a matrix (4, 3): `x` (5, 3) becomes (5, 4).
+
+
+# %% nbgrader={"grade_id": "try-fully-sharded", "locked": true}
+@runs_with_the_answer
+def try_fully_sharded(world_size: int, sizes: list, batch: int, with_input: bool) -> list | str:
+    """From each rank: output, gradients of shards and x, the ledger after forward and at the end."""
+    return attempt(run_fully_sharded, world_size, fully_sharded, sizes, batch, with_input)
+
+
+# %% nbgrader={"grade_id": "fully-sharded", "solution": true}
+def fully_sharded(x: torch.Tensor, shards: list[torch.Tensor]) -> torch.Tensor:
+    """tanh(h @ W.T) for each layer; each rank keeps rows, at most two matrices are whole."""
+    ### BEGIN SOLUTION
+
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            out = torch.tanh(h @ gather_rows(shard).T)
+            ctx.save_for_backward(h, shard, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, shard, out = ctx.saved_tensors
+            grad = grad * (1 - out**2)
+            return grad @ gather_rows(shard), scatter_mean_rows(grad.T @ h)
+
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "fully-sharded-check", "grade": true, "points": 4}
+def check_case(*job):
+    check_fully_sharded(try_fully_sharded(*job), *job)
+
+
+with every_case() as case:
+    with case("2 ranks, 1 layer"):
+        check_case(2, [(4, 3)], 5, True)
+    with case("2 ranks, 5 layers"):
+        check_case(2, [(8, 6), (4, 8), (6, 4), (6, 6), (2, 6)], 3, True)
+    with case("2 ranks, x does not require grad"):
+        check_case(2, [(4, 3), (2, 4)], 5, False)
+### BEGIN HIDDEN TESTS
+with every_case() as case, case("3 ranks, 4 layers"):
+    check_case(3, [(3, 6), (9, 3), (6, 9), (3, 6)], 2, True)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Write an `autograd.Function` for one layer, with `forward(ctx, h, shard)`. Save `h`, `shard` and the
+# output: none of them is a whole matrix.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# The derivative of tanh is one minus the output squared. Multiply the incoming gradient by it: that
+# is the gradient $g$ of `h @ W.T`. Then the gradient of `h` is $g W$ and that of $W$ is $g^T h$.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# In `backward`, gather again for $g W$. Hand $g^T h$ to `scatter_mean_rows`, and return the rows as
+# the gradient of `shard`.
+# </details>
+#
+# The library does the same with one call a layer. Equal, to the last rows?
+
+
+# %%
+def fsdp_against_one(rank, world_size):
+    torch.manual_seed(0)
+    plain = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 2))
+    x, y = random_like((4, 6), 1), random_like((4, 2), 2)  # the whole batch of both ranks
+    expected = torch.autograd.grad(F.mse_loss(plain(x), y), plain.parameters())
+    for layer in (plain[0], plain[2]):
+        fully_shard(layer, mesh=init_device_mesh("cpu", (world_size,)))
+    F.mse_loss(plain(x.chunk(2)[rank]), y.chunk(2)[rank]).backward()
+    found = [parameter.grad.full_tensor() for parameter in plain.parameters()]
+    return all(torch.allclose(a, b, atol=1e-6) for a, b in zip(found, expected, strict=True))
+
+
+# %%
+equal = on_ranks(fsdp_against_one, 2)
+
+# %%
+assert all(equal)
+print("FSDP2 on two halves equals one process on the whole batch:", equal)
+
+# %% [markdown]
+# **In practice.** Call `fully_shard` on each block, then on the whole model, and make the optimizer
+# *afterwards*: it must see the DTensors. One that was made before holds the old parameters:
+
+
+# %%
+def optimizer_too_early(rank, world_size, early):
+    layer = nn.Linear(4, 4)
+    if early:
+        sgd = torch.optim.SGD(layer.parameters(), lr=0.1)
+    fully_shard(layer, mesh=init_device_mesh("cpu", (world_size,)))
+    if not early:
+        sgd = torch.optim.SGD(layer.parameters(), lr=0.1)
+    before = layer.weight.to_local().clone()
+    layer(torch.ones(1, 4)).sum().backward()
+    sgd.step()
+    return bool((layer.weight.to_local() != before).any())
+
+
+# %%
+print("made before fully_shard, the weights move:", on_ranks(optimizer_too_early, 2, True))
+
+# %%
+print("made after fully_shard, the weights move: ", on_ranks(optimizer_too_early, 2, False))
+
+# %% [markdown]
+# ## 4. Cut the matrix: tensor parallelism
+#
+# FSDP moves the weights to the data. For a huge matrix and a small batch the other way is cheaper:
+# leave the weights where they are and move **activations**. Take an MLP, `gelu(x @ up.T) @ down.T + bias`.
+# Each rank gets the *same* batch and a slice of the hidden units.
+#
+# Cut `up` (hidden, in) by rows: each rank computes some of the hidden units, complete. The GELU acts on
+# each unit alone. Cut `down` (out, hidden) by columns: each rank computes what *its* units contribute
+# to every output. The sum of these contributions is the answer, and that is one all-reduce:
+
+# %%
+x, up, down = random_like((2, 3), 1), random_like((4, 3), 2), random_like((3, 4), 3)
+parts = [F.gelu(x @ up[a:b].T) @ down[:, a:b].T for a, b in ((0, 2), (2, 4))]
+print("the parts add up:", torch.allclose(parts[0] + parts[1], F.gelu(x @ up.T) @ down.T))
+print("one part alone:  ", torch.allclose(parts[0], F.gelu(x @ up.T) @ down.T))
+
+# %%
+figure, axes = plt.subplots(figsize=(7.5, 2.4))
+blocks = [(0, 0, 1.5, 2, "x"), (5.5, 0, 2, 2, "hidden"), (11.3, 0, 1.5, 2, "y")]
+for left, low, width, height, name in blocks:
+    half = width / 2 if name == "hidden" else 0
+    axes.add_patch(plt.Rectangle((left, low), width, height, fc="#dddddd", ec="black"))
+    if half:
+        axes.add_patch(plt.Rectangle((left, low), half, height, fc="#56b4e9", ec="black"))
+        axes.add_patch(plt.Rectangle((left + half, low), half, height, fc="#e69f00", ec="black"))
+    axes.text(left + width / 2, low - 0.35, name, ha="center")
+for left, low, width, height, colour in ((2.5, 0.25, 1, 1.5, "#56b4e9"), (3.5, 0.25, 1, 1.5, "#e69f00"),
+                                         (8.5, 1, 1.5, 1, "#56b4e9"), (8.5, 0, 1.5, 1, "#e69f00")):  # fmt: skip
+    axes.add_patch(plt.Rectangle((left, low), width, height, fc=colour, ec="black"))
+for where, text in ((2, "@"), (5, "="), (8, "@"), (10.65, "= sum")):
+    axes.text(where, 1, text, ha="center", va="center")
+axes.text(3.5, -0.35, "up.T", ha="center")
+axes.text(9.25, -0.35, "down.T", ha="center")
+axes.set(
+    xlim=(-0.2, 13), ylim=(-0.7, 2.2), title="Blue lives on rank 0, orange on rank 1, grey on both"
+)
+axes.axis("off")
+show(
+    figure, "x times up.T, cut by columns, gives hidden units in two halves; down.T is cut by rows."
+)
+
+# %% [markdown]
+# In the picture each colour meets only itself until the very end. Cut both matrices the other way
+# round, and you need a transfer between them.
+#
+# The **backward** pass mirrors it. The gradient of `y` is whole on each rank, and the same: it must go
+# back through the sum unchanged. But each rank finds only its own units' part of the gradient of
+# `x`: these must be summed. So there are two small operations, each of which is the other's mirror:
+#
+# | | forward | backward |
+# | --- | --- | --- |
+# | at the entry, on `x` | nothing | all-reduce |
+# | at the exit, on the parts of `y` | all-reduce | nothing |
+#
+# Here a common slip shows. PyTorch's differentiable all-reduce has an all-reduce in its backward too.
+# It is right when each rank has a loss of its *own*, and all losses count. Here all ranks compute the
+# *same* loss once. **Predict** the gradient of `w`, for `y = sum over two ranks of w`:
+
+
+# %%
+def differentiable_sum(rank, world_size):
+    from torch.distributed._functional_collectives import all_reduce
+
+    w = torch.ones(1, requires_grad=True)
+    y = all_reduce(w, "sum", dist.group.WORLD)
+    y.sum().backward()
+    return w.grad.item()
+
+
+# %%
+print("gradient of w on each rank:", on_ranks(differentiable_sum, 2))
+
+# %% [markdown]
+# Twice too much, and eight times too much on eight ranks: Adam hides it, gradient clipping doesn't.
+#
+# ### Exercise 18.4 — Tensor parallel ★★ · 25 min · 3 points
+#
+# Write `tensor_parallel(x, up, down, bias)`. It runs on every rank of a ready group. `x` (batch, in) and
+# `bias` (out,) are equal on all ranks; `up` (hidden / world, in) and `down` (out, hidden / world) are this
+# rank's slices. All are float32 leaves that require grad. Return `y` (batch, out), on all ranks equal to
+# `gelu(x @ up.T) @ down.T + bias` with the whole matrices.
+#
+# After `backward()` of a loss that all ranks compute alike from `y`, each of the four has the gradient that
+# one process would find: `x.grad` and `bias.grad` whole and equal on all ranks, `up.grad` and `down.grad`
+# for this rank's slices. There is **one** collective in the forward pass, an all-reduce, and **one** in the
+# backward pass.
+#
+# Example: with one rank it is the formula itself.
+
+
+# %% nbgrader={"grade_id": "try-tensor-parallel", "locked": true}
+@runs_with_the_answer
+def try_tensor_parallel(world_size: int, sizes: tuple) -> list | str:
+    """From each rank: y, the gradients, and the number of collectives forward and backward."""
+    return attempt(run_tensor_parallel, world_size, tensor_parallel, sizes)
+
+
+# %% nbgrader={"grade_id": "tensor-parallel", "solution": true}
+def tensor_parallel(
+    x: torch.Tensor, up: torch.Tensor, down: torch.Tensor, bias: torch.Tensor
+) -> torch.Tensor:
+    """gelu(x @ up.T) @ down.T + bias, where each rank holds some of the hidden units."""
+    ### BEGIN SOLUTION
+
+    class Enter(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            grad = grad.clone()
+            dist.all_reduce(grad)
+            return grad
+
+    class Leave(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, part):
+            whole = part.clone()
+            dist.all_reduce(whole)
+            return whole
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + bias
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "tensor-parallel-check", "grade": true, "points": 3}
+def check_case(*job):
+    check_tensor_parallel(try_tensor_parallel(*job), *job)
+
+
+with every_case() as case:
+    with case("1 rank: the formula"):
+        check_case(1, (2, 3, 4, 3))
+    with case("2 ranks, 4 hidden units"):
+        check_case(2, (2, 3, 4, 3))
+### BEGIN HIDDEN TESTS
+with every_case() as case, case("3 ranks, 9 hidden units"):
+    check_case(3, (5, 2, 9, 4))
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Two classes, each an `autograd.Function`: one for the entry, one for the exit. Each has an all-reduce
+# in only one of its two methods.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `dist.all_reduce` works in place: `clone()` first. Add the bias once, behind the exit.
+# </details>
+#
+# The library says it in a plan: the first layer *columnwise*, the second *rowwise* (its names count by
+# $W^T$). **Predict** how many all-reduces a forward and backward pass makes.
+
+
+# %%
+def by_the_library(rank, world_size):
+    torch.manual_seed(0)
+    mlp = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 4))
+    x = torch.ones(2, 4, requires_grad=True)
+    expected = mlp(x).detach()
+    plan = {"0": ColwiseParallel(), "2": RowwiseParallel()}
+    parallelize_module(mlp, init_device_mesh("cpu", (world_size,)), plan)
+    with CommDebugMode() as traffic:
+        y = mlp(x)
+        y.sum().backward()
+    counts = {str(op).split(".")[-1]: n for op, n in traffic.get_comm_counts().items()}
+    return torch.allclose(y, expected, atol=1e-6), tuple(mlp[0].weight.to_local().shape), counts
+
+
+# %%
+for rank, (equal, shape, counts) in enumerate(on_ranks(by_the_library, 2)):
+    assert equal
+    print(
+        f"rank {rank}: equal to one process: {equal}, keeps {shape} of (8, 4), collectives: {counts}"
+    )
+
+# %% [markdown]
+# Two: one forward, one backward, as you counted. The two directions combine. On a *mesh* of 2 × 2 ranks, one axis cuts matrices (ranks close together:
+# it talks twice in every layer) and the other shards what is left over the data (it talks once a layer):
+
+
+# %%
+def two_directions(rank, world_size):
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("data", "tensor"))
+    mlp = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 4))
+    plan = {"0": ColwiseParallel(), "2": RowwiseParallel()}
+    parallelize_module(mlp, mesh["tensor"], plan)
+    fully_shard(mlp, mesh=mesh["data"])
+    return tuple(mesh.get_coordinate()), tuple(mlp[0].weight.to_local().shape)
+
+
+# %%
+for rank, (place, shape) in enumerate(on_ranks(two_directions, 4)):
+    print(f"rank {rank} at (data, tensor) = {place} keeps {shape} of (8, 4)")
+
+# %% [markdown]
+# ## 5. Cut the stack: pipelines
+#
+# Matrices were cut in every layer, and every layer paid for it. The third way is to cut *between*
+# layers: the first half of the stack lives on rank 0, the second on rank 1, and only the activations
+# at the border travel.
+#
+# The oldest form is one process with a module whose halves lie on two devices, and DDP around it,
+# without `device_ids` because there is no single device:
+
+
+# %% topics=["ddp-model-parallel"]
+class TwoHalves(nn.Module):
+    def __init__(self, places=("cpu", "cpu")):  # with two GPUs for each process: their two names
+        super().__init__()
+        self.places = places
+        self.first, self.second = nn.Linear(4, 8).to(places[0]), nn.Linear(8, 2).to(places[1])
+
+    def forward(self, x):
+        h = torch.tanh(self.first(x.to(self.places[0])))
+        return self.second(h.to(self.places[1]))
+
+
+def ddp_over_halves(rank, world_size):
+    model = DistributedDataParallel(TwoHalves())
+    model(random_like((3, 4), rank)).sum().backward()
+    return model.module.first.weight.grad
+
+
+# %% topics=["ddp-model-parallel"]
+first, second = on_ranks(ddp_over_halves, 2)
+print("DDP around two halves, the same gradients on both ranks:", torch.equal(first, second))
+
+# %% [markdown]
+# > **Then and now.** *"If a model is too big for one device, put its parts on several and wrap it in
+# > DDP."* That still runs. But while one half computes, the other waits, forward and backward.
+#
+# To see the waiting we need a clock. A *schedule* is a list of tasks for each stage: `"F2"` is the
+# forward pass of micro-batch 2, `"B2"` its backward pass. `F2` can start when the stage before is
+# through with its `F2`; `B2` when the stage behind is through with `B2`. A forward takes one tick, a
+# backward two.
+
+
+# %% nbgrader={"grade_id": "clock", "locked": true} topics=["ddp-model-parallel"]
+def clock(schedules: list[list[str]]) -> list[tuple[int, str, int, int]]:
+    """(stage, task, start, end) of each task, if every stage works off its list in order."""
+    waiting, ends, rows = [list(tasks) for tasks in schedules], {}, []
+    free = [0] * len(schedules)
+    while any(waiting):
+        before = len(rows)
+        for stage, tasks in enumerate(waiting):
+            if not tasks:
+                continue
+            kind, task = tasks[0][0], tasks[0]
+            needs = [(stage - 1, task)] if kind == "F" and stage else []
+            if kind == "B":
+                needs = [(stage, "F" + task[1:])]
+                needs += [(stage + 1, task)] if stage + 1 < len(schedules) else []
+            if all(need in ends for need in needs):
+                start = max([free[stage], *(ends[need] for need in needs)])
+                free[stage] = ends[stage, tasks.pop(0)] = start + (1 if kind == "F" else 2)
+                rows.append((stage, task, start, free[stage]))
+        if len(rows) == before:
+            stuck = {stage: tasks[0] for stage, tasks in enumerate(waiting) if tasks}
+            raise ValueError(f"deadlock: these tasks wait for ever: {stuck}")
+    return rows
+
+
+# %%
+naive = [["F0", "B0"]] * 2
+print("one batch on two stages, idle:", 1 - sum(e - s for *_, s, e in clock(naive)) / (2 * 6))
+
+# %% [markdown]
+# Half of the time is lost, and on four stages three quarters. The cure: cut the batch into
+# **micro-batches**, and send each on as soon as it is through. **GPipe** runs all forwards, then all
+# backwards. By hand, for two stages and four micro-batches, where stage 0 and stage 1 have the same list:
+
+# %%
+gpipe = [[f"F{n}" for n in range(4)] + [f"B{n}" for n in range(4)]] * 2
+
+# %%
+figure, axes = plt.subplots(2, 1, figsize=(7, 3.6), sharex=True, layout="constrained")
+one = [(s, t, 4 * a, 4 * b) for s, t, a, b in clock(naive)]
+draw_timeline(axes[0], one, "One batch: a stage waits half of the time")
+draw_timeline(axes[1], clock(gpipe), "The same batch in four pieces: GPipe")
+axes[1].set(xlabel="ticks")
+show(figure, "Timelines of two stages: whole batch, 24 ticks, half idle; four pieces, 15 ticks.")
+
+# %% [markdown]
+# The white rest is the **bubble**. With $p$ stages and $m$ micro-batches, each of 3 ticks, a stage is busy
+# for $3m$ ticks. The last stage begins $p - 1$ forwards late, and after its last backward the first
+# stage still has $p - 1$ backwards to wait for. So the whole takes $3(m + p - 1)$ ticks. Here: 15, of
+# which 3 are idle.
+#
+# GPipe has a price. **Predict:** after how many forwards does stage 0 run its first backward? After all four. It keeps the
+# activations of every micro-batch until then, so the memory grows with $m$. **1F1B** repairs this. A
+# micro-batch goes back as soon as it can:
+#
+# 1. *warm-up*: stage $s$ (from 0) runs $p - s - 1$ forwards, just enough for the stages behind it;
+# 2. *steady*: one forward, one backward, and again, until there is no forward left;
+# 3. *drain*: the backwards that remain.
+#
+# The invariant: stage $s$ never holds more than $p - s$ micro-batches. For two stages and four
+# micro-batches stage 1 does `F0 B0 F1 B1 F2 B2 F3 B3`, and stage 0 does `F0 F1 B0 F2 B1 F3 B2 B3`.
+# Once wrongly: without the warm-up, stage 0 does `F0 B0 F1 B1 …` too. It runs, and it waits for each
+# micro-batch to come back:
+
+# %%
+no_warm_up = [["F0", "B0", "F1", "B1", "F2", "B2", "F3", "B3"]] * 2
+for name, schedules in (("GPipe", gpipe), ("no warm-up", no_warm_up)):
+    print(f"{name:10} takes", max(end for *_, end in clock(schedules)), "ticks")
+
+# %% [markdown]
+# ### Exercise 18.5 — Two schedules ★★★ · 25 min · 4 points
+#
+# Write `pipeline(kind, stage, stages, micro_batches)`: the list of tasks of one stage, as texts like
+# `"F0"` and `"B0"`, for any number of stages and micro-batches from 1. `kind` is `"gpipe"` or `"1f1b"`.
+#
+# - Each stage runs the forward and the backward of every micro-batch once.
+# - All stages together take $3(m + p - 1)$ ticks by `clock`, no more.
+# - `"gpipe"`: no backward before the last forward.
+# - `"1f1b"`: stage $s$ never holds more than $p - s$ micro-batches (forward done, backward not yet).
+#
+# And write `bubble(stages, micro_batches)`: the share of the whole time in which a stage is idle, between
+# 0 and 1. Example: `pipeline("1f1b", 0, 2, 4)` is the list for stage 0 above, and
+# `bubble(2, 4)` is 3 / 15 = 0.2.
+
+
+# %% nbgrader={"grade_id": "try-pipeline", "locked": true}
+@runs_with_the_answer
+def try_pipeline(kind: str, stages: int, micro_batches: int) -> list | str:
+    """Run the learner's schedules on real processes: from each rank its gradients, most held."""
+    schedules = [list(pipeline(kind, stage, stages, micro_batches)) for stage in range(stages)]
+    found = attempt(run_stage, stages, schedules)
+    return found if isinstance(found, str) else [one[:2] for one in found]
+
+
+# %% nbgrader={"grade_id": "pipeline", "solution": true}
+def pipeline(kind: str, stage: int, stages: int, micro_batches: int) -> list[str]:
+    """The tasks of one stage in order: "F0" is micro-batch 0's forward, "B0" its backward."""
+    ### BEGIN SOLUTION
+    warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+        tasks.append(f"B{n}")
+    return tasks
+    ### END SOLUTION
+
+
+def bubble(stages: int, micro_batches: int) -> float:
+    """The share of the time in which a stage is idle."""
+    ### BEGIN SOLUTION
+    return (stages - 1) / (micro_batches + stages - 1)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "pipeline-check", "grade": true, "points": 3}
+with every_case() as case:
+    for kind in ("gpipe", "1f1b"):
+        for stages, micro_batches in ((2, 4), (4, 8), (3, 2), (4, 1), (1, 3)):
+            with case(f"{kind}, {stages} stages, {micro_batches} micro-batches"):
+                check_schedules(pipeline, clock, kind, stages, micro_batches)
+    with case("gpipe, run on 2 processes"):
+        check_schedules(pipeline, clock, "gpipe", 2, 4)
+        check_run(try_pipeline("gpipe", 2, 4), 2, 4)
+    with case("1f1b, run on 2 processes"):
+        check_schedules(pipeline, clock, "1f1b", 2, 4)
+        check_run(try_pipeline("1f1b", 2, 4), 2, 4)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    for kind, stages, micro_batches in (("1f1b", 6, 13), ("gpipe", 5, 11), ("1f1b", 5, 4)):
+        with case(f"{kind}, {stages} stages, {micro_batches} micro-batches"):
+            check_schedules(pipeline, clock, kind, stages, micro_batches)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "pipeline-check-2", "grade": true, "points": 1}
+def check_case(stages, micro_batches):
+    share, what = bubble(stages, micro_batches), f"bubble({stages}, {micro_batches})"
+    assert share is not None, f"{what} is None: is there an answer yet?"
+    idle, whole = stages - 1, micro_batches + stages - 1
+    near = abs(float(share) - idle / micro_batches) < 1e-6 and idle > 0
+    assert not near, f"{what} is {share}: that is idle over busy time; divide by the whole time"
+    assert abs(float(share) - idle / whole) < 1e-6, (
+        f"{what} is {share}, expected {idle / whole:.4f}"
+    )
+
+
+with every_case() as case:
+    for stages, micro_batches in ((2, 4), (4, 8), (1, 3), (4, 1)):
+        with case(f"{stages} stages, {micro_batches} micro-batches"):
+            check_case(stages, micro_batches)
+### BEGIN HIDDEN TESTS
+check_case(7, 5)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# GPipe's list does not depend on the stage. For 1F1B, count the forwards of the warm-up first; there
+# can't be more of them than micro-batches.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Go through the backwards, n = 0, 1, …: before each, run the next forward, if there is one left.
+# GPipe is the same loop with a warm-up of all.
+# </details>
+#
+# The library's schedules do the sending and receiving as well. The losses of the four micro-batches are
+# known on the last stage only; their mean is the loss of the whole batch:
+
+
+# %%
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+
+
+# %%
+
+
+def by_the_library(rank, world_size):
+    modules = [make_stage(stage, 2, 4, 1) for stage in range(2)]
+    x, y = random_like((8, 4), 1), random_like((8, 4), 2)
+    expected = F.mse_loss(nn.Sequential(*modules)(x), y)
+    whole = torch.autograd.grad(expected, modules[rank].parameters())
+    stage = PipelineStage(modules[rank], rank, world_size, torch.device("cpu"))
+    schedule, losses = Schedule1F1B(stage, 4, loss_fn=F.mse_loss), []
+    schedule.step(
+        *((x,) if rank == 0 else ()), **({} if rank == 0 else {"target": y, "losses": losses})
+    )
+    equal = [
+        torch.allclose(p.grad, g, atol=1e-6)
+        for p, g in zip(modules[rank].parameters(), whole, strict=True)
+    ]
+    return all(equal), len(losses)
+
+
+# %%
+found = on_ranks(by_the_library, 2)
+assert all(equal for equal, _ in found)
+print("gradients equal one process:", [e for e, _ in found], "losses known:", [n for _, n in found])
+
+# %% [markdown]
+# A schedule in ticks is a promise. Here are GPipe and 1F1B on two real processes with four
+# micro-batches, measured. Forwards and backwards take what they take on your machine, and a busy
+# machine shows in crooked boxes:
+
+# %%
+one_f_one_b = [["F0", "F1", "B0", "F2", "B1", "F3", "B2", "B3"], no_warm_up[0]]
+
+# %% tags=["nbval-ignore-output"]
+figure, axes = plt.subplots(2, 1, figsize=(7, 3.6), sharex=True, layout="constrained")
+for axis, name, schedules in zip(axes, ("GPipe", "1F1B"), (gpipe, one_f_one_b), strict=True):
+    found = on_ranks(run_stage, 2, schedules, 256, 384, 4)
+    rows = [(s, t, 1000 * a, 1000 * b) for _, _, times in found for s, t, a, b in times]
+    draw_timeline(
+        axis, rows, f"{name}, measured; stages held {[most for _, most, _ in found]} at most"
+    )
+axes[1].set(xlabel="milliseconds")
+show(figure, "Measured timelines of GPipe and 1F1B on two stages; GPipe holds 4, 1F1B 2 and 1.")
+
+# %% [markdown]
+# Read the titles: GPipe held four micro-batches on both stages, 1F1B two and one. The length is
+# the same, as predicted: 1F1B saves memory, not time. It is memory that lets you raise $m$, and that
+# shrinks the bubble.
+#
+# ## 6. Save what no rank has whole · core
+#
+# With DDP, saving is simple, because every rank has everything. Rank 0 writes, the others wait at a
+# barrier so that they don't read half a file, and each loads to its *own* device. Without
+# `map_location` a tensor returns to the device that it was saved from, so every rank's copy would
+# land on rank 0's GPU.
+
+
+# %% topics=["ddp-checkpointing"]
+def save_on_rank_0(rank, world_size, path):
+    weight = torch.full((2, 2), 1.0 + rank)
+    if rank == 0:
+        torch.save({"weight": weight}, path)
+    dist.barrier()  # no rank reads before it is written
+    my_device = torch.device("cpu")  # with GPUs: f"cuda:{os.environ['LOCAL_RANK']}"
+    return torch.load(path, map_location=my_device)["weight"][0, 0].item()
+
+
+# %% topics=["ddp-checkpointing"]
+with tempfile.TemporaryDirectory() as folder:
+    print("loaded on both ranks:", on_ranks(save_on_rank_0, 2, f"{folder}/model.pt"))
+
+# %% [markdown]
+# Now the weights are sharded. **Predict:** what does rank 0 hold of a (7, 2) weight, on two ranks and on
+# three?
+
+
+# %% topics=["ddp-checkpointing"]
+def make_state(world_size, full):
+    mesh = init_device_mesh("cpu", (world_size,))
+    return {"weight": distribute_tensor(full.clone(), mesh, [Shard(0)])}
+
+
+def rows_of(rank, world_size):
+    return make_state(world_size, torch.zeros(7, 2))["weight"].to_local().shape[0]
+
+
+# %% topics=["ddp-checkpointing"]
+print("rows on two ranks:  ", on_ranks(rows_of, 2))
+
+# %%
+print("rows on three ranks:", on_ranks(rows_of, 3))
+
+# %% [markdown]
+# Rank 0's file would hold four of seven rows, and they fit no rank of three. You could gather
+# everything on rank 0, but the whole was too big for one rank: that's why we are here.
+#
+# `torch.distributed.checkpoint`, **DCP** for short, lets each rank write its own shards into one
+# folder, and adds a table of contents: which rows of which tensor lie in which file. On
+# loading, each rank looks up the rows that *it* needs now. It loads **in place**: you hand it a state of
+# the right shapes on the new ranks, and it fills it.
+
+
+# %% topics=["ddp-checkpointing"]
+def save(rank, world_size, folder):
+    dcp.save(make_state(world_size, torch.arange(14.0).view(7, 2)), checkpoint_id=folder)
+    return sorted(os.listdir(folder))
+
+
+def load(rank, world_size, folder):
+    state = make_state(world_size, torch.zeros(7, 2))
+    dcp.load(state, checkpoint_id=folder)
+    return state["weight"].to_local()[:, 0].tolist()
+
+
+# %% topics=["ddp-checkpointing"]
+with tempfile.TemporaryDirectory() as folder:
+    print("written by two ranks:", on_ranks(save, 2, folder)[0])
+    print("loaded by three, first column:", on_ranks(load, 3, folder))
+
+# %% [markdown]
+# The hidden file `.metadata` is the table of contents, and rank 0 writes it **last**, when all ranks have
+# written their shards. That order is worth a lot. A folder without `.metadata` is a save that was killed in
+# the middle.
+#
+# But suppose that you save into the *same* folder each time. Then a killed save leaves new shards under an
+# old table of contents. **Predict** what the first column is, when a save of sevens over a save of ones
+# is killed before `.metadata`:
+
+
+# %%
+def save_over(rank, world_size, folder, killed):
+    dcp.save(make_state(world_size, torch.full((7, 2), 1.0)), checkpoint_id=folder)
+    if killed:
+        dcp.FileSystemWriter.finish = lambda *_, **__: os._exit(1)
+    dcp.save(make_state(world_size, torch.full((7, 2), 7.0)), checkpoint_id=folder)
+
+
+# %%
+with tempfile.TemporaryDirectory() as folder:
+    words = attempt(save_over, 2, folder, True)
+    print(words.split(" (")[0], "| then loaded:", on_ranks(load, 2, folder))
+
+# %% [markdown]
+# Sevens, from a save that never was completed. Here it was at least all of them. Had the second rank died
+# a moment earlier, you would have a mixture of two models, without any error. So: a folder of its
+# own for each save.
+#
+# ### Exercise 18.6 — A sharded checkpoint ★★ · 20 min · 3 points · core
+#
+# Write two functions. Both run on all ranks of a ready group. `state` is a dict of tensors and DTensors,
+# `folder` a path that may not exist yet, and holds nothing but what you put there.
+#
+# - `sharded_checkpoint(folder, step, state)` saves `state` under this step (an `int` from 0) with
+#   `dcp.save`.
+# - `newest_checkpoint(folder, state)` fills `state`, in place, from the **highest** step whose save was
+#   completed, with `dcp.load`, and returns this step. If there is none, it returns -1 and leaves `state`
+#   alone. The number of ranks may differ from that at the save.
+#
+# A save that is killed at any moment must not spoil what was saved under other steps.
+#
+# Example: steps 9 and 10 are saved by two ranks, then a save of step 11 is killed. On three ranks,
+# `newest_checkpoint` fills `state` with step 10 and returns 10.
+
+
+# %% nbgrader={"grade_id": "try-sharded-checkpoint", "locked": true}
+@runs_with_the_answer
+def try_checkpoint(
+    save_ranks: int, steps: list[int], killed_in: str, load_ranks: int
+) -> list | str:
+    """Save under these steps, the last one killed perhaps; from each new rank what it loads."""
+    mine = sharded_checkpoint, newest_checkpoint
+    return checkpoint_trial(*mine, save_ranks, steps, killed_in, load_ranks)
+
+
+# %% nbgrader={"grade_id": "sharded-checkpoint", "solution": true}
+def sharded_checkpoint(folder: str, step: int, state: dict) -> None:
+    """Save ``state`` under this step, so that a kill spoils no other step."""
+    ### BEGIN SOLUTION
+    dcp.save(state, checkpoint_id=Path(folder) / str(step))
+    ### END SOLUTION
+
+
+def newest_checkpoint(folder: str, state: dict) -> int:
+    """Fill ``state`` from the highest completed step and return it; -1 if there is none."""
+    ### BEGIN SOLUTION
+    step = max((int(p.parent.name) for p in Path(folder).glob("*/.metadata")), default=-1)
+    if step >= 0:
+        dcp.load(state, checkpoint_id=Path(folder) / str(step))
+    return step
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "sharded-checkpoint-check", "grade": true, "points": 3}
+def check_case(*job):
+    check_checkpoint(try_checkpoint(*job), *job)
+
+
+with every_case() as case:
+    with case("nothing was saved"):
+        check_case(2, [], "", 2)
+    with case("steps 9 and 10 by 2 ranks, loaded by 3"):
+        check_case(2, [9, 10], "", 3)
+    with case("step 2 is killed before its table of contents, loaded by 1"):
+        check_case(2, [0, 1, 2], "table", 1)
+    with case("step 6 is killed while the shards are written"):
+        check_case(2, [5, 6], "shards", 2)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    with case("the only save was killed"):
+        check_case(2, [3], "table", 2)
+    with case("step 0 alone"):
+        check_case(3, [0], "", 2)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Name the folder of a save after its step. Which file tells that it was completed?
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `Path(folder).glob("*/.metadata")` finds the completed ones; it finds nothing if `folder` doesn't exist.
+# Turn the names into `int` before you take the maximum. Step 0 is a step.
+# </details>
+#
+# ## 7. When a worker dies
+#
+# A checkpoint makes a restart possible. Who restarts? With a thousand devices some process dies every
+# few hours, and one dead rank stops all: the others wait for it in a collective. **`torchrun`**
+# starts the workers, watches them, and when one fails it stops the rest and starts *all* of them anew, up to
+# `--max-restarts` times.
+#
+# Here is a worker so small that it needs no torch. Its "model" is a number, counted up to 6. Worker 1
+# dies at 3, once. **Predict:** at what number do the two workers go on?
+
+# %% topics=["torchelastic", "launch-vs-torchrun"]
+worker = """
+import json, os, pathlib, sys
+rank, attempt = os.environ["LOCAL_RANK"], os.environ["TORCHELASTIC_RESTART_COUNT"]
+file = pathlib.Path(sys.argv[1]) / f"{rank}.json"
+number = json.loads(file.read_text()) if file.exists() else 0
+with open(file.with_suffix(".log"), "a") as log:
+    print(f"attempt {attempt}, worker {rank} of {os.environ['WORLD_SIZE']} begins at {number}", file=log)
+while number < 6:
+    if number == 3 and rank == "1" and attempt == "0":
+        sys.exit("I die")
+    number += 1
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps(number))
+    part.replace(file)  # all or nothing
+"""
+
+# %%
+import subprocess
+import sys
+
+# %% topics=["torchelastic", "launch-vs-torchrun"] tags=["nbval-ignore-output"]
+with tempfile.TemporaryDirectory() as folder:
+    (Path(folder) / "worker.py").write_text(worker)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    options = ["--local-addr=127.0.0.1", "--max-restarts=1", "--monitor-interval=0.1"]
+    done = subprocess.run([*torchrun, *options, f"{folder}/worker.py", folder], capture_output=True)
+    print("torchrun ended with", done.returncode)
+    for rank in range(2):
+        print((Path(folder) / f"{rank}.log").read_text(), end="")
+
+# %% [markdown]
+# Worker 1 goes on at 3. Worker 0 had more time, so where it goes on can differ from run to run. A
+# worker finds its place in environment variables: `LOCAL_RANK`, `RANK`, `WORLD_SIZE`, and
+# `TORCHELASTIC_RESTART_COUNT`. This is all that `torchrun` does for you. It does not know what a model
+# is; **what to save and where to go on is your part**.
+#
+# > **Then and now.** *"For fault-tolerant training, install TorchElastic, and launch by
+# > `torch.distributed.launch`."* TorchElastic became `torch.distributed.elastic`, and `torchrun` is
+# > its front door. Chapter 17 shows why the old launcher breaks old scripts.
+
+# %% topics=["torchelastic", "launch-vs-torchrun"]
+import importlib.util
+
+print("its own package:", importlib.util.find_spec("torchelastic") is not None)
+print("inside PyTorch: ", importlib.util.find_spec("torch.distributed.elastic") is not None)
+
+# %% [markdown]
+# What must a checkpoint hold, so that the job ends with **the same weights** as the undisturbed one?
+# All that the next step depends on: the model, the optimizer's state, the number of the next step (it
+# decides about batch, learning rate, random numbers). Leave out the momentum, and nothing fails:
+
+
+# %%
+def descend(forget_at=None):
+    w, momentum = 1.0, 0.0
+    for step in range(6):
+        momentum = 0.0 if step == forget_at else momentum
+        momentum = 0.9 * momentum + w  # the gradient of w ** 2 / 2
+        w -= 0.1 * momentum
+    return round(w, 4)
+
+
+# %%
+print("undisturbed:", descend(), "| resumed without the momentum:", descend(forget_at=3))
+
+# %%
+ways = {"no checkpoint": [*range(8), *range(11)], "checkpoint every 3 steps": [*range(8), *range(6, 11)],
+        "undisturbed": [*range(11)]}  # fmt: skip
+
+# %%
+figure, axes = plt.subplots(figsize=(7, 2.8))
+for (name, steps), colour in zip(ways.items(), ("#d55e00", "#0072b2", "#555555"), strict=True):
+    axes.plot(range(1, len(steps) + 1), steps, "o-", ms=4, label=name, color=colour)
+axes.set(
+    xlabel="steps computed", ylabel="step of the training", title="A death in step 8 of 0 to 10"
+)
+axes.legend(loc="upper left")
+show(figure, "Progress over work: 11 steps undisturbed, 13 with checkpoints, 19 from the start.")
+
+# %% [markdown]
+# A death costs the steps since the last save, here two (6 and 7). And the save itself may be killed:
+# `torch.save` writes for a while. Write into another file, then rename it with `os.replace`, which happens all
+# at once or not at all, as the worker above did.
+#
+# ### Exercise 18.7 — Elastic ★★★ · 25 min · 4 points
+#
+# Write `elastic(training, folder, rank, steps, every)`. It runs on every rank each time the job is
+# started; `folder` is the same for all ranks and starts, exists, and is empty at first.
+#
+# - `training.model` and `training.optimizer` (SGD with momentum) are new at each start, equal on all
+#   ranks. `training.run(step)` computes one step on all ranks and averages the gradients. Its batch
+#   depends on `step` and rank alone. Run each of the steps 0, …, `steps` - 1.
+# - After every `every` steps (that is, after step `every` - 1, 2 `every` - 1, …) **rank 0 alone** saves with
+#   `torch.save`. Whoever starts anew goes on behind the last completed save.
+# - A rank can die in any `run`, and rank 0 in the middle of a save. After the restart the job must end with
+#   the same weights as the undisturbed one.
+#
+# Example: `steps=8, every=3`, a death in step 5: the next start runs 3, 4, 5, 6, 7.
+
+
+# %% nbgrader={"grade_id": "try-elastic", "locked": true}
+@runs_with_the_answer
+def try_elastic(steps: int, every: int, trouble: tuple) -> dict:
+    """Start the job on two ranks, again when it fails: weights, steps of each start, savers."""
+    return elastic_trial(elastic, steps, every, trouble)
+
+
+# %% nbgrader={"grade_id": "elastic", "solution": true}
+def elastic(training: "Training", folder: str, rank: int, steps: int, every: int) -> None:
+    """Train for ``steps`` steps on all ranks; go on behind the last completed save."""
+    ### BEGIN SOLUTION
+    file, first = Path(folder) / "newest.pt", 0
+    if file.exists():
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0 and (step + 1) % every == 0:
+            model, optimizer = training.model.state_dict(), training.optimizer.state_dict()
+            part = file.with_suffix(".part")
+            torch.save({"model": model, "optimizer": optimizer, "next": step + 1}, part)
+            os.replace(part, file)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "elastic-check", "grade": true, "points": 4}
+def check_case(*job):
+    check_elastic(try_elastic(*job), *job)
+
+
+with every_case() as case:
+    with case("8 steps, a save every 3, undisturbed"):
+        check_case(8, 3, ("",))
+    with case("8 steps, a save every 3, rank 1 dies in step 5"):
+        check_case(8, 3, ("run", 5, 1))
+    with case("8 steps, a save every 3, rank 0 dies in the middle of the second save"):
+        check_case(8, 3, ("save", 2))
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    with case("5 steps, a save every 2, rank 0 dies in step 1, before any save"):
+        check_case(5, 2, ("run", 1, 0))
+    with case("4 steps, a save after each, rank 0 dies in step 3"):
+        check_case(4, 1, ("run", 3, 0))
+    with case("6 steps, a save every 3, rank 0 dies in the middle of the first save"):
+        check_case(6, 3, ("save", 1))
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Save three things: the model's state, the optimizer's state, and the number of the **next** step.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# At the start, on all ranks: if the file is there, load it and begin at its number. In the loop, after
+# `run(step)`: does `every` divide `step + 1`?
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# Rank 0 saves to a second name in `folder`, then `os.replace(second, first)`.
+# </details>
+#
+# ## 8. Choose the layout · core
+#
+# Each way has its price. Put together, for one rank of $W$ and $P$ parameters of 4 bytes:
+#
+# | layout | bytes on a rank, without activations | bytes sent a step |
+# | --- | --- | --- |
+# | `"DDP"` | $16 P$ | $2 \cdot 4P (W-1)/W$ |
+# | `"stage 1"` | $8 P + 8 S$ | the same |
+# | `"stage 2"` | $4 P + 12 S$ | the same |
+# | `"stage 3"` | $16 S + 8 L$ | $3 \cdot 4P (W-1)/W$ |
+#
+# $S = \lceil P / W \rceil$ is the size of a shard. $L$ counts the parameters of the largest layer; stage 3
+# needs room for two whole layers. Whatever memory is left takes the activations: the more samples a rank
+# computes at a time, the more of them share one transfer. So more sharding can be *faster*, although it
+# sends more. This is how long a step takes for each sample:
+
+
+# %% nbgrader={"grade_id": "cost-model", "locked": true}
+def seconds_per_sample(layout: str, samples: int, job: dict) -> float:
+    """A step's time on a rank, computing and sending, for each of its samples."""
+    share = (job["world_size"] - 1) / job["world_size"]
+    sent = (3 if layout == "stage 3" else 2) * 4 * job["parameters"] * share
+    return job["seconds"] + sent / job["bandwidth"] / samples
+
+
+# %%
+job = {"parameters": 1000, "largest": 250, "sample": 500, "batch": 32, "world_size": 4}
+job |= {"budget": 8_500, "bandwidth": 10_000, "seconds": 0.01}
+print(f"stage 2, 3 samples at a time: {seconds_per_sample('stage 2', 3, job):.4f} s a sample")
+print(f"stage 3, 5 samples at a time: {seconds_per_sample('stage 3', 5, job):.4f} s a sample")
+
+# %% [markdown]
+# ### Exercise 18.8 — The plan ★★ · 20 min · 3 points · core
+#
+# Write `plan(job)`. `job` is a dict as above: `parameters` ($P$), `largest` ($L$), `sample` (bytes of one sample's
+# activations), `batch` (the most samples that a rank may take at a time), `world_size` ($W$), `budget`
+# (bytes of one rank), and what `seconds_per_sample` needs. Return `(layout, samples)`: of all layouts, and
+# all whole numbers of samples from 1 to `batch` that fit into the budget (exactly full fits), those with
+# the fewest seconds a sample. If several need the same, the layout that stands higher in the table, with
+# the most samples. If nothing fits, return `None`.
+#
+# Example: in the job above DDP doesn't fit at all. Stage 2 takes 7 000 bytes and leaves room for 3
+# samples; stage 3 takes 4 000 + 2 000, room for 5. The plan is `("stage 3", 5)`. With a budget of a
+# million all four take the whole batch, and the plan is `("DDP", 32)`.
+
+
+# %% nbgrader={"grade_id": "plan", "solution": true}
+def plan(job: dict) -> tuple[str, int] | None:
+    """The fastest layout that fits, and its number of samples; None if nothing fits."""
+    ### BEGIN SOLUTION
+    whole, largest = job["parameters"], job["largest"]
+    shard = -(-whole // job["world_size"])
+    need = {
+        "DDP": 16 * whole,
+        "stage 1": 8 * whole + 8 * shard,
+        "stage 2": 4 * whole + 12 * shard,
+        "stage 3": 16 * shard + 8 * largest,
+    }
+    room = {layout: (job["budget"] - taken) // job["sample"] for layout, taken in need.items()}
+    fits = [(layout, min(most, job["batch"])) for layout, most in room.items() if most >= 1]
+    return min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "plan-check", "grade": true, "points": 3}
+def check_case(right, slips=None, **changes):
+    job = {"parameters": 1000, "largest": 250, "sample": 500, "batch": 32, "world_size": 4}
+    job |= {"budget": 8_500, "bandwidth": 10_000, "seconds": 0.01, **changes}
+    found, what = plan(dict(job)), f"plan of {job}"
+    empty = found is None and right is not None
+    assert not empty, f"{what} is None, but something fits: is there an answer yet?"
+    found = tuple(found) if isinstance(found, (tuple, list)) else found
+    why = (slips or {}).get(found, "")
+    if right is not None and isinstance(found, tuple) and found[0] == right[0] and not why:
+        why = "the right layout with another number of samples"
+    assert found == right, f"{what} is not {found!r}" + (f": {why}" if why else "")
+
+
+first, gathered = (
+    "the first layout that fits is not always the fastest",
+    "stage 3 gathers two layers",
+)
+capped, fits = "a rank takes at most `batch` samples", "it does not fit into the budget"
+with every_case() as case:
+    with case("the example"):
+        check_case(("stage 3", 5), {("stage 2", 3): first, ("stage 3", 9): gathered})
+    with case("twice the room"):
+        known = {("DDP", 2): first, ("stage 3", 22): "the most samples, and more traffic"}
+        check_case(("stage 2", 20), known | {("stage 3", 26): gathered}, budget=17_000)
+    with case("much room"):
+        known = {("stage 3", 32): "of equals, take the upper one", ("DDP", 1968): capped}
+        check_case(("DDP", 32), known, budget=10**6)
+    with case("one rank: nothing is sent"):
+        check_case(("DDP", 2), world_size=1, budget=17_000)
+    with case("room for one sample from stage 1 on"):
+        known = {("stage 3", 1): "stage 3 sends more for the same sample", ("DDP", 1): fits}
+        known[("stage 2", 1)] = "of equals, take the upper one"
+        check_case(("stage 1", 1), known, sample=6_500, budget=17_000)
+    with case("nothing fits"):
+        check_case(None, {("stage 3", 0): "no samples are no plan"}, budget=6_499)
+    with case("exactly one sample"):
+        check_case(("stage 3", 1), budget=6_500)
+    with case("room for the whole batch from stage 2 on"):
+        known = {("stage 3", 32): "the most samples, and more traffic", ("stage 2", 34): capped}
+        check_case(("stage 2", 32), known, budget=24_000)
+    with case("7 ranks: 1000 / 7 is rounded up"):
+        known = {("stage 3", 1): "a shard is rounded up, so it doesn't fit"}
+        check_case(None, known, world_size=7, budget=4_787)
+    with case("two layouts with the same seconds"):
+        known = {("stage 2", 2): "of equals, take the upper one"}
+        check_case(("stage 1", 2), known, budget=17_300, sample=3_500, largest=1_000)
+### BEGIN HIDDEN TESTS
+import random
+
+with every_case() as case:
+    for seed in range(30):
+        draw = random.Random(seed)
+        job = {
+            "parameters": draw.randint(500, 2000),
+            "largest": draw.randint(50, 900),
+            "sample": draw.choice((100, 900, 4000)),
+            "batch": draw.randint(1, 40),
+            "world_size": draw.randint(1, 9),
+            "budget": draw.randint(4000, 40_000),
+            "bandwidth": draw.choice((100, 10_000, 10**6)),
+        }
+        whole, shard = job["parameters"], -(-job["parameters"] // job["world_size"])
+        need = [16 * whole, 8 * whole + 8 * shard, 4 * whole + 12 * shard]
+        need.append(16 * shard + 8 * job["largest"])
+        names = ("DDP", "stage 1", "stage 2", "stage 3")
+        room = [min((job["budget"] - n) // job["sample"], job["batch"]) for n in need]
+        plans = [one for one in zip(names, room, strict=True) if one[1] >= 1]
+        with case(f"seeded job {seed}"):
+            costs = [seconds_per_sample(*one, {**job, "seconds": 0.01}) for one in plans]
+            check_case(plans[costs.index(min(costs))] if plans else None, **job)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# For each layout, take its bytes from the budget and divide what is left by `sample`, rounding
+# down; `batch` is the upper limit. More samples are never slower, so only this largest number counts.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Drop the layouts without room for one sample. `min(…, key=…, default=None)` takes the first of
+# equals, and None from an empty list.
+# </details>
+#
+# Does the plan hold? Here it is for four budgets, and the layout it chose **run** on four processes, with
+# the measuring function of section 1. Where your `plan` isn't solved yet, a table steps in.
+
+# %%
+small = {"parameters": 8 * 64**2, "largest": 64**2, "sample": 1000, "batch": 64, "world_size": 4,
+         "bandwidth": 10**7, "seconds": 0.001}  # fmt: skip
+table = {
+    200_000: ("stage 3", 36),
+    300_000: ("stage 2", 64),
+    400_000: ("stage 1", 64),
+    600_000: ("DDP", 64),
+}
+# %%
+bars = []
+for budget, ready in table.items():
+    try:
+        layout, samples = plan({**small, "budget": budget}) or ready
+    except Exception:
+        layout, samples = ready
+    used = sum(on_ranks(measure, 4, layout, 64, 8)[0])
+    used += 8 * small["largest"] if layout == "stage 3" else 0
+    bars.append((budget, f"{layout}, {samples} samples", used, samples * small["sample"]))
+    print(f"{budget:,} bytes: {bars[-1][1]} at a time; it fits: {used + samples * 1000 <= budget}")
+
+# %%
+figure, axes = plt.subplots(figsize=(7, 2.8))
+for line, (budget, _, used, activations) in enumerate(bars):
+    axes.barh(line, used / 1000, color="#0072b2", label="measured state" if line == 0 else None)
+    label = "activations" if line == 0 else None
+    axes.barh(line, activations / 1000, left=used / 1000, color="#e69f00", label=label)
+    axes.plot([budget / 1000] * 2, [line - 0.45, line + 0.45], color="black", lw=3)
+axes.set(
+    yticks=range(4), yticklabels=[name for _, name, *_ in bars], xlabel="thousand bytes on a rank"
+)
+axes.set(title="The plan for four budgets (black bars)")
+axes.invert_yaxis()
+axes.legend(loc="upper right")
+show(
+    figure,
+    "Four budgets as black marks; for each, the planned layout's state and activations stay below.",
+)
+
+# %% [markdown]
+# The more memory there is, the less gets sharded. That's the rule of thumb in one picture: **shard
+# as little as you must**, and when the batch fits, stop. Where even stage 3 leaves no room because one
+# *layer* is too big, or a batch too small to divide, turn to section 4, inside a machine; between
+# machines with a slow network, to section 5.
+#
+# ## What to take home
+#
+# | what doesn't fit | cut | each step sends | watch out for |
+# | --- | --- | --- | --- |
+# | Adam's moments | stage 1 | as DDP | whole tensors divide badly |
+# | gradients | stage 2 | as DDP | accumulation keeps them sharded |
+# | parameters | stage 3: `fully_shard` | half as much again | wrap each block; optimizer afterwards |
+# | one layer | tensor parallel | activations, twice a layer and pass | fast links only |
+# | the stack, slow network | pipeline | activations at the borders | the bubble: many micro-batches |
+# | the checkpoint | `torch.distributed.checkpoint` | nothing | a folder for each save |
+#
+# **Three mistakes to remember**
+#
+# 1. Sharding the model and expecting the activations to shrink. Take fewer samples, or checkpoint
+#    activations.
+# 2. Making the optimizer before `fully_shard`. The loss stays where it is, without an error.
+# 3. Saving the model without the optimizer, or over the last checkpoint. You notice on the day of the
+#    crash.
+#
+# **Read more.** *ZeRO: Memory Optimizations Toward Training Trillion Parameter Models* has the three
+# stages, *Megatron-LM* the two operations of section 4, *GPipe* and *PipeDream* the two schedules. In
+# the PyTorch documentation: `torch.distributed.fsdp.fully_shard`, *Tensor Parallelism*, *Pipeline
+# Parallelism*, *Distributed Checkpoint*, and *torchrun (Elastic Launch)*.

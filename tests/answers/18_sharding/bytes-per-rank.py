@@ -1,0 +1,28 @@
+# %% wrong="DDP divides too" says=["DDP is not", "more ranks save no byte"]
+bytes_per_rank = {"DDP": 1, "stage 1": 1, "stage 2": 1, "stage 3": 1}
+
+
+# %% wrong="one moment" says=["stage 1 is not 2.25", "two moments"]
+bytes_per_rank = {"DDP": 3, "stage 1": 2.25, "stage 2": 1.5, "stage 3": 0.75}
+
+
+# %% wrong="stage 1 divides the gradients" says=["1 of 4 predictions", "stage 1 is not 1.75"]
+bytes_per_rank = {"DDP": 4, "stage 1": 1.75, "stage 2": 1.75, "stage 3": 1}
+
+
+# %% wrong="stage 3 keeps the weights" says=["all four numbers of each parameter"]
+bytes_per_rank = {"DDP": 4, "stage 1": 2.5, "stage 2": 1.75, "stage 3": 1.75}
+
+
+# %% right="computed"
+part = 1 / 4
+bytes_per_rank = {
+    "DDP": 1 + 1 + 2,
+    "stage 1": 1 + 1 + 2 * part,
+    "stage 2": 1 + part + 2 * part,
+    "stage 3": 4 * part,
+}
+
+
+# %% right="floats"
+bytes_per_rank = dict(zip(["DDP", "stage 1", "stage 2", "stage 3"], [4.0, 2.5, 1.75, 1.0]))

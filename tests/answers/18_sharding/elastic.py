@@ -1,0 +1,157 @@
+# %% wrong="the model alone" says=["lost its momentum: save the optimizer"]
+def elastic(training, folder, rank, steps, every):
+    file, first = Path(folder) / "newest.pt", 0
+    if file.exists():
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        first = saved["next"]
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0 and (step + 1) % every == 0:
+            torch.save({"model": training.model.state_dict(), "next": step + 1}, f"{file}.part")
+            os.replace(f"{file}.part", file)
+
+
+# %% wrong="saves the step that is done, and runs it again" says=["the save already holds step 2"]
+def elastic(training, folder, rank, steps, every):
+    file, first = Path(folder) / "newest.pt", 0
+    if file.exists():
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["step"]
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0 and (step + 1) % every == 0:
+            both = {
+                "model": training.model.state_dict(),
+                "optimizer": training.optimizer.state_dict(),
+            }
+            torch.save({**both, "step": step}, f"{file}.part")
+            os.replace(f"{file}.part", file)
+
+
+# %% wrong="writes over the old file" says=["write beside it, then os.replace"]
+def elastic(training, folder, rank, steps, every):
+    file, first = Path(folder) / "newest.pt", 0
+    if file.exists():
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0 and (step + 1) % every == 0:
+            both = {
+                "model": training.model.state_dict(),
+                "optimizer": training.optimizer.state_dict(),
+            }
+            torch.save({**both, "next": step + 1}, file)
+
+
+# %% wrong="begins from scratch" says=["it begins from scratch"]
+def elastic(training, folder, rank, steps, every):
+    for step in range(steps):
+        training.run(step)
+
+
+# %% wrong="every rank saves" says=["rank 0 alone saves"]
+def elastic(training, folder, rank, steps, every):
+    file, first = Path(folder) / f"newest{rank}.pt", 0
+    if file.exists():
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for step in range(first, steps):
+        training.run(step)
+        if (step + 1) % every == 0:
+            both = {
+                "model": training.model.state_dict(),
+                "optimizer": training.optimizer.state_dict(),
+            }
+            torch.save({**both, "next": step + 1}, f"{file}.part")
+            os.replace(f"{file}.part", file)
+
+
+# %% wrong="rank 0 alone loads" says=["8 steps, a save every 3, rank 1 dies in step 5"]
+def elastic(training, folder, rank, steps, every):
+    file, first = Path(folder) / "newest.pt", 0
+    if file.exists() and rank == 0:
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0 and (step + 1) % every == 0:
+            both = {
+                "model": training.model.state_dict(),
+                "optimizer": training.optimizer.state_dict(),
+            }
+            torch.save({**both, "next": step + 1}, f"{file}.part")
+            os.replace(f"{file}.part", file)
+
+
+# %% wrong="saves before the step" says=["begins with step"]
+def elastic(training, folder, rank, steps, every):
+    file, first = Path(folder) / "newest.pt", 0
+    if file.exists():
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for step in range(first, steps):
+        if rank == 0 and (step + 1) % every == 0:
+            both = {
+                "model": training.model.state_dict(),
+                "optimizer": training.optimizer.state_dict(),
+            }
+            torch.save({**both, "next": step}, f"{file}.part")
+            os.replace(f"{file}.part", file)
+        training.run(step)
+
+
+# %% right="a file for each save, renamed when complete"
+def elastic(training, folder, rank, steps, every):
+    done = sorted(Path(folder).glob("*.pt"), key=lambda file: int(file.stem))
+    first = 0
+    if done:
+        model, optimizer = torch.load(done[-1], weights_only=True)
+        training.model.load_state_dict(model)
+        training.optimizer.load_state_dict(optimizer)
+        first = int(done[-1].stem)
+    dist.barrier()
+    for step in range(first, steps):
+        training.run(step)
+        if rank == 0 and step % every == every - 1:
+            part = Path(folder) / "writing"
+            with open(part, "wb") as file:
+                torch.save((training.model.state_dict(), training.optimizer.state_dict()), file)
+            part.rename(Path(folder) / f"{step + 1}.pt")
+
+
+# %% right="two files in turn, the torn one is passed over"
+def elastic(training, folder, rank, steps, every):
+    saved = {"next": 0}
+    for name in ("a", "b"):
+        try:
+            found = torch.load(os.path.join(folder, name))
+        except Exception:
+            continue
+        saved = found if found["next"] > saved["next"] else saved
+    if saved["next"]:
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+    dist.barrier()
+    step = saved["next"]
+    while step < steps:
+        training.run(step)
+        step += 1
+        if step % every == 0:
+            if rank == 0:
+                name = "ab"[step // every % 2]
+                job = {"model": training.model.state_dict(), "next": step}
+                job["optimizer"] = training.optimizer.state_dict()
+                torch.save(job, os.path.join(folder, name))
+            dist.barrier()

@@ -1,0 +1,166 @@
+# %% wrong="autograd keeps the whole matrices" says=["whole matrices were alive at once", "5 of 5"]
+def fully_sharded(x, shards):
+    class Gather(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, shard):
+            return gather_rows(shard)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return scatter_mean_rows(grad)
+
+    for shard in shards:
+        x = torch.tanh(x @ Gather.apply(shard).T)
+    return x
+
+
+# %% wrong="gathers before the forward, saves for backward" says=["whole matrices were alive at once"]
+def fully_sharded(x, shards):
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            whole = gather_rows(shard)
+            out = torch.tanh(h @ whole.T)
+            ctx.save_for_backward(h, whole, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, whole, out = ctx.saved_tensors
+            grad = grad * (1 - out * out)
+            return grad @ whole, scatter_mean_rows(grad.T @ h)
+
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="own rows of the own gradient" says=["comes from this rank's batch alone"]
+def fully_sharded(x, shards):
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            out = torch.tanh(h @ gather_rows(shard).T)
+            ctx.save_for_backward(h, shard, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, shard, out = ctx.saved_tensors
+            grad = grad * (1 - out**2)
+            mine = (grad.T @ h).chunk(dist.get_world_size())[dist.get_rank()]
+            return grad @ gather_rows(shard), mine.clone()
+
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="no gradient for the input" says=["shards[0].grad", "no gradient comes back to it from the loss"]
+def fully_sharded(x, shards):
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            out = torch.tanh(h @ gather_rows(shard).T)
+            ctx.save_for_backward(h, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, out = ctx.saved_tensors
+            return None, scatter_mean_rows((grad * (1 - out**2)).T @ h)
+
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="forgets the tanh in backward" says=["shards[0].grad on rank 0 differs"]
+def fully_sharded(x, shards):
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            ctx.save_for_backward(h, shard)
+            return torch.tanh(h @ gather_rows(shard).T)
+
+        @staticmethod
+        def backward(ctx, grad):
+            h, shard = ctx.saved_tensors
+            return grad @ gather_rows(shard), scatter_mean_rows(grad.T @ h)
+
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="gather_rows as if it were differentiable" says=["the result has no graph", "is None"]
+def fully_sharded(x, shards):
+    for shard in shards:
+        x = torch.tanh(x @ gather_rows(shard).T)
+    return x
+
+
+# %% wrong="multiplies with the shard alone" says=["each layer needs the whole matrix"]
+def fully_sharded(x, shards):
+    for shard in shards[:1]:
+        x = torch.tanh(x @ shard.T)
+    return x
+
+
+# %% right="checkpointing"
+checkpoint = torch.utils.checkpoint.checkpoint
+
+
+class GatherRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, shard):
+        return gather_rows(shard)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return scatter_mean_rows(grad)
+
+
+def fully_sharded(x, shards):
+    def layer(h, shard):
+        return (h @ GatherRows.apply(shard).t()).tanh()
+
+    for shard in shards:
+        x = checkpoint(layer, x, shard, use_reentrant=False)
+    return x
+
+
+# %% right="saved-tensor hooks that keep the shard"
+class GatherForHooks(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, shard):
+        return gather_rows(shard)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return scatter_mean_rows(grad)
+
+
+def fully_sharded(x, shards):
+    def apply(h, shard):
+        whole = GatherForHooks.apply(shard)
+        place = whole.data_ptr()
+
+        def pack(tensor):
+            if tensor.data_ptr() == place and tensor.numel() == whole_size:
+                return ("shard", tensor.stride() != whole_stride)
+            return tensor
+
+        def unpack(kept):
+            if isinstance(kept, tuple):
+                again = gather_rows(shard)
+                return again.t() if kept[1] else again
+            return kept
+
+        whole_size, whole_stride = whole.numel(), whole.stride()
+        with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+            return torch.tanh(F.linear(h, whole))
+
+    for shard in shards:
+        x = apply(x, shard)
+    return x

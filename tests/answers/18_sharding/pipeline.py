@@ -1,0 +1,113 @@
+# %% wrong="1F1B without a warm-up" says=["a stage waits where it could compute"]
+def pipeline(kind, stage, stages, micro_batches):
+    if kind == "gpipe":
+        return [f"F{n}" for n in range(micro_batches)] + [f"B{n}" for n in range(micro_batches)]
+    return [f"{letter}{n}" for n in range(micro_batches) for letter in "FB"]
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="GPipe for both" says=["holds 4 micro-batches, at most 2: go back sooner"]
+def pipeline(kind, stage, stages, micro_batches):
+    return [f"F{n}" for n in range(micro_batches)] + [f"B{n}" for n in range(micro_batches)]
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="a warm-up longer than the batch" says=["1f1b, 4 stages, 1 micro-batches", "belongs there once"]
+def pipeline(kind, stage, stages, micro_batches):
+    warm = micro_batches if kind == "gpipe" else stages - stage - 1
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="a warm-up one too long" says=["holds 3 micro-batches, at most 2"]
+def pipeline(kind, stage, stages, micro_batches):
+    warm = micro_batches if kind == "gpipe" else min(stages - stage, micro_batches)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="the bubble over the busy time" says=["that is idle over busy time"]
+def pipeline(kind, stage, stages, micro_batches):
+    warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / micro_batches
+
+
+# %% wrong="numbers, not texts" says=["each task is a text such as 'F0'"]
+def pipeline(kind, stage, stages, micro_batches):
+    return list(range(micro_batches)) * 2
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% right="a tuple, GPipe backwards from the last"
+def pipeline(kind, stage, stages, micro_batches):
+    forwards = tuple(f"F{n}" for n in range(micro_batches))
+    if kind == "gpipe":
+        return forwards + tuple(f"B{n}" for n in reversed(range(micro_batches)))
+    warm = min(stages - stage - 1, micro_batches)
+    backwards = tuple(f"B{n}" for n in range(micro_batches))
+    pairs = zip(forwards[warm:], backwards)
+    steady = tuple(task for pair in pairs for task in pair)
+    return forwards[:warm] + steady + backwards[micro_batches - warm :]
+
+
+def bubble(stages, micro_batches):
+    return 1 - micro_batches / (micro_batches + stages - 1)
+
+
+# %% right="greedy: back as soon as the limit is reached"
+def pipeline(kind, stage, stages, micro_batches):
+    limit = micro_batches if kind == "gpipe" else stages - stage
+    tasks, forward, backward = [], 0, 0
+    while backward < micro_batches:
+        if (
+            forward < micro_batches
+            and forward - backward < limit
+            and (kind != "gpipe" or not backward)
+        ):
+            tasks.append("F" + str(forward))
+            forward += 1
+        else:
+            tasks.append("B" + str(backward))
+            backward += 1
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    from fractions import Fraction
+
+    whole = 3 * (micro_batches + stages - 1)
+    return float(Fraction(whole - 3 * micro_batches, whole))

@@ -1,0 +1,129 @@
+# %% wrong="the first that fits" says=["the first layout that fits is not always the fastest"]
+def plan(job):
+    P, W, L = job["parameters"], job["world_size"], job["largest"]
+    S = -(-P // W)
+    need = {
+        "DDP": 16 * P,
+        "stage 1": 8 * P + 8 * S,
+        "stage 2": 4 * P + 12 * S,
+        "stage 3": 16 * S + 8 * L,
+    }
+    for layout, taken in need.items():
+        samples = min((job["budget"] - taken) // job["sample"], job["batch"])
+        if samples >= 1:
+            return layout, samples
+
+
+# %% wrong="forgets the gathered layers" says=["stage 3 gathers two layers"]
+def plan(job):
+    P, W = job["parameters"], job["world_size"]
+    S = -(-P // W)
+    need = {"DDP": 16 * P, "stage 1": 8 * P + 8 * S, "stage 2": 4 * P + 12 * S, "stage 3": 16 * S}
+    room = {k: min((job["budget"] - n) // job["sample"], job["batch"]) for k, n in need.items()}
+    fits = [one for one in room.items() if one[1] >= 1]
+    return min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)
+
+
+# %% wrong="no limit by the batch" says=["at most `batch` samples"]
+def plan(job):
+    P, W, L = job["parameters"], job["world_size"], job["largest"]
+    S = -(-P // W)
+    need = {
+        "DDP": 16 * P,
+        "stage 1": 8 * P + 8 * S,
+        "stage 2": 4 * P + 12 * S,
+        "stage 3": 16 * S + 8 * L,
+    }
+    fits = [(k, (job["budget"] - n) // job["sample"]) for k, n in need.items()]
+    fits = [one for one in fits if one[1] >= 1]
+    return min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)
+
+
+# %% wrong="the most samples" says=["the most samples, and more traffic"]
+def plan(job):
+    P, W, L = job["parameters"], job["world_size"], job["largest"]
+    S = -(-P // W)
+    need = {
+        "DDP": 16 * P,
+        "stage 1": 8 * P + 8 * S,
+        "stage 2": 4 * P + 12 * S,
+        "stage 3": 16 * S + 8 * L,
+    }
+    room = {k: min((job["budget"] - n) // job["sample"], job["batch"]) for k, n in need.items()}
+    best = max(room, key=lambda layout: room[layout])
+    return (best, room[best]) if room[best] >= 1 else None
+
+
+# %% wrong="rounds the shard down" says=["a shard is rounded up"]
+def plan(job):
+    P, W, L = job["parameters"], job["world_size"], job["largest"]
+    S = P // W
+    need = {
+        "DDP": 16 * P,
+        "stage 1": 8 * P + 8 * S,
+        "stage 2": 4 * P + 12 * S,
+        "stage 3": 16 * S + 8 * L,
+    }
+    room = {k: min((job["budget"] - n) // job["sample"], job["batch"]) for k, n in need.items()}
+    fits = [one for one in room.items() if one[1] >= 1]
+    return min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)
+
+
+# %% wrong="the lower of equals" says=["of equals, take the upper one"]
+def plan(job):
+    P, W, L = job["parameters"], job["world_size"], job["largest"]
+    S = -(-P // W)
+    need = {
+        "DDP": 16 * P,
+        "stage 1": 8 * P + 8 * S,
+        "stage 2": 4 * P + 12 * S,
+        "stage 3": 16 * S + 8 * L,
+    }
+    best, fewest = None, float("inf")
+    for layout, taken in need.items():
+        samples = min((job["budget"] - taken) // job["sample"], job["batch"])
+        if samples >= 1 and seconds_per_sample(layout, samples, job) <= fewest:
+            best, fewest = (layout, samples), seconds_per_sample(layout, samples, job)
+    return best
+
+
+# %% wrong="a layout alone" says=["is not 'stage 3'"]
+def plan(job):
+    return "stage 3"
+
+
+# %% right="tries every number of samples"
+def plan(job):
+    P, S = job["parameters"], -(-job["parameters"] // job["world_size"])
+    best, fewest = None, None
+    for layout, whole, parts, extra in (
+        ("DDP", 16, 0, 0),
+        ("stage 1", 8, 8, 0),
+        ("stage 2", 4, 12, 0),
+        ("stage 3", 0, 16, 8 * job["largest"]),
+    ):
+        for samples in range(1, job["batch"] + 1):
+            if whole * P + parts * S + extra + samples * job["sample"] > job["budget"]:
+                break
+            took = seconds_per_sample(layout, samples, job)
+            if fewest is None or took < fewest or (took == fewest and best[0] == layout):
+                best, fewest = [layout, samples], took
+    return best
+
+
+# %% right="sorted"
+def plan(job):
+    import math
+
+    shard = math.ceil(job["parameters"] / job["world_size"])
+    state = [4 * job["parameters"]] * 3, 4 * shard
+    order = []
+    for place, name in enumerate(["DDP", "stage 1", "stage 2", "stage 3"]):
+        optimizer = 2 * (state[1] if place >= 1 else state[0][0])
+        gradients = state[1] if place >= 2 else state[0][1]
+        weights = state[1] + 8 * job["largest"] if place == 3 else state[0][2]
+        left = job["budget"] - optimizer - gradients - weights
+        samples = min(int(left // job["sample"]), job["batch"])
+        if samples > 0:
+            order.append((seconds_per_sample(name, samples, job), place, name, samples))
+    return sorted(order)[0][2:] if order else None

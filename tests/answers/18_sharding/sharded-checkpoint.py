@@ -1,0 +1,124 @@
+# %% wrong="one folder for all" says=["that save was killed", "a folder of its own"]
+def sharded_checkpoint(folder, step, state):
+    dcp.save({"state": state, "step": torch.tensor(step)}, checkpoint_id=folder)
+
+
+def newest_checkpoint(folder, state):
+    if not (Path(folder) / ".metadata").exists():
+        return -1
+    whole = {"state": state, "step": torch.tensor(-1)}
+    dcp.load(whole, checkpoint_id=folder)
+    return int(whole["step"])
+
+
+# %% wrong="compares texts" says=["compare steps as numbers", "the step on rank 0 is 9, expected 10"]
+def sharded_checkpoint(folder, step, state):
+    dcp.save(state, checkpoint_id=f"{folder}/{step}")
+
+
+def newest_checkpoint(folder, state):
+    steps = sorted(p.parent.name for p in Path(folder).glob("*/.metadata"))
+    if not steps:
+        return -1
+    dcp.load(state, checkpoint_id=f"{folder}/{steps[-1]}")
+    return int(steps[-1])
+
+
+# %% wrong="takes the killed save for complete" says=["take only a step that has .metadata"]
+def sharded_checkpoint(folder, step, state):
+    dcp.save(state, checkpoint_id=f"{folder}/{step}")
+
+
+def newest_checkpoint(folder, state):
+    if not os.path.isdir(folder):
+        return -1
+    step = max(map(int, os.listdir(folder)), default=-1)
+    if step >= 0:
+        dcp.load(state, checkpoint_id=f"{folder}/{step}")
+    return step
+
+
+# %% wrong="step 0 is no step" says=["the step on rank", "expected 0"]
+def sharded_checkpoint(folder, step, state):
+    dcp.save(state, checkpoint_id=f"{folder}/{step}")
+
+
+def newest_checkpoint(folder, state):
+    step = max((int(p.parent.name) for p in Path(folder).glob("*/.metadata")), default=0)
+    if not step:
+        return -1
+    dcp.load(state, checkpoint_id=f"{folder}/{step}")
+    return step
+
+
+# %% wrong="a pointer written before the save" says=["take only a step that has .metadata"]
+def sharded_checkpoint(folder, step, state):
+    os.makedirs(folder, exist_ok=True)
+    Path(folder, "newest").write_text(str(step))
+    dcp.save(state, checkpoint_id=f"{folder}/{step}")
+
+
+def newest_checkpoint(folder, state):
+    if not Path(folder, "newest").exists():
+        return -1
+    step = int(Path(folder, "newest").read_text())
+    dcp.load(state, checkpoint_id=f"{folder}/{step}")
+    return step
+
+
+# %% wrong="forgets to load" says=["rank 0's rows of the weight differs"]
+def sharded_checkpoint(folder, step, state):
+    dcp.save(state, checkpoint_id=f"{folder}/{step}")
+
+
+def newest_checkpoint(folder, state):
+    return max((int(p.parent.name) for p in Path(folder).glob("*/.metadata")), default=-1)
+
+
+# %% wrong="stumbles over a folder that doesn't exist" says=["nothing was saved", "FileNotFoundError"]
+def sharded_checkpoint(folder, step, state):
+    dcp.save(state, checkpoint_id=f"{folder}/{step}")
+
+
+def newest_checkpoint(folder, state):
+    done = [int(n) for n in os.listdir(folder) if os.path.exists(f"{folder}/{n}/.metadata")]
+    if not done:
+        return -1
+    dcp.load(state, checkpoint_id=f"{folder}/{max(done)}")
+    return max(done)
+
+
+# %% right="renamed when complete"
+def sharded_checkpoint(folder, step, state):
+    part = os.path.join(folder, f"part-{step:09d}")
+    dcp.save(state, checkpoint_id=part)
+    if dist.get_rank() == 0:
+        os.replace(part, os.path.join(folder, f"done-{step:09d}"))
+    dist.barrier()
+
+
+def newest_checkpoint(folder, state):
+    done = sorted(Path(folder).glob("done-*")) if os.path.exists(folder) else []
+    if not done:
+        return -1
+    dcp.load(state, storage_reader=dcp.FileSystemReader(done[-1]))
+    return int(done[-1].name.removeprefix("done-"))
+
+
+# %% right="a pointer written after the save"
+def sharded_checkpoint(folder, step, state):
+    place = Path(folder, "steps", str(step))
+    dcp.save({"all": state}, storage_writer=dcp.FileSystemWriter(place))
+    dist.barrier()
+    if dist.get_rank() == 0:
+        place.with_suffix(".ok").touch()
+    dist.barrier()
+
+
+def newest_checkpoint(folder, state):
+    steps = [int(file.stem) for file in Path(folder, "steps").glob("*.ok")]
+    if len(steps) == 0:
+        return -1
+    newest = sorted(steps)[-1]
+    dcp.load({"all": state}, checkpoint_id=str(Path(folder, "steps", str(newest))))
+    return newest

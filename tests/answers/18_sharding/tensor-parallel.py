@@ -1,0 +1,131 @@
+# %% wrong="the bias on every rank" says=["y holds the bias 2 times"]
+def tensor_parallel(x, up, down, bias):
+    class Enter(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            grad = grad.clone()
+            dist.all_reduce(grad)
+            return grad
+
+    class Leave(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, part):
+            part = part.clone()
+            dist.all_reduce(part)
+            return part
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T + bias)
+
+
+# %% wrong="nothing at the entry" says=["x.grad holds only what this rank's hidden units contribute"]
+def tensor_parallel(x, up, down, bias):
+    class Leave(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, part):
+            part = part.clone()
+            dist.all_reduce(part)
+            return part
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    return Leave.apply(F.gelu(x @ up.T) @ down.T) + bias
+
+
+# %% wrong="the differentiable all-reduce" says=["up.grad is 2 times too much", "summed again"]
+def tensor_parallel(x, up, down, bias):
+    from torch.distributed._functional_collectives import all_reduce
+
+    return all_reduce(F.gelu(x @ up.T) @ down.T, "sum", dist.group.WORLD) + bias
+
+
+# %% wrong="no sum at the exit" says=["rank 0's y differs"]
+def tensor_parallel(x, up, down, bias):
+    return F.gelu(x @ up.T) @ down.T + bias
+
+
+# %% wrong="gathers the hidden units" says=["collectives forward and", "expected 1 and 1"]
+def tensor_parallel(x, up, down, bias):
+    class Sum(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, part):
+            part = part.clone()
+            dist.all_reduce(part)
+            dist.barrier()
+            return part
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    class Enter(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            grad = grad.clone()
+            dist.all_reduce(grad)
+            return grad
+
+    y = Sum.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T)
+    again = Sum.apply(torch.zeros(1))
+    return y + bias + 0 * again
+
+
+# %% wrong="all-reduce on a detached part" says=["down.grad is None"]
+def tensor_parallel(x, up, down, bias):
+    part = (F.gelu(x @ up.T) @ down.T).detach()
+    dist.all_reduce(part)
+    return part + bias
+
+
+# %% right="hooks and a difference"
+def tensor_parallel(x, up, down, bias):
+    entry = x * 1.0
+
+    def add_up(grad):
+        grad = grad.contiguous().clone()
+        dist.all_reduce(grad)
+        return grad
+
+    entry.register_hook(add_up)
+    part = F.linear(F.gelu(F.linear(entry, up)), down)
+    whole = part.detach().clone()
+    dist.all_reduce(whole)
+    return part + (whole - part.detach()) + bias
+
+
+# %% right="the functional collectives in one Function"
+class Conjugate(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, forward):
+        ctx.forward_too = forward
+        return Conjugate.total(x) if forward else x.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return (grad if ctx.forward_too else Conjugate.total(grad)), None
+
+    @staticmethod
+    def total(x):
+        import torch.distributed._functional_collectives as functional
+
+        return functional.wait_tensor(functional.all_reduce(x.detach(), "sum", dist.group.WORLD))
+
+
+def tensor_parallel(x, up, down, bias):
+    hidden = torch.einsum("bi,hi->bh", Conjugate.apply(x, False), up)
+    return torch.addmm(bias, torch.ones(len(x), 0), torch.ones(0, len(bias))) + Conjugate.apply(
+        torch.einsum("bh,oh->bo", F.gelu(hidden), down), True
+    )
