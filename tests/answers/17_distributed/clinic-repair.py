@@ -79,7 +79,10 @@ def clinic_repair(rank, world_size, batches, saved):
 def clinic_repair(rank, world_size, batches, saved):
     rounds = torch.tensor([len(batches[rank])], device=rank_device())
     dist.all_reduce(rounds, dist.ReduceOp.MAX)
-    total, mine = 0.0, list(reversed([text for text in (batches[rank][k] for k in range(len(batches[rank])))]))
+    total, mine = (
+        0.0,
+        list(reversed([text for text in (batches[rank][k] for k in range(len(batches[rank])))])),
+    )
     for _ in range(rounds.item()):
         value = torch.zeros(1, dtype=torch.float64, device=rank_device())
         if mine:

@@ -4,7 +4,10 @@ def compress(gradient, residual, k):
     where = total.topk(min(k, total.numel())).indices
     values, places = total[where], where
     n = dist.get_world_size()
-    vs, ps = [torch.empty_like(values) for _ in range(n)], [torch.empty_like(places) for _ in range(n)]
+    vs, ps = (
+        [torch.empty_like(values) for _ in range(n)],
+        [torch.empty_like(places) for _ in range(n)],
+    )
     dist.all_gather(vs, values)
     dist.all_gather(ps, places)
     average = torch.zeros_like(total).index_add_(0, torch.cat(ps), torch.cat(vs) / n)
@@ -33,7 +36,10 @@ def compress(gradient, residual, k):
     where = total.abs().topk(min(k, total.numel())).indices
     values = total[where]
     n = dist.get_world_size()
-    vs, ps = [torch.empty_like(values) for _ in range(n)], [torch.empty_like(where) for _ in range(n)]
+    vs, ps = (
+        [torch.empty_like(values) for _ in range(n)],
+        [torch.empty_like(where) for _ in range(n)],
+    )
     dist.all_gather(vs, values)
     dist.all_gather(ps, where)
     average = torch.zeros_like(total).index_add_(0, torch.cat(ps), torch.cat(vs))
@@ -46,7 +52,10 @@ def compress(gradient, residual, k):
     where = total.abs().topk(min(k, total.numel())).indices
     values = total[where]
     n = dist.get_world_size()
-    vs, ps = [torch.empty_like(values) for _ in range(n)], [torch.empty_like(where) for _ in range(n)]
+    vs, ps = (
+        [torch.empty_like(values) for _ in range(n)],
+        [torch.empty_like(where) for _ in range(n)],
+    )
     dist.all_gather(vs, values)
     dist.all_gather(ps, where)
     average = torch.zeros_like(total).index_add_(0, torch.cat(ps), torch.cat(vs) / n)
@@ -59,7 +68,10 @@ def compress(gradient, residual, k):
     where = total.abs().topk(min(k, total.numel())).indices
     values = total[where]
     n = dist.get_world_size()
-    vs, ps = [torch.empty_like(values) for _ in range(n)], [torch.empty_like(where) for _ in range(n)]
+    vs, ps = (
+        [torch.empty_like(values) for _ in range(n)],
+        [torch.empty_like(where) for _ in range(n)],
+    )
     dist.all_gather(vs, values)
     dist.all_gather(ps, where)
     average = torch.zeros_like(total)
@@ -76,7 +88,10 @@ def compress(gradient, residual, k):
     where = total.abs().topk(min(k, total.numel())).indices
     values = total[where]
     n = dist.get_world_size()
-    vs, ps = [torch.empty_like(values) for _ in range(n)], [torch.empty_like(where) for _ in range(n)]
+    vs, ps = (
+        [torch.empty_like(values) for _ in range(n)],
+        [torch.empty_like(where) for _ in range(n)],
+    )
     dist.all_gather(vs, values)
     dist.all_gather(ps, where)
     average = torch.zeros_like(total).index_add_(0, torch.cat(ps), torch.cat(vs) / n)
@@ -105,7 +120,7 @@ def compress(gradient, residual, k):
     total = (gradient + residual).reshape(-1)
     order = sorted(range(total.numel()), key=lambda i: -abs(total[i].item()))[:k]
     where = torch.tensor(order, device=total.device)
-    n, rank = dist.get_world_size(), dist.get_rank()
+    n, _rank = dist.get_world_size(), dist.get_rank()
     places = [torch.empty_like(where) for _ in range(n)]
     dist.all_gather(places, where)
     values = [torch.empty_like(total[where]) for _ in range(n)]
@@ -114,5 +129,7 @@ def compress(gradient, residual, k):
     for place, value in zip(places, values):
         for p, v in zip(place.tolist(), value):
             average[p] += v
-    rest = torch.where(torch.isin(torch.arange(total.numel(), device=total.device), where), 0, total)
+    rest = torch.where(
+        torch.isin(torch.arange(total.numel(), device=total.device), where), 0, total
+    )
     return (average / n).reshape(gradient.shape), rest.to(total.dtype).reshape(gradient.shape)

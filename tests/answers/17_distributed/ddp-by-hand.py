@@ -2,7 +2,9 @@
 def ddp_by_hand(model, bucket_bytes):
     for t in [*model.parameters(), *model.buffers()]:
         dist.broadcast(t.detach(), 0)
-    model.register_forward_pre_hook(lambda *_: [dist.broadcast(b, 0) for b in model.buffers()] and None)
+    model.register_forward_pre_hook(
+        lambda *_: [dist.broadcast(b, 0) for b in model.buffers()] and None
+    )
 
     def finish():
         for p in reversed([p for p in model.parameters() if p.requires_grad]):
@@ -49,7 +51,9 @@ def ddp_by_hand(model, bucket_bytes):
 def ddp_by_hand(model, bucket_bytes):
     for t in [*model.parameters(), *model.buffers()]:
         dist.broadcast(t.detach(), 0)
-    model.register_forward_pre_hook(lambda *_: [dist.broadcast(b, 0) for b in model.buffers()] and None)
+    model.register_forward_pre_hook(
+        lambda *_: [dist.broadcast(b, 0) for b in model.buffers()] and None
+    )
     buckets, size = [[]], 0
     for p in reversed([p for p in model.parameters() if p.requires_grad]):
         if size and size + p.nbytes > bucket_bytes:
@@ -85,7 +89,9 @@ def ddp_by_hand(model, bucket_bytes):
 def ddp_by_hand(model, bucket_bytes):
     for t in [*model.parameters(), *model.buffers()]:
         dist.broadcast(t.detach(), 0)
-    model.register_forward_pre_hook(lambda *_: [dist.broadcast(b, 0) for b in model.buffers()] and None)
+    model.register_forward_pre_hook(
+        lambda *_: [dist.broadcast(b, 0) for b in model.buffers()] and None
+    )
     buckets, size = [[]], 0
     for p in reversed([p for p in model.parameters() if p.requires_grad]):
         if size and size + p.nbytes > bucket_bytes:
@@ -97,7 +103,9 @@ def ddp_by_hand(model, bucket_bytes):
 
     def begin():
         bucket = buckets[len(started)]
-        flat = torch.cat([(torch.zeros_like(q) if q.grad is None else q.grad).flatten() for q in bucket])
+        flat = torch.cat(
+            [(torch.zeros_like(q) if q.grad is None else q.grad).flatten() for q in bucket]
+        )
         started.append((flat, dist.all_reduce(flat, async_op=True)))
 
     def note(p):
@@ -190,8 +198,14 @@ def ddp_by_hand(model, bucket_bytes):
     state = {"left": [len(m) for m in members], "sent": []}
 
     def send():
-        flat = torch.cat([torch.zeros(p.numel(), dtype=p.dtype, device=p.device) if p.grad is None
-                          else p.grad.reshape(-1) for p in members[len(state["sent"])]])
+        flat = torch.cat(
+            [
+                torch.zeros(p.numel(), dtype=p.dtype, device=p.device)
+                if p.grad is None
+                else p.grad.reshape(-1)
+                for p in members[len(state["sent"])]
+            ]
+        )
         state["sent"].append((flat, dist.all_reduce(flat, async_op=True)))
 
     def hook(p):

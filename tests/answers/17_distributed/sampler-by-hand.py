@@ -2,7 +2,9 @@
 def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
     order = list(range(length))
     if shuffle:
-        order = torch.randperm(length, generator=torch.Generator().manual_seed(seed + epoch)).tolist()
+        order = torch.randperm(
+            length, generator=torch.Generator().manual_seed(seed + epoch)
+        ).tolist()
     each = length // world_size if drop_last else -(-length // world_size)
     order = (order * world_size)[: each * world_size]
     return order[rank * each : (rank + 1) * each]
@@ -12,7 +14,9 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
 def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
     order = list(range(length))
     if shuffle:
-        order = torch.randperm(length, generator=torch.Generator().manual_seed(seed + epoch)).tolist()
+        order = torch.randperm(
+            length, generator=torch.Generator().manual_seed(seed + epoch)
+        ).tolist()
     if drop_last:
         order = order[: length // world_size * world_size]
     return order[rank::world_size]
@@ -22,7 +26,9 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
 def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
     order = list(range(length))
     if shuffle:
-        order = torch.randperm(length, generator=torch.Generator().manual_seed(seed + epoch)).tolist()
+        order = torch.randperm(
+            length, generator=torch.Generator().manual_seed(seed + epoch)
+        ).tolist()
     each = length // world_size if drop_last else -(-length // world_size)
     order = (order + order[: each * world_size - length])[: each * world_size]
     return order[rank::world_size]

@@ -1,31 +1,54 @@
 # %% wrong="a fraction of a sample" says=["the fullest rank has ⌈batch / ranks⌉ samples"]
 def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     weak = kind == "weak"
-    step = s * (batch if weak else batch / ranks) + 2 * (ranks - 1) * (latency + nbytes / ranks / bandwidth)
+    step = s * (batch if weak else batch / ranks) + 2 * (ranks - 1) * (
+        latency + nbytes / ranks / bandwidth
+    )
     speedup = batch * (ranks if weak else 1) * s / step
-    return {"step": step, "speedup": speedup, "efficiency": speedup / ranks, "rate": rate * (ranks if weak else 1)}
+    return {
+        "step": step,
+        "speedup": speedup,
+        "efficiency": speedup / ranks,
+        "rate": rate * (ranks if weak else 1),
+    }
 
 
 # %% wrong="whole tensor in each message" says=["a message is one chunk"]
 def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     weak = kind == "weak"
-    step = s * (batch if weak else -(-batch // ranks)) + 2 * (ranks - 1) * (latency + nbytes / bandwidth)
+    step = s * (batch if weak else -(-batch // ranks)) + 2 * (ranks - 1) * (
+        latency + nbytes / bandwidth
+    )
     speedup = batch * (ranks if weak else 1) * s / step
-    return {"step": step, "speedup": speedup, "efficiency": speedup / ranks, "rate": rate * (ranks if weak else 1)}
+    return {
+        "step": step,
+        "speedup": speedup,
+        "efficiency": speedup / ranks,
+        "rate": rate * (ranks if weak else 1),
+    }
 
 
 # %% wrong="speedup in time only" says=["all ranks' samples count"]
 def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     weak = kind == "weak"
-    step = s * (batch if weak else -(-batch // ranks)) + 2 * (ranks - 1) * (latency + nbytes / ranks / bandwidth)
+    step = s * (batch if weak else -(-batch // ranks)) + 2 * (ranks - 1) * (
+        latency + nbytes / ranks / bandwidth
+    )
     speedup = batch * s / step
-    return {"step": step, "speedup": speedup, "efficiency": speedup / ranks, "rate": rate * (ranks if weak else 1)}
+    return {
+        "step": step,
+        "speedup": speedup,
+        "efficiency": speedup / ranks,
+        "rate": rate * (ranks if weak else 1),
+    }
 
 
 # %% wrong="the rate always grows" says=["the whole batch has not grown"]
 def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     weak = kind == "weak"
-    step = s * (batch if weak else -(-batch // ranks)) + 2 * (ranks - 1) * (latency + nbytes / ranks / bandwidth)
+    step = s * (batch if weak else -(-batch // ranks)) + 2 * (ranks - 1) * (
+        latency + nbytes / ranks / bandwidth
+    )
     speedup = batch * (ranks if weak else 1) * s / step
     return {"step": step, "speedup": speedup, "efficiency": speedup / ranks, "rate": rate * ranks}
 
@@ -49,15 +72,24 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     else:
         step = talk + math.ceil(batch / ranks) * s
         per_second = batch / step
-    return dict(step=step, speedup=per_second / (1 / s), efficiency=per_second * s / ranks, rate=rate)
+    return dict(
+        step=step, speedup=per_second / (1 / s), efficiency=per_second * s / ranks, rate=rate
+    )
 
 
 # %% right="tensors"
 def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
     n = torch.tensor(float(ranks), dtype=torch.float64)
-    samples = torch.ceil(batch / n) if kind == "strong" else torch.tensor(batch, dtype=torch.float64)
+    samples = (
+        torch.ceil(batch / n) if kind == "strong" else torch.tensor(batch, dtype=torch.float64)
+    )
     whole = batch if kind == "strong" else batch * n
     step = samples * s + 2 * (n - 1) * latency + 2 * (n - 1) / n * nbytes / bandwidth
     speedup = whole * s / step
-    found = {"step": step, "speedup": speedup, "efficiency": speedup / n, "rate": rate * whole / batch}
+    found = {
+        "step": step,
+        "speedup": speedup,
+        "efficiency": speedup / n,
+        "rate": rate * whole / batch,
+    }
     return {key: float(value) for key, value in found.items()}

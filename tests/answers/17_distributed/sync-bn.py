@@ -121,7 +121,9 @@ class Sum(torch.autograd.Function):
 def sync_bn(x, weight, bias, eps=1e-5):
     dims, shape = [0, *range(2, x.dim())], [1, -1] + [1] * (x.dim() - 2)
     count = x.numel() // x.shape[1]
-    row = torch.stack([torch.full_like(weight, count).detach(), x.mean(dims), x.var(dims, correction=0)])
+    row = torch.stack(
+        [torch.full_like(weight, count).detach(), x.mean(dims), x.var(dims, correction=0)]
+    )
     pad = [torch.zeros_like(row)] * dist.get_world_size()
     pad[dist.get_rank()] = row
     table = Sum.apply(torch.stack(pad))

@@ -50,7 +50,9 @@ def unequal_shards(gradient, count):
     used = [(g, n) for g, n in pairs if n > 0]
     weights = torch.tensor([n for _, n in used], dtype=gradient.dtype)
     weights /= weights.sum()
-    return torch.einsum("r,r...->...", weights, torch.stack([g for g, _ in used])).to(gradient.device)
+    return torch.einsum("r,r...->...", weights, torch.stack([g for g, _ in used])).to(
+        gradient.device
+    )
 
 
 # %% right="one call, the count behind the gradient"
