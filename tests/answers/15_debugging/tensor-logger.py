@@ -1,0 +1,152 @@
+# %% wrong="forgets the result" says=["one case"]
+class Logger(TorchDispatchMode):
+    pass
+
+
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+            result = func(*args, **kwargs)
+            write(f"{func.overloadpacket.__name__}({', '.join(said)}) -> {describe(result)}")
+
+    return Logger()
+
+
+# %% wrong="describes afterwards" says=["in place", "describe the arguments before it runs"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs, name = kwargs or {}, func.overloadpacket.__name__
+            try:
+                result = func(*args, **kwargs)
+                end = describe(result)
+            except Exception as error:
+                end = type(error).__name__
+                raise
+            finally:
+                said = [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+                write(f"{name}({', '.join(said)}) -> {end}")
+            return result
+
+    return Logger()
+
+
+# %% wrong="no keyword arguments" says=["keyword arguments as key=value"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            call = f"{func.overloadpacket.__name__}({', '.join(map(describe, args))}) -> "
+            try:
+                result = func(*args, **(kwargs or {}))
+            except Exception as error:
+                write(call + type(error).__name__)
+                raise
+            write(call + describe(result))
+            return result
+
+    return Logger()
+
+
+# %% wrong="says nothing of what raises" says=["misfit: no line was written"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+            result = func(*args, **kwargs)
+            write(f"{func.overloadpacket.__name__}({', '.join(said)}) -> {describe(result)}")
+            return result
+
+    return Logger()
+
+
+# %% wrong="swallows the exception" says=["misfit: what came out of the block"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+            call = f"{func.overloadpacket.__name__}({', '.join(said)}) -> "
+            try:
+                result = func(*args, **kwargs)
+                write(call + describe(result))
+                return result
+            except Exception as error:
+                write(call + type(error).__name__)
+                return args[0]
+
+    return Logger()
+
+
+# %% wrong="listens to functions, not operators" says=["backward() was not written down"]
+from torch.overrides import TorchFunctionMode
+
+
+def tensor_logger(write):
+    class Logger(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+            call = f"{func.__name__}({', '.join(said)}) -> "
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(call + type(error).__name__)
+                raise
+            write(call + describe(result))
+            return result
+
+    return Logger()
+
+
+# %% right="a class with a writer, and finally"
+class Logbook(TorchDispatchMode):
+    def __init__(self, write):
+        super().__init__()
+        self.write = write
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        words = [describe(a) for a in args]
+        for key in kwargs or {}:
+            words.append(key + "=" + describe(kwargs[key]))
+        line, end = func.overloadpacket.__name__ + "(" + ", ".join(words) + ")", ""
+        try:
+            out = func(*args, **(kwargs or {}))
+            end = describe(out)
+            return out
+        except BaseException as error:
+            end = error.__class__.__name__
+            raise
+        finally:
+            self.write(f"{line} -> {end}")
+
+
+def tensor_logger(write):
+    return Logbook(write)
+
+
+# %% right="a generator"
+import contextlib
+
+
+@contextlib.contextmanager
+def tensor_logger(write):
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = {} if kwargs is None else kwargs
+            inside = describe(list(args))[1:-1]
+            for key, value in kwargs.items():
+                inside += (", " if inside else "") + f"{key}={describe(value)}"
+            start = f"{str(func).split('.')[1]}({inside}) -> "
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(start + type(error).__name__)
+                raise error
+            write(start + describe(result))
+            return result
+
+    with Mode() as mode:
+        yield mode
