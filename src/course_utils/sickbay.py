@@ -318,12 +318,15 @@ HUNTED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 def hunt_with(nan_hunt: Callable, program: str, values: list[float]) -> tuple:
-    """What ``nan_hunt`` says of a loss, how often it computed it, and whether it went back."""
-    x, calls = torch.tensor(values, device=device, requires_grad=True), []
+    """What ``nan_hunt`` says of a loss, how often it computed it, and how often it went back."""
+    x, calls, backwards = torch.tensor(values, device=device, requires_grad=True), [], []
 
     def forward() -> torch.Tensor:
         calls.append(1)
-        return HUNTED[program](x)
+        loss = HUNTED[program](x)
+        if loss.requires_grad:
+            loss.register_hook(lambda gradient: backwards.append(1))
+        return loss
 
     strict = torch.are_deterministic_algorithms_enabled()
     if program == "uninitialised memory":
@@ -332,7 +335,7 @@ def hunt_with(nan_hunt: Callable, program: str, values: list[float]) -> tuple:
         answer = nan_hunt(forward)
     finally:
         torch.use_deterministic_algorithms(strict)
-    return answer, len(calls), x.grad is not None
+    return answer, len(calls), len(backwards)
 
 
 # Exercise 15.7: trainings, some of which keep what they should let go.
@@ -646,7 +649,7 @@ SHRUNK: dict[str, Callable[[list[str]], bool]] = {
     "nothing": lambda lines: False,
     "twins": lambda lines: lines.count("same") >= 2,
     "order": lambda lines: lines == sorted(lines, key=int) and {"2", "5"} <= set(lines),
-    "5 needs 2": lambda lines: "7" in lines and ("5" not in lines or "2" in lines),
+    "a stack": lambda lines: lines == [*map(str, range(len(lines) - 1)), "x"],
     "an odd number": lambda lines: len(lines) % 2 == 1 and "1" in lines,
     "brackets": lambda lines: "1" in lines and lines.count("(") == lines.count(")"),
     "one of two": lambda lines: "1" in lines or {"4", "5"} <= set(lines),
@@ -742,7 +745,6 @@ h = torch.sigmoid(h)
 size = h.detach().abs().mean().item()
 gate = (h > 0.5).float()
 h *= 0.9
-share = gate.mean().item()
 h = h + 0.1 * kept
 scores = h @ w3
 probabilities = scores.softmax(-1)

@@ -28,6 +28,7 @@ dtype_and_device = {
     "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
 }
 
+
 # %% wrong="writes into an argument" says=["an argument was changed"]
 def add(hits, scores):
     return scores.add_(hits)
@@ -51,6 +52,7 @@ dtype_and_device = {
     "number": lambda x: x + torch.arange(x.shape[-1], device=x.device, dtype=torch.float64),
     "frames": lambda a, b: (a.double() - b.double()).abs().mean(),
 }
+
 
 # %% right="functions with names"
 def photo(layer, photo):

@@ -1,4 +1,5 @@
 # %% wrong="forgets ignore_index" says=["-100, the default ignore_index: these labels are fine", "255, with ignore_index=255"]
+# ruff: noqa: E402
 def labels_in_range(scores, labels, ignore_index=-100):
     if labels.dtype not in (torch.int64, torch.uint8):
         raise ValueError(f"dtype {labels.dtype}")

@@ -1,4 +1,5 @@
 # %% wrong="the last module that began" says=["both children finished; their parent did not"]
+# ruff: noqa: E402
 import copy
 
 
@@ -8,7 +9,6 @@ def shape_detective(model, shape):
         module.register_forward_pre_hook(
             lambda m, args, name=name: began.append((name, tuple(args[0].shape)))
         )
-    device = next(twin.parameters()).device
     try:
         twin.to("meta")(torch.empty(shape, device="meta"))
     except Exception:
@@ -75,7 +75,7 @@ def shape_detective(model, shape):
     return None
 
 
-# %% wrong="the first leaf that did not finish, in the order of names" says=["b runs before a, whatever their order"]
+# %% wrong="the first leaf that did not finish, in the order of names" says=["the second call fails, not the first"]
 import copy
 
 
@@ -154,7 +154,11 @@ def shape_detective(model, shape):
         while entry is not None:
             local = entry.tb_frame.f_locals
             module = local.get("self")
-            if id(module) in names and "args" in local and entry.tb_frame.f_code.co_name == "_call_impl":
+            if (
+                id(module) in names
+                and "args" in local
+                and entry.tb_frame.f_code.co_name == "_call_impl"
+            ):
                 found = names[id(module)], tuple(local["args"][0].shape)
             entry = entry.tb_next
         return found

@@ -1,8 +1,5 @@
-# %% wrong="forgets the result" says=["one case"]
-class Logger(TorchDispatchMode):
-    pass
-
-
+# %% wrong="forgets the result" says=["the result inside the block is None"]
+# ruff: noqa: E402
 def tensor_logger(write):
     class Logger(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
