@@ -130,7 +130,7 @@ import torch.utils.data
 
 slips = {"Squential": nn, "cumprd": torch, "DataParaller": nn, "set_num_threds": torch}
 for slip, home in {**slips, "Dataloader": torch.utils.data, "unqueeze": torch.Tensor}.items():
-    print(f"{slip:15}", hasattr(home, slip), difflib.get_close_matches(slip, dir(home), 1))
+    print(f"{slip:15}", hasattr(home, slip), difflib.get_close_matches(slip, dir(home), 2))
 
 # %% errata=["typos-000", "typos-003"]
 for line in ("true", "from torchvision.transforms as transforms"):
@@ -891,7 +891,7 @@ with Names():
     F.linear(torch.ones(4, 3), w).relu().sum().backward()
 
 # %% [markdown]
-# Up to `sum` you see what you wrote, in the small operators it consists of. From the second
+# Up to `sum` you see what you wrote, in the small operators it consists of. From
 # `ones_like` on it is the way back, which no line of any source shows. PyTorch has such a mode
 # itself, `DebugMode` in `torch.utils._debug_mode`; the underscore says that it may still change.
 
@@ -1290,7 +1290,7 @@ import weakref
 activation = torch.ones(1000, device=device)
 holder, alive = [activation], weakref.ref(activation)
 del activation
-gc.collect()
+_ = gc.collect()
 
 # %% topics=["memory-growth"] errata=["empty-cache-myths"]
 torch.cuda.empty_cache()  # does nothing where there is no GPU
@@ -1515,7 +1515,7 @@ print("PyTorch's threads in a worker:", *next(iter(DataLoader(Threads(), num_wor
 # the child will ever release them.
 
 # %% [markdown]
-# ### Exercise 15.8 — Autopsy of a loader ★★ · 14 min · 3 points
+# ### Exercise 15.8 — Autopsy of a loader ★★ · 12 min · 3 points
 #
 # Write `loader_autopsy(dataset, batch_size, seconds)`. Try things in this order, and return the
 # first verdict that applies, as a pair:
@@ -1727,7 +1727,7 @@ print("the first layer is all zero now:", not model[0].weight.any().item())
 # What fitted was copied before the error was raised. Whoever catches it and goes on has a model of
 # half old, half new weights. Compare first, load then.
 #
-# ### Exercise 15.9 — A loader that says it in words ★★ · 12 min · 3 points · core
+# ### Exercise 15.9 — A loader that says it in words ★★ · 10 min · 3 points · core
 #
 # Write `checkpoint_errors(path, model)`. Return a pair (verdict, names), the first that applies:
 #
@@ -2076,7 +2076,7 @@ show(
 # first: the random state (else dropout is the first difference), and in-place operators, which is
 # why `Record` keeps copies.
 #
-# ### Exercise 15.11 — First difference ★★ · 14 min · 3 points
+# ### Exercise 15.11 — First difference ★★ · 12 min · 3 points
 #
 # Write `first_difference(one, other, x)` for two models and an input. Run each once on `x`, both
 # from the same global random state, in the mode they are in. Return `(module, operator)` for the
@@ -2334,7 +2334,7 @@ one_by_one([*short, "print('never reached')"], lambda lines: failure_of(lines) =
 # The last row is not idle: after something was left out, a line that was needed before may not be
 # any more.
 #
-# ### Exercise 15.12 — Shrink it ★★ · 16 min · 4 points · core
+# ### Exercise 15.12 — Shrink it ★★ · 15 min · 4 points · core
 #
 # Write `shrink_it(lines, fails)`. `fails(lines)` takes a list of lines and says whether it fails in
 # the wanted way. Return a list of lines, in their order, that fails, and from which no *single* line
@@ -2360,20 +2360,15 @@ def shrink_it(lines: list[str], fails: Callable[[list[str]], bool]) -> list[str]
     ### BEGIN SOLUTION
     if not fails(lines):
         raise ValueError("the program does not fail")
-    lines = list(lines)
-    size = max(1, len(lines) // 2)
-    while lines:
-        start, shrunk = 0, False
-        while start < len(lines):
-            shorter = lines[:start] + lines[start + size :]
+    lines, size, shrunk = list(lines), len(lines), True
+    while size > 1 or shrunk:
+        size, shrunk, stop = max(1, size // 2), False, len(lines)
+        while stop > 0:
+            start = max(0, stop - size)
+            shorter = lines[:start] + lines[stop:]
             if fails(shorter):
                 lines, shrunk = shorter, True
-            else:
-                start += size
-        if not shrunk and size == 1:
-            break
-        if not shrunk or size > 1:
-            size = max(1, size // 2)
+            stop = start
     return lines
     ### END SOLUTION
 
@@ -2469,10 +2464,13 @@ show(figure, "A grid of tests by lines: large blocks go first, and a few lines a
 
 # %% [markdown]
 # Read the rows from top to bottom. White is what was left out: whole blocks at first, single lines
-# at the end. What is left is a program G of exercise 15.1, found among sixty lines: `sigmoid` keeps
-# its result for the way back, and `a2 *= gate` overwrites it. The lines between made it hard to see.
+# at the end. What is left is a program G of exercise 15.1, found among sixty lines: `tanh` keeps its
+# result for the way back, and `*=` overwrites it. In the script it was `sigmoid` that kept it; the
+# shrinker found that `tanh` fails alike. The cause is the same, and now it can be seen.
+#
 # (The message holds shapes and a version count, which change while it shrinks. So `fails_alike`
-# compares its first words.)
+# compares its first words. And in a program lines lean on lines above them. From the back more can
+# go at once.)
 #
 # **A report that gets an answer** has four parts: the minimal program, the whole message, what you
 # expected, and the versions (`python -m torch.utils.collect_env` prints them). Search the issues
