@@ -165,3 +165,61 @@ def checkpoint_errors(path, model):
         for name in own:
             own[name].copy_(state[name])
     return "fine", []
+
+
+# %% right="copies by hand under no_grad"
+def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
+    is_zip = zipfile.is_zipfile(path)
+    try:
+        state = torch.load(str(path), map_location="cpu", weights_only=True)
+    except Exception:
+        return ("unreadable", "refused")[is_zip], []
+    good = (
+        isinstance(state, dict)
+        and all(type(k) is str for k in state)
+        and all(torch.is_tensor(v) for v in state.values())
+    )
+    if not good:
+        return "no state dict", []
+    mine = model.state_dict()
+    if odd := sorted(mine.keys() ^ state.keys()):
+        return "keys", odd
+    if odd := sorted(k for k, v in mine.items() if v.shape != state[k].shape):
+        return "shapes", odd
+    with torch.no_grad():
+        for k, v in mine.items():
+            v.copy_(state[k])
+    return "fine", []
+
+
+# %% wrong="believes load_state_dict(strict=False)" says=["an empty dict", "the BatchNorm's counter as well"]
+def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
+    import copy
+    import re
+
+    try:
+        with open(path, "rb") as file:
+            state = torch.load(file)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    try:
+        assert all(
+            isinstance(name, str) and isinstance(value, torch.Tensor)
+            for name, value in state.items()
+        )
+    except Exception:
+        return "no state dict", []
+    twin = copy.deepcopy(model)
+    try:
+        missing, unexpected = twin.load_state_dict(state, strict=False)
+        shapes = []
+    except RuntimeError as error:
+        shapes = sorted(re.findall(r"size mismatch for ([\w.]+)", str(error)))
+        missing = [k for k in twin.state_dict() if k not in state]
+        unexpected = [k for k in state if k not in twin.state_dict()]
+    if missing or unexpected:
+        return "keys", sorted([*missing, *unexpected])
+    if shapes:
+        return "shapes", shapes
+    model.load_state_dict(state)
+    return "fine", []

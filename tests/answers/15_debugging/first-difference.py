@@ -300,3 +300,93 @@ def first_difference(one, other, x):
         if left[1] != right[1] or any(map(differ, left[2], right[2])):
             return left[0], left[1]
     return None
+
+
+# %% wrong="keeps the results themselves, no copies" says=["keep copies: before it, both were equal", "the same values in two dtypes"]
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    import copy
+
+    def run(model):
+        model, stack, rows = copy.deepcopy(model), [], []
+
+        def push(name, *_):
+            stack.append(name)
+
+        def pop(*_):
+            stack.pop()
+
+        for name, m in model.named_modules():
+            m.register_forward_pre_hook(partial(push, name))
+            m.register_forward_hook(pop)
+
+        class R(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                out = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if "empty" not in name:
+                    rows.append(
+                        (stack[-1], name, out if isinstance(out, (tuple, list)) else (out,))
+                    )
+                return out
+
+        with torch.random.fork_rng(), R():
+            model(x)
+        return rows
+
+    a, b = run(one), run(other)
+    for (m, n, r), (_, n2, r2) in zip(a, b):
+        if n != n2 or any(not torch.equal(p, q) for p, q in zip(r, r2)):
+            return m, n
+    if len(a) > len(b):
+        return a[len(b)][:2]
+    if len(b) > len(a):
+        return "", b[len(a)][1]
+    return None
+
+
+# %% right="bytes as fingerprints"
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    import copy
+
+    def fingerprint(out):
+        if isinstance(out, torch.Tensor):
+            t = out.detach().cpu().double()
+            return (out.dtype, tuple(out.shape), repr(t.tolist()))
+        if isinstance(out, (list, tuple)):
+            return tuple(map(fingerprint, out))
+        return None
+
+    def run(model):
+        twin, stack, rows = copy.deepcopy(model), [""], []
+
+        def wrap(name, forward):
+            def inner(*args, **kwargs):
+                stack.append(name)
+                try:
+                    return forward(*args, **kwargs)
+                finally:
+                    stack.pop()
+
+            return inner
+
+        for name, module in twin.named_modules():
+            module.forward = wrap(name, module.forward)
+
+        class Look(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                out = func(*args, **(kwargs or {}))
+                if "empty" not in func.overloadpacket.__name__:
+                    rows.append((stack[-1], func.overloadpacket.__name__, fingerprint(out)))
+                return out
+
+        with torch.random.fork_rng(), Look():
+            twin(x.clone())
+        return rows
+
+    a, b = run(one), run(other)
+    n = 0
+    while n < len(a) and n < len(b) and a[n][1:] == b[n][1:]:
+        n += 1
+    if n < len(a):
+        return a[n][:2]
+    return ("", b[n][1]) if n < len(b) else None

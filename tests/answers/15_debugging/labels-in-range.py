@@ -93,3 +93,33 @@ def labels_in_range(scores, labels, ignore_index=-100):
     if len(bad):
         index = tuple(int(i) for i in bad[0])
         raise ValueError(f"label={flat[index]} index={index}")
+
+
+# %% wrong="the largest one first" says=["too small, then too large: the first", "does not contain -5"]
+def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100) -> None:
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"wanted {wanted}, got {tuple(labels.shape)}")
+    kept = labels[labels != ignore_index]
+    if kept.numel() and kept.max() >= scores.shape[1]:
+        where = tuple((labels == kept.max()).nonzero()[0].tolist())
+        raise ValueError(f"label {kept.max().item()} at {where}")
+    if kept.numel() and kept.min() < 0:
+        where = tuple((labels == kept.min()).nonzero()[0].tolist())
+        raise ValueError(f"label {kept.min().item()} at {where}")
+
+
+# %% right="a plain loop over numpy's ndenumerate"
+def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100) -> None:
+    import numpy as np
+
+    if labels.dtype != torch.int64 and labels.dtype != torch.uint8:
+        raise ValueError(str(labels.dtype))
+    n, c, *rest = scores.shape
+    if list(labels.shape) != [n, *rest]:
+        raise ValueError(f"{(n, *rest)} is wanted and {tuple(labels.shape)} came")
+    for index, label in np.ndenumerate(labels.cpu().numpy()):
+        if label != ignore_index and not 0 <= int(label) < c:
+            raise ValueError(f"label {label} at {index}: there are {c} classes")

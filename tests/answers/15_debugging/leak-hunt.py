@@ -44,7 +44,7 @@ def leak_hunt(step, suspects):
     return [name for name in suspects if reached(suspects[name]) > before[name]]
 
 
-# %% wrong="whatever holds anything" says=["no leak: expected []"]
+# %% wrong="whatever holds anything" says=["no leak: the answer: expected []"]
 def leak_hunt(step, suspects):
     for _ in range(5):
         step()
@@ -131,3 +131,44 @@ def leak_hunt(step, suspects):
     finally:
         sys.setrecursionlimit(limit)
     return [name for name, (early, late) in history.items() if late > early]
+
+
+# %% wrong="new objects, not more objects" says=["new gradients replace old: compare numbers"]
+def leak_hunt(step: Callable[[], None], suspects: dict[str, object]) -> list[str]:
+    def reach(thing):
+        seen, todo = {}, [thing]
+        while todo:
+            t = todo.pop()
+            if id(t) not in seen:
+                seen[id(t)] = t
+                todo += neighbours(t)
+        return {k: t for k, t in seen.items() if counts(t)}
+
+    step()
+    step()
+    one = {n: reach(s) for n, s in suspects.items()}
+    step()
+    step()
+    step()
+    return [n for n, s in suspects.items() if set(reach(s)) - set(one[n])]
+
+
+# %% right="recursion"
+def leak_hunt(step: Callable[[], None], suspects: dict[str, object]) -> list[str]:
+    import sys
+
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 20000))
+
+    def visit(thing, seen):
+        if id(thing) in seen:
+            return 0
+        seen[id(thing)] = thing
+        return int(counts(thing)) + sum(visit(n, seen) for n in neighbours(thing))
+
+    step()
+    step()
+    before = {}
+    for name in suspects:
+        before[name] = visit(suspects[name], {})
+    [step() for _ in range(3)]
+    return [name for name in suspects if visit(suspects[name], {}) > before[name]]

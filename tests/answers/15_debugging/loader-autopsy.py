@@ -196,3 +196,84 @@ def loader_autopsy(dataset, batch_size, seconds):
     if "timed out after" in words:
         return ["hang", None]
     return ["dies" if "exited unexpectedly" in words or "killed by" in words else "raises", None]
+
+
+# %% wrong="one batch is enough" says=["hangs: the verdict", "in the worker alone, at item 5"]
+def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    import pickle
+
+    from torch.utils.data import default_collate
+
+    for i in range(len(dataset)):
+        try:
+            dataset[i]
+        except Exception:
+            return "item", i
+    for b, s in enumerate(range(0, len(dataset), batch_size)):
+        try:
+            default_collate([dataset[i] for i in range(s, min(s + batch_size, len(dataset)))])
+        except Exception:
+            return "collate", b
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    known = multiprocessing.active_children()
+    try:
+        next(iter(DataLoader(dataset, batch_size, num_workers=1, timeout=seconds)))
+    except Exception as e:
+        if "timed out" in str(e):
+            return "hang", None
+        return ("dies" if "exited unexpectedly" in str(e) else "raises"), None
+    finally:
+        for child in multiprocessing.active_children():
+            if child not in known:
+                child.terminate()
+                child.join()
+    return "fine", None
+
+
+# %% right="looks at the exception's type and the worker's exit code"
+def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    import io
+    import pickle
+
+    from torch.utils.data import default_collate
+
+    items = []
+    for i in range(len(dataset)):
+        try:
+            items.append(dataset[i])
+        except Exception:
+            return ("item", i)
+    batch = 0
+    while items[batch * batch_size :]:
+        try:
+            default_collate(items[batch * batch_size :][:batch_size])
+        except Exception:
+            return ("collate", batch)
+        batch += 1
+    try:
+        pickle.Pickler(io.BytesIO()).dump(dataset)
+    except Exception:
+        return ("pickle", None)
+    old = {p.pid for p in multiprocessing.active_children()}
+    verdict = "fine"
+    try:
+        iterator = iter(DataLoader(dataset, batch_size, num_workers=1, timeout=seconds))
+        for _ in range(batch):
+            next(iterator)
+    except Exception as e:
+        text = str(e)
+        verdict = (
+            "raises"
+            if text.startswith("Caught")
+            else "hang"
+            if "timed out after" in text
+            else "dies"
+        )
+    for p in multiprocessing.active_children():
+        if p.pid not in old:
+            p.kill()
+            p.join()
+    return (verdict, None)

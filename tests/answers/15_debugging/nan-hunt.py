@@ -237,3 +237,83 @@ def nan_hunt(forward):
             loss.backward()
             answer = first()
     return answer
+
+
+# %% wrong="looks at tensors only, not at Python numbers" says=["masked_fill was handed the number -inf"]
+def nan_hunt(forward: Callable[[], torch.Tensor]) -> tuple[str, str] | None:
+    from torch.utils._pytree import tree_leaves
+
+    def bad(things):
+        ts = [
+            t for t in tree_leaves(things) if isinstance(t, torch.Tensor) and t.is_floating_point()
+        ]
+        return any(t.isnan().any() for t in ts), any(t.isinf().any() for t in ts)
+
+    class Hunt(TorchDispatchMode):
+        found, phase = None, "forward"
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = bad((args, kwargs or {}))
+            out = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if "empty" not in name and self.found is None:
+                n, i = bad(out)
+                if (n and not nan) or (i and not nan and not inf):
+                    self.found = (self.phase, name)
+            return out
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found
+
+
+# %% right="stops at the first find by an exception of its own"
+import math
+
+
+def nan_hunt(forward: Callable[[], torch.Tensor]) -> tuple[str, str] | None:
+    class Found(Exception):
+        pass
+
+    def flat(thing):
+        if isinstance(thing, torch.Tensor):
+            if thing.is_floating_point() or thing.is_complex():
+                yield bool(thing.isnan().any()), bool(thing.isinf().any())
+        elif isinstance(thing, (list, tuple)):
+            for part in thing:
+                yield from flat(part)
+        elif isinstance(thing, dict):
+            yield from flat(list(thing.values()))
+        elif isinstance(thing, float):
+            yield math.isnan(thing), math.isinf(thing)
+
+    def verdict(thing):
+        pairs = list(flat(thing))
+        return any(p[0] for p in pairs), any(p[1] for p in pairs)
+
+    phase = "forward"
+
+    class Hunt(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            before = verdict([args, kwargs or {}])
+            out = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if "empty" in name:
+                return out
+            nan, inf = verdict(out)
+            if nan and not before[0] or inf and not any(before):
+                raise Found(name)
+            return out
+
+    try:
+        with Hunt():
+            loss = forward()
+            if loss.requires_grad:
+                phase = "backward"
+                loss.backward()
+    except Found as found:
+        return phase, found.args[0]
+    return None

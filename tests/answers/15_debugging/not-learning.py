@@ -141,3 +141,62 @@ def not_learning(patient):
     if all(seen[0]):
         return "wiped"
     return ("rate", "healthy")[optimizer.param_groups[0]["lr"] > 1e-3]
+
+
+# %% wrong="wiped and rate by whether anything moves" says=["wiped: it was taken for 'cut'"]
+def not_learning(patient: Patient) -> str:
+    x, y, model = patient.x, patient.y, patient.model
+    if (x == x[0]).all():
+        return "same inputs"
+    out = model(x)
+    if y.is_floating_point() and out.shape != y.shape:
+        return "broadcast"
+    if isinstance(list(model.modules())[-1], nn.Softmax):
+        return "softmax twice"
+    if not out.any():
+        return "dead head"
+    old = [p.detach().clone() for p in model.parameters()]
+    patient.step()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = [id(p) for p in patient.optimizer.param_groups[0]["params"]]
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    moved = max((p - o).abs().max().item() for p, o in zip(model.parameters(), old))
+    if moved < 1e-4:
+        return "rate"
+    return "healthy"
+
+
+# %% right="by behaviour: train sixty steps and see"
+def not_learning(patient: Patient) -> str:
+    x, y = patient.x, patient.y
+    if torch.equal(x, x[:1].expand_as(x)):
+        return "same inputs"
+    with torch.no_grad():
+        s = patient.model(x)
+    if y.dtype.is_floating_point and s.shape != y.shape:
+        return "broadcast"
+    if (
+        not y.dtype.is_floating_point
+        and torch.allclose(s.sum(1), s.new_ones(len(s)))
+        and bool((s > -1e-9).all())
+    ):
+        return "softmax twice"
+    if float(s.abs().sum()) == 0:
+        return "dead head"
+    first = patient.step()
+    params = list(patient.model.parameters())
+    if any(
+        all(p is not q for g in patient.optimizer.param_groups for q in g["params"]) for p in params
+    ):
+        return "not in the optimizer"
+    patient.loss(patient.model(x), y).backward()
+    if any(p.grad is None for p in params):
+        return "cut"
+    patient.step()
+    if all(p.grad is None or float(p.grad.abs().sum()) == 0 for p in params):
+        return "wiped"
+    for _ in range(58):
+        last = patient.step()
+    return "healthy" if last < first * 0.95 else "rate"

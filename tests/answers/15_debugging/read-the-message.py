@@ -4,14 +4,10 @@ read_the_message = {
     "B": ("name", 2),
     "C": ("dtype", 3),
     "D": ("range", 3),
-    "E": ("shape", 3),
-    "F": ("graph", 4),
+    "E": ("device", 3),
+    "F": ("none", 3),
     "G": ("graph", 3),
-    "H": ("device", 3),
-    "I": ("none", 3),
-    "J": ("dtype", 3),
-    "K": ("graph", 1),
-    "L": ("dtype", 2),
+    "H": ("dtype", 2),
 }
 
 
@@ -21,48 +17,40 @@ read_the_message = {
     "B": ("name", 2),
     "C": ("shape", 1),
     "D": ("range", 1),
-    "E": ("shape", 3),
-    "F": ("graph", 4),
+    "E": ("device", 3),
+    "F": ("none", 6),
     "G": ("graph", 4),
-    "H": ("device", 3),
-    "I": ("none", 6),
-    "J": ("dtype", 3),
-    "K": ("graph", 3),
-    "L": ("dtype", 2),
+    "H": ("dtype", 2),
 }
 
-# %% wrong="the call of the function, not the line inside" says=["L is not ('dtype', 5)", "the one inside scale, not its call"]
+# %% wrong="the call of the function, not the line inside" says=["H is not ('dtype', 5)", "the one inside scale, not its call"]
 read_the_message = {
     "A": ("shape", 4),
     "B": ("name", 2),
     "C": ("dtype", 3),
     "D": ("range", 3),
-    "E": ("shape", 3),
-    "F": ("graph", 4),
+    "E": ("device", 3),
+    "F": ("none", 6),
     "G": ("graph", 4),
-    "H": ("device", 3),
-    "I": ("none", 6),
-    "J": ("dtype", 3),
-    "K": ("graph", 3),
-    "L": ("dtype", 5),
+    "H": ("dtype", 5),
 }
 
-# %% wrong="the first four only" says=["8 of 8 predictions are still blank"]
-read_the_message = dict.fromkeys("ABCDEFGHIJKL")
+# %% wrong="the first four only" says=["4 of 4 predictions are still blank"]
+read_the_message = dict.fromkeys("ABCDEFGH")
 read_the_message |= {"A": ("shape", 4), "B": ("name", 2), "C": ("dtype", 3), "D": ("range", 3)}
 
 # %% wrong="words alone" says=["Write a pair such as ('range', 2)"]
-read_the_message = dict(zip("ABCDEFGHIJKL", ["shape"] * 12, strict=True))
+read_the_message = dict(zip("ABCDEFGH", ["shape"] * 8, strict=True))
 
 # %% right="lists, from two strings"
-words = "shape name dtype range shape graph graph device none dtype graph dtype".split()
+words = "shape name dtype range device none graph dtype".split()
 read_the_message = {
     letter: [word, int(line)]
-    for letter, word, line in zip("ABCDEFGHIJKL", words, "423334436332", strict=True)
+    for letter, word, line in zip("ABCDEFGH", words, "42333642", strict=True)
 }
 
 # %% right="asked the machine for the lines"
-words = "shape name dtype range shape graph graph device none dtype graph dtype".split()
+words = "shape name dtype range device none graph dtype".split()
 read_the_message = {
     name: (word, run_program(source)[1])
     for word, (name, source) in zip(words, PROGRAMS.items(), strict=True)

@@ -136,3 +136,40 @@ def shrink_it(lines, fails):
                 break
         else:
             return rest
+
+
+# %% wrong="halves blocks, one round at size 1" says=["go round again: 0 can go once 1 is gone"]
+def shrink_it(lines: list[str], fails: Callable[[list[str]], bool]) -> list[str]:
+    if not fails(lines):
+        raise ValueError("it doesn't fail")
+    lines, size = list(lines), max(len(lines) // 2, 1)
+    while size:
+        start = 0
+        while start < len(lines):
+            shorter = lines[:start] + lines[start + size :]
+            if fails(shorter):
+                lines = shorter
+            else:
+                start += size
+        size //= 2
+    return lines
+
+
+# %% right="masks of kept indices, halving, then until stable"
+def shrink_it(lines: list[str], fails: Callable[[list[str]], bool]) -> list[str]:
+    keep = list(range(len(lines)))
+    test = lambda indices: fails([lines[i] for i in indices])
+    if not test(keep):
+        raise ValueError
+    size = len(keep)
+    while True:
+        gone, start = False, len(keep)
+        while start > 0:
+            rest = keep[: max(start - size, 0)] + keep[start:]
+            if test(rest):
+                keep, gone = rest, True
+            start = max(start - size, 0)
+        if size > 1:
+            size = (size + 1) // 2
+        elif not gone or not keep:
+            return [lines[i] for i in keep]

@@ -147,3 +147,43 @@ def tensor_logger(write):
 
     with Mode() as mode:
         yield mode
+
+
+# %% wrong="writes before it runs, so no line ends in the exception" says=["an operator that raises gets its line, too"]
+def tensor_logger(write: Callable[[str], object]) -> TorchDispatchMode:
+    class Log(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            words = [describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()]
+            text = f"{func.overloadpacket.__name__}({', '.join(words)})"
+            out = func(*args, **kwargs)
+            write(f"{text} -> {describe(out)}")
+            return out
+
+    return Log()
+
+
+# %% right="a generator with contextlib"
+import contextlib
+
+
+@contextlib.contextmanager
+def tensor_logger(write: Callable[[str], object]):
+    class Spy(TorchDispatchMode):
+        def __torch_dispatch__(self, op, _types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = list(map(describe, args))
+            said.extend("=".join((k, describe(v))) for k, v in kwargs.items())
+            head, tail = op.overloadpacket.__name__ + "(" + ", ".join(said) + ") -> ", None
+            try:
+                result = op(*args, **kwargs)
+                tail = describe(result)
+                return result
+            except BaseException as error:
+                tail = error.__class__.__name__
+                raise
+            finally:
+                write(head + tail)
+
+    with Spy():
+        yield
