@@ -1,0 +1,2538 @@
+# ---
+# jupyter:
+#   course:
+#     title: Debugging
+#     minutes: 240
+#     core: 145
+# ---
+
+# %% [markdown]
+# # Debugging: what is the shortest way from a red block to its cause?
+#
+# Sixty red lines. The first ones are about your cell, the next fifty about files you never opened,
+# and the last one says `mat1 and mat2 shapes cannot be multiplied`. Most people scroll, paste the
+# whole thing into a search box, and change something at random. There is a shorter way nearly every
+# time, and it can be learnt: read one line, look at one frame, ask one question with a tool of ten
+# lines. This chapter builds the tools.
+#
+# **After this chapter you can**
+#
+# - read a traceback from its last line up, and say what broke and where;
+# - name the first module that an input doesn't fit, the first operator that gives a NaN, and the
+#   first operator at which two runs part;
+# - find what keeps memory alive, why a loader's worker died, what a checkpoint's message means;
+# - find out why a model doesn't learn although nothing fails;
+# - shrink a failing program of sixty lines to the six that matter, and write a report that gets an
+#   answer.
+#
+# **It leans on** chapter 01 (tensors), 04 (autograd) and 05 (hooks). **Time:** four hours with all
+# twelve exercises, half of it reading and running. The core path is marked `· core` and takes under
+# two and a half hours. You can skip any exercise.
+
+# %% nbgrader={"grade_id": "setup", "locked": true}
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from course_utils import check_close, check_equal, check_predictions, device, every_case
+from course_utils import forbid_changes, runs_with_the_answer, show
+
+# %% [markdown]
+# ## 1. What does the red block say? · core
+#
+# Here is a small network for images of 28 × 28 pixels, and an error in it.
+
+
+# %%
+class Classifier(nn.Module):
+    """Images (batch, 1, 28, 28) in, ten scores each out."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.features(x).flatten(1))
+
+
+# %%
+classifier = Classifier()
+classifier.features = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2))
+classifier.head = nn.Linear(4 * 12 * 12, 10)
+
+# %%
+try:
+    classifier(torch.zeros(2, 1, 28, 28))
+except RuntimeError as error:
+    red = error
+print(red)
+
+# %% [markdown]
+# We caught the exception, so we can take it apart. A traceback is a list of **frames**: a function
+# that was running, and the line it was at. The first frame is the outermost call, the last one is
+# where it was raised. Which frames are yours?
+
+# %%
+import traceback
+
+entries = traceback.extract_tb(red.__traceback__)
+rows = [("library" if "site-packages" in e.filename else "yours", e.name, e.line) for e in entries]
+for whose, function, line in rows:
+    print(f"{whose:8} {function:18} {line}")
+
+# %%
+import matplotlib.pyplot as plt
+
+BLUE, RED, GREY = "#4a90d9", "#d1495b", "#8a8a8a"
+lowest = max(n for n, (whose, *_) in enumerate(rows) if whose == "yours")
+marks = {lowest: "WHERE →", len(rows): "WHAT →"}
+figure, axes = plt.subplots(figsize=(9, 3.4))
+for n, (whose, function, line) in enumerate([*rows, ("", "RuntimeError", str(red))]):
+    colour = RED if n in marks else BLUE if whose == "yours" else GREY
+    box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": colour, "lw": 1.5}
+    axes.text(0.22, -n, f"{function}: {line}", color=colour, fontsize=9, va="center", bbox=box)
+    axes.text(0, -n, whose, color=colour, fontsize=9, va="center")
+    axes.text(0.1, -n, marks.get(n, ""), color=RED, weight="bold", va="center")
+axes.set(xlim=(0, 1), ylim=(-len(rows) - 0.6, 0.6))
+axes.axis("off")
+show(figure, "A column of frames; the last line says what, the lowest frame of yours says where.")
+
+# %% [markdown]
+# Two of these lines matter, both in red. The **last line** says *what*. The **lowest frame that is
+# yours** says *where*. What is grey between them tells how PyTorch got from one to the other; you
+# need it once in a hundred times. So: last line first, then up to the first line you wrote.
+#
+# The message has the numbers: `2x676 and 576x10`. The head wants 576 = 4 · 12 · 12, and 676 is
+# 4 · 13 · 13. The author of the head forgot how a 3 × 3 window shrinks 28 pixels: to 26, not 24.
+#
+# ### The frame is still there
+#
+# The exception keeps its frames, and they keep their variables. Going back to look at them is
+# called **post-mortem** debugging. In a notebook, type `%debug` in the next cell after a red block:
+# `u` and `d` walk the frames, `p x.shape` prints, `q` leaves. The same by hand:
+
+# %%
+frames = [frame for frame, _ in traceback.walk_tb(red.__traceback__)]
+mine = [frame for frame in frames if frame.f_globals["__name__"] == "__main__"][-1]
+local = mine.f_locals
+print(mine.f_code.co_name, "had x of shape", tuple(local["x"].shape))
+print("its features would be", tuple(local["self"].features(local["x"]).shape))
+
+# %% [markdown]
+# It has a price. As long as `red` lives, so does everything in those frames: a batch, a graph, on
+# a GPU gigabytes. After an error in a notebook, IPython keeps the last one for `%debug`. The next
+# error takes its place.
+#
+# ### Misspelt
+#
+# The shortest red blocks come from names. Each of these was printed in a tutorial. Python's prompt
+# proposes a near name; in a notebook, `difflib` does. (Tab completion would have prevented it.)
+
+# %% errata=["typos-000", "typos-003"]
+import difflib
+
+import torch.utils.data
+
+slips = {"Squential": nn, "cumprd": torch, "DataParaller": nn, "set_num_threds": torch}
+for slip, home in {**slips, "Dataloader": torch.utils.data, "unqueeze": torch.Tensor}.items():
+    print(f"{slip:15}", hasattr(home, slip), difflib.get_close_matches(slip, dir(home), 2))
+
+# %% errata=["typos-000", "typos-003"]
+for line in ("true", "from torchvision.transforms as transforms"):
+    try:
+        exec(line)
+    except (NameError, SyntaxError) as error:
+        print(f"{line:42} {type(error).__name__}")
+
+# %% [markdown]
+# ### Exercise 15.1 — Read the message ★ · 5 min · 3 points · core
+#
+# Eight programs that fail, each with the message it gave. For each write `(what, where)`:
+#
+# - *what* is one of `"shape"`, `"dtype"`, `"device"`, `"range"` (an index outside its table),
+#   `"graph"` (something about gradients), `"name"`, `"none"` (a function returned nothing);
+# - *where* is the number of the lowest line in the traceback that belongs to the program: the line
+#   that was running, which is not always the line to mend. Empty lines count.
+#
+# For example, `x = torch.ones(2)` in line 1 and `y = x[5]` in line 2 give `("range", 2)`. The first
+# four take two minutes. Fill them in, run the first check, and go on with the other four.
+
+# %% nbgrader={"grade_id": "programs", "locked": true}
+from course_utils.sickbay import PROGRAMS, check_pairs, run_program
+
+for name, source in PROGRAMS.items():
+    lines = "\n".join(f"{n}  {line}" for n, line in enumerate(source.splitlines(), 1))
+    print(f"--- {name}\n{lines}\n{run_program(source)[0][:130]}")
+
+# %% nbgrader={"grade_id": "read-the-message", "solution": true}
+read_the_message = {
+    "A": None,
+    "B": None,
+    "C": None,
+    "D": None,
+    "E": None,
+    "F": None,
+    "G": None,
+    "H": None,
+}
+### BEGIN SOLUTION
+read_the_message = {
+    "A": ("shape", 4),
+    "B": ("name", 2),
+    "C": ("dtype", 3),
+    "D": ("range", 3),
+    "E": ("device", 3),
+    "F": ("none", 6),
+    "G": ("graph", 4),
+    "H": ("dtype", 2),
+}
+### END SOLUTION
+
+# %% nbgrader={"grade_id": "read-the-message-check-1", "grade": true, "points": 1} jupyter={"source_hidden": true}
+causes = dict(A="shape", B="name", C="dtype", D="range")
+reasons = {
+    "A": "mat1 is the input of the head, 3x4; mat2 its weight, 8x2. It shows when the head is called",
+    "B": "no attribute of that name: it fails in the line that looks the name up",
+    "C": "the sizes fit; 'the same dtype, but got Byte and Float'. It shows when the layer runs",
+    "D": "a table of 10 rows has the rows 0 to 9; the message calls the table 'self'",
+}
+check_pairs(read_the_message, causes)
+truth = {name: (what, run_program(PROGRAMS[name])[1]) for name, what in causes.items()}
+check_predictions({name: read_the_message.get(name) for name in causes}, truth, reasons)
+
+# %% nbgrader={"grade_id": "read-the-message-check-2", "grade": true, "points": 2} jupyter={"source_hidden": true}
+causes = dict(E="device", F="none", G="graph", H="dtype")
+reasons = {
+    "E": "'device cpu is not on the expected device meta': they meet when the layer is called",
+    "F": "forward has no return, which is no error; the next function to get the None complains",
+    "G": "line 3 is to blame, yet it ran: exp keeps its result for backward(), which finds it changed",
+    "H": "the mean of integers has no dtype; the lowest line is the one inside scale, not its call",
+}
+check_pairs(read_the_message, causes)
+truth = {name: (what, run_program(PROGRAMS[name])[1]) for name, what in causes.items()}
+check_predictions({name: read_the_message.get(name) for name in causes}, truth, reasons)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Look in the message for sizes ("1x4"), for dtype names (Byte, Long, Float), for a device, for
+# "out of range", for "backward" or "grad".
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Which line was running? Making a tensor or a layer rarely fails. Using it does.
+# </details>
+#
+# Program G is the one to remember: *where it is raised is not where it went wrong*. The rest of the
+# chapter is about that distance.
+
+# %% [markdown]
+# ## 2. Which module doesn't the input fit? · core
+#
+# In the classifier above the lowest frame was one line with three calls in it. In a network of
+# sixty layers it is a loop over sixty modules, and the line tells you nothing. Which module was it?
+#
+# > **Then and now.** *"A wrong input size of a linear layer shows up as an illegal parameter of
+# > SGEMM."* Sizes are now compared before the matrix library is called, and the message has both.
+
+# %% errata=["sgemm-illegal-value"]
+try:
+    nn.Linear(3, 2)(torch.zeros(1, 4))
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# Read it as: the input is 1 × 4, and the layer's weight, transposed, is 3 × 2. The inner two
+# numbers must agree. The message knows no module's name, though. Chapter 05 has the opening for
+# this: hooks. A forward hook is called when a module has finished:
+
+# %% topics=["shape-asserts"]
+from functools import partial
+
+rows = []
+
+
+def note(name, module, args, output):
+    rows.append((name, tuple(args[0].shape), tuple(output.shape)))
+
+
+# %% topics=["shape-asserts"]
+import contextlib
+
+for name, module in classifier.features.named_children():
+    module.register_forward_hook(partial(note, f"features.{name}"))
+classifier.head.register_forward_hook(partial(note, "head"))
+with contextlib.suppress(RuntimeError):
+    classifier(torch.zeros(2, 1, 28, 28))
+rows
+
+# %%
+figure, axes = plt.subplots(figsize=(9, 2))
+steps = [("input", rows[0][1]), *((name, out) for name, _, out in rows), ("head wants", (2, 576))]
+for n, (name, shape) in enumerate(steps):
+    colour = RED if name == "head wants" else BLUE
+    box = {"boxstyle": "round,pad=0.5", "facecolor": "white", "edgecolor": colour, "lw": 1.5}
+    axes.text(
+        n, 0, f"{name}\n{shape}", ha="center", va="center", color=colour, bbox=box, fontsize=9
+    )
+arrow = {"arrowstyle": "-|>", "color": GREY, "lw": 1.5}
+for n in range(len(steps) - 1):
+    axes.annotate("", (n + 0.65, 0), (n + 0.35, 0), arrowprops=arrow)
+axes.text(3.5, -0.7, "4 · 13 · 13 = 676, not 576", color=RED, ha="center")
+axes.set(xlim=(-0.5, 4.5), ylim=(-1, 1))
+axes.axis("off")
+show(figure, "Shapes along the network: the pool gives 4 by 13 by 13, the head wants 576 numbers.")
+
+# %% [markdown]
+# The three modules that finished are listed; the head isn't, it never did. "The one after the last
+# that finished" is a guess, though. Modules run in the order of `forward`, not in the order of
+# their names. A **pre-hook** is called when a module begins. So keep a list: a module that begins
+# is appended, a module that finishes is taken off. *At any time the list holds the modules that
+# began and did not finish*, the innermost last. When an exception is raised, its last entry is where.
+#
+# Why not simply the last module that began? Here two branches run well, and joining them fails.
+# **Predict** both lines:
+
+
+# %% topics=["shape-asserts"]
+class Branches(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.left, self.right = nn.Linear(4, 2), nn.Linear(4, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.stack([self.left(x), self.right(x)])
+
+
+# %% topics=["shape-asserts"]
+model, began, running = nn.Sequential(nn.Linear(4, 4), Branches()), [], []
+
+
+def begin(name, *_):
+    began.append(name)
+    running.append(name)
+
+
+def finish(*_):
+    running.pop()
+
+
+# %% topics=["shape-asserts"]
+for name, module in model.named_modules():
+    module.register_forward_pre_hook(partial(begin, name))
+    module.register_forward_hook(finish)
+with contextlib.suppress(RuntimeError):
+    model(torch.zeros(1, 4))
+print("the last that began:", began[-1], " began, not finished:", running)
+
+# %% [markdown]
+# `1.right` is innocent. The fault is in the `forward` of `1`, between its children. (The model
+# itself has the empty name.)
+#
+# ### A dry run costs nothing
+#
+# To try a shape you need no data and no memory. On the device `meta` tensors have a shape and a
+# dtype and no numbers. A model can be built there, or a copy be moved there:
+
+# %% topics=["shape-asserts"]
+with torch.device("meta"):
+    huge = nn.Sequential(nn.Linear(100_000, 200_000), nn.ReLU(), nn.Linear(200_000, 10))
+    print("output:", tuple(huge(torch.empty(64, 100_000)).shape))
+print("parameters:", sum(p.numel() for p in huge.parameters()) // 10**9, "billion, in 0 bytes")
+
+# %% [markdown]
+# ### Say it yourself, sooner
+#
+# Cheaper than finding an error is an error in the right place. While you develop, write down what
+# you believe about shapes. `assert` will do. `torch._check` is what PyTorch's own Python code uses:
+# the words are a function, called only on failure, and `torch.compile` understands it. Its leading
+# underscore is historical; it is documented.
+
+
+# %% topics=["shape-asserts"]
+def attend(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+    """Scores (batch, n, m) of queries (batch, n, d) with keys (batch, m, d)."""
+    words = f"the last sizes differ: query {tuple(query.shape)}, key {tuple(key.shape)}"
+    torch._check(query.shape[-1] == key.shape[-1], lambda: words)
+    return query @ key.mT
+
+
+# %% topics=["shape-asserts"]
+try:
+    attend(torch.zeros(2, 5, 8), torch.zeros(2, 7, 6))
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# ### Exercise 15.2 — Shape detective ★★ · 15 min · 4 points · core
+#
+# Write `shape_detective(model, shape)`. It runs the model once on a float32 input of that shape
+# (any values), in the mode the model is in, and returns
+#
+# - `None` if that works;
+# - otherwise `(name, size)`: the name, as `named_modules()` gives it, of the innermost module whose
+#   `forward` began and did not finish, and the shape of its first argument, as a tuple.
+#
+# The exception does not leave your function. The model is afterwards as it was: parameters,
+# buffers (a BatchNorm in training counts its batches), modes, `.grad` and hooks, its own hooks
+# included. The global random state is as it was, too.
+#
+# Examples: for the classifier above, `("head", (2, 676))`. For the branches, in a model of one linear
+# layer and them, `("1", (1, 4))`: they began, and both children had finished.
+
+# %% nbgrader={"grade_id": "try-shape-detective", "locked": true} jupyter={"source_hidden": true}
+import contextlib
+from functools import partial
+
+from course_utils.sickbay import changes, check_finding, make_suspect, state_of
+
+
+@runs_with_the_answer
+def try_shape_detective(name: str, shape: tuple, training: bool, hooked: bool = False) -> tuple:
+    """What the detective says of a model, and what it changed."""
+    model = make_suspect(name).train(training)
+    if hooked:
+        model.register_forward_hook(lambda *_: None)
+    before = state_of(model)
+    answer = shape_detective(model, shape)
+    return answer, changes(before, state_of(model))
+
+
+# %% nbgrader={"grade_id": "shape-detective", "solution": true}
+def shape_detective(model: nn.Module, shape: tuple[int, ...]) -> tuple[str, tuple[int, ...]] | None:
+    """The innermost module that began and did not finish, as (name, input shape); else None."""
+    ### BEGIN SOLUTION
+    import copy
+
+    twin, running = copy.deepcopy(model).to("meta"), []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        twin(torch.empty(shape, device="meta"))
+    except Exception:
+        return running[-1]
+    return None
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "shape-detective-check", "grade": true, "points": 4}
+def check_case(what, *case, right, why):
+    answer, changed = try_shape_detective(*case)
+    check_finding(answer, right, f"input {case[1]}", why)
+    assert not changed, f"the model or the random state was changed: {', '.join(changed)}"
+
+
+cases = [
+    ("classifier", (2, 1, 28, 28), ("4", (2, 676)), True, ""),
+    ("branches", (1, 4), ("1", (1, 4)), True, "both children finished; their parent did not"),
+    ("its own forward", (2, 4), ("", (2, 4)), True, "the model's own forward: the empty name"),
+    ("other order", (2, 4), ("a", (2, 5)), True, "b runs before a, whatever their order"),
+    ("called twice", (2, 4), ("block.0", (2, 6)), True, "the second call fails, not the first"),
+    ("batchnorm", (3, 4), ("4", (3, 4)), True, "and BatchNorm counts, dropout draws"),
+    ("one sample", (1, 4), ("1", (1, 4)), True, "in training, one sample has no variance"),
+    ("one sample", (1, 4), None, False, "in eval mode it works"),
+    ("nested", (5, 4), ("1.1.1", (5, 4)), True, "the model has a hook of its own"),
+]
+### BEGIN HIDDEN TESTS
+cases += [("classifier", (2, 1, 26, 26), None, True, ""), ("nested", (7,), ("0", (7,)), True, "")]
+cases += [("channels", (1, 1, 8, 8), ("0", (1, 1, 8, 8)), True, "")]
+cases += [("batchnorm", (1, 4), ("4", (1, 4)), False, "eval mode")]
+### END HIDDEN TESTS
+with every_case() as case:
+    for name, shape, right, training, why in cases:
+        with case(name):
+            check_case(name, name, shape, training, name == "nested", right=right, why=why)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# A copy of the model takes the hooks and the BatchNorm's counting; the original sees none of it.
+# `copy.deepcopy` copies modules.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# On `meta` nothing is drawn, not even by dropout, so the random state stays. Move the copy there.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# The pre-hook appends the name and the shape of `args[0]`; the forward hook pops. Bind the name with
+# `partial`. Neither may return a value.
+# </details>
+
+# %% [markdown]
+# ## 3. Which dtypes and devices may meet? · core
+#
+# Sizes are the first classic, and tensors of different dtypes are the second. Some pairs are turned
+# into a common dtype, silently: that is **promotion**. Others are refused. Which? Ask the machine
+# about every pair, once for `a + b` and once for `a @ b`:
+
+
+# %% topics=["conversion-error-catalogue"]
+def result_of(operation, first: str, second: str) -> str:
+    """The dtype of operation(first, second), or "" if it is refused."""
+    try:
+        pair = (torch.ones(2, 2, dtype=getattr(torch, name)) for name in (first, second))
+        return str(operation(*pair).dtype)[6:]
+    except RuntimeError:
+        return ""
+
+
+# %% topics=["conversion-error-catalogue"]
+print("int64 + float16:", result_of(torch.add, "int64", "float16"))
+print("int64 @ float16:", result_of(torch.matmul, "int64", "float16") or "refused")
+
+# %%
+dtypes = ["uint8", "int32", "int64", "bfloat16", "float16", "float32", "float64"]
+figure, both = plt.subplots(1, 2, figsize=(9.5, 3.9))
+for axes, operation in zip(both, (torch.add, torch.matmul), strict=True):
+    grid = [[result_of(operation, row, column) for column in dtypes] for row in dtypes]
+    axes.imshow([[(0.29, 0.56, 0.85) if e else (0.82, 0.29, 0.36) for e in row] for row in grid])
+    for y, row in enumerate(grid):
+        for x, entry in enumerate(row):
+            short = entry.replace("float", "f").replace("uint", "u").replace("int", "i")
+            axes.text(x, y, short or "–", ha="center", va="center", color="white", fontsize=9)
+    axes.set_xticks(range(7), dtypes, rotation=60)
+    axes.set_yticks(range(7), dtypes)
+    axes.set_title(f"torch.{operation.__name__}(row, column)")
+figure.tight_layout()
+show(figure, "Two grids of dtype pairs: addition promotes all pairs, matmul takes equal ones only.")
+
+# %% [markdown]
+# Blue holds the result's dtype, red is refused. **Elementwise** operators promote every pair, also
+# across kinds: int64 and float16 give float16. **Products** and everything built on them (linear,
+# convolution, attention) take equal dtypes only. The matrix libraries under them have no mixed
+# kernels, and a silent conversion of a large weight would cost more than the product.
+#
+# These are the messages of today. Older ones ("expected Float but got Double for argument #2")
+# read otherwise. Each names both sides, in the old names: Byte is uint8, Long int64, Half float16.
+
+# %% topics=["conversion-error-catalogue", "target-shape-errors"]
+linear, scores, ones = nn.Linear(3, 1), torch.zeros(2, 3), torch.ones(2)
+lines = ["linear(scores.double())", "nn.Conv2d(1, 1, 1)(scores.byte().view(1, 1, 2, 3))"]
+lines += ["F.cross_entropy(scores, ones.int())", "ones.long().mean()"]
+lines += ["F.binary_cross_entropy_with_logits(ones, ones.long())"]
+lines += ["F.mse_loss(ones, ones.double()).dtype"]
+
+# %% topics=["conversion-error-catalogue"]
+for line in lines:
+    try:
+        print(f"{line}\n    {eval(line)}")
+    except RuntimeError as error:
+        print(f"{line}\n    {str(error)[:66]}")
+
+# %% [markdown]
+# The last one is no error. It is worse: one float64 tensor, straight from NumPy, and from there on
+# everything elementwise is float64, at half the speed, on many GPUs at far less. A 0-dim tensor
+# doesn't do that. Within one kind (floats, integers), it gives way to tensors with dimensions, as Python
+# numbers do:
+
+# %% topics=["conversion-error-catalogue"]
+print("0-dim float64:", (torch.ones(2) + torch.tensor(1.0, dtype=torch.float64)).dtype)
+print("1-dim float64:", (torch.ones(2) + torch.ones(1, dtype=torch.float64)).dtype)
+
+# %% [markdown]
+# **Devices** never mix, with that one exception of a 0-dim CPU tensor. Without a GPU you can still
+# test for it: `meta` is a device, too, and what forgets `device=x.device` fails there as it would
+# on CUDA. The messages name both devices.
+
+# %% topics=["conversion-error-catalogue"]
+x = torch.empty(2, 3, device="meta")
+try:
+    x + torch.arange(3)
+except RuntimeError as error:
+    print(error)
+print((x + torch.arange(3, device=x.device)).device, (x + torch.tensor(1.0)).device)
+
+# %% [markdown]
+# ### Exercise 15.3 — Six that mix ★★ · 12 min · 3 points · core
+#
+# Six small programs. Four raise on every machine, one where the data is on another device, and one
+# runs and is wrong. For each, put a repaired function (a `lambda` or a name) with the same
+# parameters into the dict.
+#
+# | name | broken | wanted |
+# | --- | --- | --- |
+# | `photo` | `lambda layer, photo: layer(photo)` | uint8 photos (batch, 3), scaled from 0…255 to 0…1, through a float32 layer |
+# | `rows` | `lambda layer, rows: layer(torch.from_numpy(rows))` | a float64 array (batch, 3) through a float32 layer; the layer stays float32 |
+# | `labels` | `lambda scores, labels: F.cross_entropy(scores, labels)` | labels int32 (batch,) |
+# | `hits` | `lambda hits, scores: hits.add_(scores)` | integer `hits` and float `scores`: return a new float32 tensor, their sum; `hits` stays as it is |
+# | `number` | `lambda x: x + torch.arange(x.shape[-1])` | x float32 (…, n), on any device: add 0, 1, …, n−1 along the last dimension |
+# | `frames` | `lambda a, b: (a - b).abs().float().mean()` | two uint8 images: the mean absolute difference, float32, 0-dim |
+#
+# No argument is changed. All results are float32, on the device of the input (`rows`: the layer's).
+# Example: for `a = [3]` and `b = [5]`, `frames` is 2.
+
+# %% nbgrader={"grade_id": "try-dtype-and-device", "locked": true} jupyter={"source_hidden": true}
+from course_utils.sickbay import check_guard, number_on_meta, repaired
+
+
+@runs_with_the_answer
+def try_dtype_and_device(name: str, *args) -> tuple:
+    """What the repaired function returns, and the dtype of the layer's weight afterwards.
+
+    "photo" and "rows" get a layer first; its weight is (1, 2, 3), its bias 0.5.
+    """
+    return repaired(dtype_and_device, name, *args)
+
+
+@runs_with_the_answer
+def try_on_meta(shape: tuple) -> str:
+    """The device of number(x) for an x on the device meta, or what it raises."""
+    return number_on_meta(dtype_and_device, shape)
+
+
+# %% nbgrader={"grade_id": "dtype-and-device", "solution": true}
+dtype_and_device = {
+    "photo": None,
+    "rows": None,
+    "labels": None,
+    "hits": None,
+    "number": None,
+    "frames": None,
+}
+### BEGIN SOLUTION
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+### END SOLUTION
+
+# %% nbgrader={"grade_id": "dtype-and-device-check-1", "grade": true, "points": 2}
+import numpy as np
+
+
+def check_case(name, right, *args, slip=None, why=""):
+    with forbid_changes(*(value for value in args if isinstance(value, torch.Tensor))):
+        result, weight = try_dtype_and_device(name, *args)
+    same = isinstance(result, torch.Tensor) and slip is not None and result.shape == slip.shape
+    assert not same or not torch.allclose(result.double(), slip.double()), why
+    check_close(result, right, "the result", rtol=1e-5, atol=1e-5)
+    assert weight == "float32", f"the layer is {weight} now: convert the data instead"
+
+
+make = partial(torch.tensor, device=device)
+photo = make([[255, 0, 51], [0, 255, 255]], dtype=torch.uint8)
+weight, array = make([[1.0], [2], [3]]), np.array([[0.5, 1, -2], [0, 0, 1]])
+scores, labels = make([[2.0, 0, 1], [0, 1, 0]]), make([0, 2], dtype=torch.int32)
+with every_case() as case:
+    with case("photo"):
+        raw, right = photo.float() @ weight + 0.5, photo.float() / 255 @ weight + 0.5
+        check_case("photo", right, photo, slip=raw, why="the photo is not scaled to 0…1")
+    with case("rows"):
+        check_case("rows", make(array.tolist()) @ weight + 0.5, array)
+    with case("labels"):
+        check_case("labels", F.cross_entropy(scores, labels.long()), scores, labels)
+
+
+# %% nbgrader={"grade_id": "dtype-and-device-check-2", "grade": true, "points": 1}
+def check_case(name, right, *args, slip=None, why=""):
+    with forbid_changes(*args):
+        result, _ = try_dtype_and_device(name, *args)
+    same = isinstance(result, torch.Tensor) and slip is not None and result.shape == slip.shape
+    assert not same or not torch.allclose(result.double(), slip.double()), why
+    check_close(result, right, "the result", rtol=1e-5, atol=1e-5)
+
+
+make = partial(torch.tensor, device=device)
+with every_case() as case:
+    with case("hits"):
+        hits, cut = make([1, 2, 3]), make([1.0, 2, 4])
+        scores, why = make([0.5, 0.25, 1]), "the fractions were cut off"
+        check_case("hits", make([1.5, 2.25, 4]), hits, scores, slip=cut, why=why)
+    with case("number"):
+        check_case("number", make([[0.0, 1, 2], [1, 2, 3]]), make([[0.0, 0, 0], [1, 1, 1]]))
+    with case("number, on another device"):
+        check_equal(try_on_meta((2, 3)), "meta", "the device of number(x), for x on meta")
+    with case("frames"):
+        a, b = (make(v, dtype=torch.uint8) for v in ([[3, 200], [0, 7]], [[5, 100], [255, 7]]))
+        wrapped, why = (a - b).float().mean(), "3 - 5 is 254 in uint8: convert before you subtract"
+        check_case("frames", make(89.25), a, b, slip=wrapped, why=why)
+    ### BEGIN HIDDEN TESTS
+    with case("number, one dimension"):
+        check_case("number", make([5.0, 6, 7]), make([5.0, 5, 5]))
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Convert the data, not the layer: `layer.double()` changes the layer for everyone else.
+# `t.to(other)` takes over both dtype and device of another tensor.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# uint8 wraps around: 3 − 5 = 254. The conversion must come before the difference.
+# </details>
+
+# %% [markdown]
+# ## 4. What if the label is wrong? · core
+#
+# The wrong value of an index is the third classic. On the CPU it is a plain error. Class ids go
+# from 0 to C − 1; −100, the default `ignore_index`, is skipped.
+
+# %% topics=["device-side-assert", "target-shape-errors"] errata=["device-assert-diagnosis"]
+scores = torch.zeros(2, 3)  # (batch, class)
+for labels in ([0, 3], [0, -1], [0, -100], [[0], [2]], [0, 1, 2]):
+    try:
+        print(f"{labels!s:12}", round(F.cross_entropy(scores, torch.tensor(labels)).item(), 2))
+    except (RuntimeError, IndexError, ValueError) as error:
+        print(f"{labels!s:12} {type(error).__name__}: {error}")
+
+# %% [markdown]
+# "Multi-target not supported" means: labels of shape (batch, 1). Take off that dimension by
+# `squeeze(1)`, not by `squeeze()`, which would also take off a batch of one:
+
+# %% topics=["target-shape-errors"]
+for batch in (2, 1):
+    labels = torch.zeros(batch, 1, dtype=torch.int64)
+    one, all_ones = tuple(labels.squeeze(1).shape), tuple(labels.squeeze().shape)
+    print(f"{tuple(labels.shape)}  squeeze(1): {one}  squeeze(): {all_ones}")
+
+# %% [markdown]
+# On a GPU the same label does something else. `CUDA error: device-side assert triggered`, in a line
+# that has nothing to do with it, and every later CUDA call fails as well. Two reasons. A kernel
+# can't raise a Python exception: it hits an assert *on the device*, which ends the process's whole
+# CUDA context. And a launch only **queues** the work: Python is far ahead when the kernel runs, and
+# the first line that waits for a result is blamed. You can watch the second on a CPU, with a thread
+# as the queue. **Predict** which line raises:
+
+# %% topics=["device-side-assert", "cuda-launch-blocking"]
+from concurrent.futures import ThreadPoolExecutor
+
+queue = ThreadPoolExecutor(1)
+loss = queue.submit(F.cross_entropy, scores, torch.tensor([0, 3]))  # launched: nothing raised
+steps = 1 + 1  # innocent
+print("raised where the result is read:", loss.exception())
+queue.shutdown()
+
+# %% [markdown]
+# So there are three ways back to the line:
+#
+# 1. Run the same batch **on the CPU**: a plain `IndexError` in the right line.
+# 2. Set the environment variable `CUDA_LAUNCH_BLOCKING=1` before the process starts. Each launch
+#    then waits, and the right line is blamed. It is slow, for debugging only.
+# 3. Check the labels before the loss does. That is the exercise.
+#
+# After a device-side assert the process must be started again; no call repairs its context. With a
+# GPU, this cell shows both blames, in processes of their own:
+
+# %% topics=["device-side-assert", "cuda-launch-blocking"] tags=["nbval-ignore-output"]
+import os
+import subprocess
+import sys
+
+program = """import torch, torch.nn.functional as F
+loss = F.cross_entropy(torch.zeros(2, 3).cuda(), torch.tensor([0, 3]).cuda())
+innocent = torch.ones(2).cuda() + 1
+print(innocent.tolist())"""
+for blocking in "01" if device.type == "cuda" else "":
+    settings = {"env": {**os.environ, "CUDA_LAUNCH_BLOCKING": blocking}, "text": True}
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, **settings)
+    blamed = [line.strip() for line in ran.stderr.splitlines() if "<string>" in line]
+    print(f"CUDA_LAUNCH_BLOCKING={blocking}:", blamed)
+print("a GPU was asked" if device.type == "cuda" else "no GPU here: see what the CPU says above")
+
+# %% [markdown]
+# > **Often said.** *"A device-side assert means that the training and validation sets have different
+# > numbers of classes."* It means that *some* index left its range, in whatever kernel. An
+# > embedding's ids are as good a suspect as labels, and so is an index for `gather`:
+
+# %% errata=["device-assert-diagnosis"]
+for line in ("nn.Embedding(3, 2)(torch.tensor([3]))", "scores.gather(1, torch.tensor([[3]]))"):
+    try:
+        eval(line)
+    except (IndexError, RuntimeError) as error:
+        print(f"{line:40} {type(error).__name__}: {error}")
+
+# %% [markdown]
+# ### Exercise 15.4 — A guard at the door ★★ · 10 min · 3 points · core
+#
+# Write `labels_in_range(scores, labels, ignore_index=-100)`. The scores are float tensors (batch,
+# class) or (batch, class, d1, d2, …), for which labels are due in shape (batch,) or (batch, d1, d2,
+# …). Return `None` if the labels are fine, else raise a `ValueError` whose message contains
+#
+# 1. the labels' dtype (such as `torch.int32`), if it is neither `torch.int64` nor `torch.uint8`,
+#    the two that the loss takes;
+# 2. else both shapes as tuples, the one that is wanted and the one that came, if they differ;
+# 3. else the first wrong label and its index as a tuple, if one is neither in 0 … class − 1 nor
+#    `ignore_index`. First is meant in row-major order.
+#
+# Words around them are yours. Nothing is changed. A batch of 0 is fine. Example: `[0, 3]` for three
+# classes could give `label 3 at (1,): there are 3 classes`.
+
+
+# %% nbgrader={"grade_id": "labels-in-range", "solution": true}
+def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100) -> None:
+    """Raise ValueError, in words, for labels that cross_entropy(scores, labels) can't take."""
+    ### BEGIN SOLUTION
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}, expected torch.int64")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"labels have shape {tuple(labels.shape)}, expected {wanted}")
+    ids = labels.long()
+    wrong = ((ids < 0) | (ids >= scores.shape[1])) & (ids != ignore_index)
+    if wrong.any():
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(
+            f"label {labels[index].item()} at {index}: there are {scores.shape[1]} classes"
+        )
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "labels-in-range-check-1", "grade": true, "points": 2}
+def ids(values, dtype=torch.int64):
+    return torch.tensor(values, dtype=dtype, device=device)
+
+
+cases = [
+    ("labels [0, 2]", (2, 3), ids([0, 2])),
+    ("label 7 of three classes", (2, 3), ids([0, 7]), "7", "(1,)"),
+    ("label 3 of three classes", (2, 3), ids([0, 3]), "3", "(1,)"),
+    ("label -1", (2, 3), ids([-1, 0]), "-1", "(0,)"),
+    ("-100, the default ignore_index", (2, 3), ids([0, -100])),
+    ("two wrong ones: the first", (3, 3), ids([0, 7, -5]), "7", "(1,)"),
+    ("too small, then too large: the first", (3, 3), ids([0, -5, 7]), "-5", "(1,)"),
+    ("int32", (2, 3), ids([0, 1], torch.int32), "torch.int32"),
+    ("bool", (2, 3), ids([False, True], torch.bool), "torch.bool"),
+    ("float", (2, 3), ids([0, 1], torch.float32), "torch.float32"),
+    ("uint8, which the loss takes", (2, 3), ids([0, 2], torch.uint8)),
+    ("shape (2, 1)", (2, 3), ids([[0], [1]]), "(2,)", "(2, 1)"),
+    ("three labels for a batch of two", (2, 3), ids([0, 1, 2]), "(2,)", "(3,)"),
+    ("int32 and a wrong shape", (2, 3), ids([[0], [1]], torch.int32), "torch.int32"),
+    ("a label map", (1, 3, 2, 2), ids([[[0, 1], [2, 5]]]), "5", "(0, 1, 1)"),
+    ("an empty batch", (0, 3), ids([])),
+]
+with every_case() as case:
+    for what, shape, labels, *parts in cases:
+        with case(what):
+            check_guard(labels_in_range, shape, labels, *parts)
+
+# %% nbgrader={"grade_id": "labels-in-range-check-2", "grade": true, "points": 1}
+with every_case() as case:
+    with case("255, with ignore_index=255"):
+        labels = torch.tensor([0, 255], dtype=torch.uint8, device=device)
+        check_guard(labels_in_range, (2, 3), labels, ignore_index=255)
+    with case("-100, with ignore_index=-1"):
+        labels = torch.tensor([0, -100], device=device)
+        check_guard(labels_in_range, (2, 3), labels, "-100", "(1,)", ignore_index=-1)
+    ### BEGIN HIDDEN TESTS
+    generator = torch.Generator().manual_seed(1)
+    for n in range(12):
+        labels = torch.randint(5, (4, 3, 2), generator=generator).to(device).transpose(1, 2)
+        index = tuple(int(torch.randint(size, (), generator=generator)) for size in labels.shape)
+        labels[index] = value = (5, 99, -1, -100)[n % 4]
+        with case(f"label {value} at {index}"):
+            parts = () if value == -100 else (str(value), str(index))
+            check_guard(labels_in_range, (4, 5, 2, 3), labels, *parts)
+    with case("bool labels"):
+        labels = torch.ones(2, dtype=torch.bool, device=device)
+        check_guard(labels_in_range, (2, 3), labels, "torch.bool")
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# The wanted shape is `scores.shape` without its entry 1.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Build one mask of wrong places: below 0 or not below the number of classes, and not equal to
+# `ignore_index`. `nonzero()` lists its places in row-major order.
+# </details>
+
+# %% [markdown]
+# ## 5. What is it doing all the time?
+#
+# Sometimes there is no message to read, and you want to watch. People put `print(x.shape)` behind
+# each line. TorchSnooper did that for them: a decorator that printed every line of a function with
+# the shapes of its tensors.
+#
+# > **Then and now.** *"Use TorchSnooper to trace shapes line by line."* Its last release is of 2020.
+# > Today there is a better place to listen than the lines of the source: the **dispatcher**, which
+# > every operator passes, forward and backward, in your code and in the library's.
+#
+# A `TorchDispatchMode` is a `with` block that is called in place of each operator. It gets the
+# operator, the arguments, and has to return the result. So the smallest useful one has five lines:
+
+# %% topics=["torchsnooper"]
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Names(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        print(func.overloadpacket.__name__, end=" ")
+        return func(*args, **(kwargs or {}))
+
+
+# %% topics=["torchsnooper"]
+w = torch.ones(2, 3, requires_grad=True)
+with Names():
+    F.linear(torch.ones(4, 3), w).relu().sum().backward()
+
+# %% [markdown]
+# Up to `sum` you see what you wrote, in the small operators it consists of. From
+# `ones_like` on it is the way back, which no line of any source shows. PyTorch has such a mode
+# itself, `DebugMode` in `torch.utils._debug_mode`; the underscore says that it may still change.
+
+# %% [markdown]
+# ### Exercise 15.5 — A logger of your own ★★ · 10 min · 3 points
+#
+# Write `tensor_logger(write)`: it returns a context manager, inside which every operator calls
+# `write` with one line, when it has run:
+#
+# `name(argument, argument, key=argument) -> result`
+#
+# - *name* is `func.overloadpacket.__name__`, as above; positional arguments come first, then the
+#   keyword arguments as they come;
+# - arguments and result are put into words by `describe`, below;
+# - arguments are described as they were **before** the operator ran: some work in place;
+# - if the operator raises, the line ends in `-> ` and the exception's class name, and the exception
+#   goes on;
+# - results are what they would be without you, and after the block nothing is written.
+#
+# Example: `torch.add(x, x, alpha=2)`, for `x` of shape (2, 3), writes
+# `add(float32(2, 3), float32(2, 3), alpha=2) -> float32(2, 3)`.
+
+
+# %% nbgrader={"grade_id": "describe", "locked": true}
+from collections.abc import Callable
+
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+def describe(value) -> str:
+    """float32(2, 3) for a tensor, [...] for a list or tuple, else the value itself."""
+    if isinstance(value, torch.Tensor):
+        return f"{str(value.dtype)[6:]}{tuple(value.shape)}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(describe, value)) + "]"
+    return repr(value)
+
+
+# %% nbgrader={"grade_id": "try-tensor-logger", "locked": true} jupyter={"source_hidden": true}
+from course_utils.sickbay import LOGGED
+
+
+@runs_with_the_answer
+def try_tensor_logger(program: str, x: torch.Tensor) -> tuple:
+    """The lines written, the result, what was raised, and how many lines came after the block."""
+    lines, result, raised = [], None, ""
+    manager = tensor_logger(lines.append)
+    assert hasattr(manager, "__enter__"), f"tensor_logger returned {manager!r}, no context manager"
+    try:
+        with manager:
+            result = LOGGED[program](x)
+    except Exception as error:
+        raised = type(error).__name__
+    before = len(lines)
+    x + 1
+    return lines, result, raised, len(lines) - before
+
+
+# %% nbgrader={"grade_id": "tensor-logger", "solution": true}
+def tensor_logger(write: Callable[[str], object]) -> TorchDispatchMode:
+    """A context manager inside which each operator calls ``write`` with a line about itself."""
+
+    ### BEGIN SOLUTION
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = [*map(describe, args), *(f"{key}={describe(v)}" for key, v in kwargs.items())]
+            call = f"{func.overloadpacket.__name__}({', '.join(said)})"
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{call} -> {type(error).__name__}")
+                raise
+            write(f"{call} -> {describe(result)}")
+            return result
+
+    return Logger()
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "tensor-logger-check-1", "grade": true, "points": 2}
+def check_case(program, expected, why=""):
+    x = torch.arange(6.0, device=device).view(2, 3)
+    lines, result, raised, after = try_tensor_logger(program, x)
+    check_equal(raised, "RuntimeError" if program == "misfit" else "", "what came out of the block")
+    assert lines, f"no line was written ({why})"
+    for got, right in zip(lines, expected, strict=False):
+        check_equal(got, right, "a line", why)
+    check_equal(len(lines), len(expected), "the number of lines", "one for each operator")
+    check_equal(after, 0, "lines written after the block")
+    if program != "misfit":
+        check_close(result, LOGGED[program](x), "the result inside the block")
+
+
+t, row, turned = "float32(2, 3)", "float32(1, 3)", "float32(3, 2)"
+early, words = "describe the arguments before it runs", "keyword arguments as key=value"
+cases = [("add", words, f"add({t}, {t}, alpha=2) -> {t}")]
+cases += [("two results", "a tuple, by describe", f"max({t}, 1) -> [float32(2,), int64(2,)]")]
+cases += [("keyword", words, f"sum({t}, [1], dtype=torch.float64) -> float64(2,)")]
+cases += [("in place", early, f"clone({t}) -> {t}", f"unsqueeze_({t}, 0) -> float32(1, 2, 3)")]
+cases += [("misfit", "an operator that raises gets its line, too", f"mm({t}, {t}) -> RuntimeError")]
+with every_case() as case:
+    for program, why, *expected in cases:
+        with case(program):
+            check_case(program, expected, why)
+
+# %% nbgrader={"grade_id": "tensor-logger-check-2", "grade": true, "points": 1}
+x = torch.arange(6.0, device=device).view(2, 3)
+lines, gradient, *_ = try_tensor_logger("backward", x)
+check_close(gradient, 2 * x, "the gradient of the sum of squares, computed inside the block")
+assert isinstance(lines, list), f"the lines are {lines!r}"
+assert any(line.startswith("ones_like(") for line in lines), "backward() was not written down"
+### BEGIN HIDDEN TESTS
+t, row, turned = "float32(2, 3)", "float32(1, 3)", "float32(3, 2)"
+lines, *_ = try_tensor_logger("list", x)
+right = [f"slice({t}, 0, 0, 1) -> {row}", f"cat([{t}, {row}]) -> float32(3, 3)"]
+check_equal(lines, right, "the lines of torch.cat([x, x[:1]])")
+lines, result, *_ = try_tensor_logger("resize", x)
+right = [f"clone({t}) -> {t}", f"t_({t}) -> {turned}", f"mul_({turned}, 2) -> {turned}"]
+check_equal(lines[:3], right, "the lines of x.clone().t_().mul_(2)")
+check_close(result, 2 * x.t(), "the result of x.clone().t_().mul_(2)")
+lines, result, *_ = try_tensor_logger("linear", x)
+check_close(result, LOGGED["linear"](x), "the result of a linear layer and tanh")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Define the mode's class inside the function: then it can use `write`. Return an instance.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Build the text of the call first, run the operator in a `try`, then write. `raise` alone passes the
+# exception on.
+# </details>
+
+# %% [markdown]
+# ## 6. Where did the NaN come from?
+#
+# A loss of `nan` is no exception. Nothing is red, and by the time you look every weight is NaN. A
+# NaN spreads through whatever touches it, so the question is always: which operator gave the
+# *first* one? Here is the entropy of three probabilities, as one writes it down:
+
+
+# %%
+def entropy(p: torch.Tensor) -> torch.Tensor:
+    return -(p * p.log()).sum()
+
+
+entropy(torch.tensor([0.5, 0.5, 0.0]))
+
+# %% [markdown]
+# Zero times log 0 should be 0, and in floating point it is 0 · (−∞) = NaN. So the NaN came from a
+# product, and the −∞ it was made of came from `log`. Look for infinities as well. A mode can watch
+# what comes out of each operator:
+
+
+# %%
+class Finite(TorchDispatchMode):
+    """Keeps (operator, share of NaN, share of infinite elements) for each floating result."""
+
+    rows = ()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor) and result.is_floating_point():
+            shares = [test(result).float().mean().item() for test in (torch.isnan, torch.isinf)]
+            self.rows += ((func.overloadpacket.__name__, *shares),)
+        return result
+
+
+# %%
+generator = torch.Generator().manual_seed(0)
+p = F.normalize(torch.randn(30, generator=generator).relu(), p=1, dim=0).requires_grad_()
+with Finite() as watch:
+    (entropy(p) * torch.ones(5)).mean().backward()
+print(f"{(p == 0).sum().item()} of {len(p)} probabilities are 0")
+
+# %%
+names, nans, infs = zip(*watch.rows, strict=True)
+figure, axes = plt.subplots(figsize=(9, 2.6))
+axes.bar(range(len(names)), infs, color="#e8a33d", label="infinite")
+axes.bar(range(len(names)), nans, bottom=infs, color=RED, label="NaN")
+axes.set_xticks(range(len(names)), names, rotation=45, ha="right")
+axes.set(ylabel="share of elements", title="What is not finite in each operator's result")
+axes.legend()
+show(
+    figure, "Bars by operator: log gives infinities first, mul turns them into NaN, sum spreads it."
+)
+
+# %% [markdown]
+# Left to right is time. `log` makes infinities of the zeros, half of the elements; `mul` makes NaN of
+# exactly those, and the sum makes everything NaN. On the right is the way back: it starts from fine
+# numbers, meets the same zeros, and leaves NaN in half of the gradient.
+#
+# ### When the forward pass is clean
+#
+# The sly kind has a fine loss and a NaN gradient. **Predict** the gradient of √x at 0:
+
+# %%
+x = torch.tensor([0.0, 4.0], requires_grad=True)
+loss = (x.sqrt() * torch.tensor([0.0, 1.0])).sum()
+loss.backward()
+print("loss", loss.item(), " gradient", x.grad.tolist())
+
+# %% [markdown]
+# The slope of √x at 0 is infinite. The gradient that arrives there is 0, and 0/0 is NaN. PyTorch
+# has a mode for this case: `detect_anomaly` keeps the traceback of each *forward* call, checks each
+# gradient for NaN, and raises at the first. (It checks NaN only, not infinities, and it is slow.)
+
+# %% tags=["shows-warning", "nbval-ignore-output"]
+import warnings
+
+with (
+    warnings.catch_warnings(record=True) as caught,
+    contextlib.suppress(RuntimeError),
+    torch.autograd.detect_anomaly(),
+):
+    (x.sqrt() * torch.tensor([0.0, 1.0])).sum().backward()
+print("the forward call is named:", "x.sqrt()" in str(caught[-1].message))
+
+# %% [markdown]
+# ### Exercise 15.6 — NaN hunt ★★★ · 25 min · 4 points
+#
+# `forward()` takes nothing and returns a scalar loss. Write `nan_hunt(forward)`: call it once, and
+# if nothing is to blame and the loss requires a gradient, call `backward()` on the loss, once. Return
+# `("forward", name)` or `("backward", name)` for the first operator to blame, else `None`. *name* is
+# `func.overloadpacket.__name__`. An operator is to blame if its result has
+#
+# - a NaN, while **none** of its inputs has one; or
+# - an infinity, while **all** of its inputs are finite.
+#
+# Inputs are the tensors and the Python numbers among its arguments, as they were **before** it ran
+# (`x.log_()` overwrites its input). They may lie in lists, and be keyword arguments. A mask made by
+# `masked_fill(mask, -inf)` is thus not to blame, since the number is infinite already.
+# Leave out operators with `empty` in their names: such memory holds anything. Results may be
+# tensors or tuples and lists of them; integers count as finite.
+#
+# Examples: `("forward", "log")` for `entropy`, `("backward", "div")` for the square root above.
+
+# %% nbgrader={"grade_id": "try-nan-hunt", "locked": true} jupyter={"source_hidden": true}
+from course_utils.sickbay import hunt_with
+
+
+@runs_with_the_answer
+def try_nan_hunt(program: str, values: list[float]) -> tuple:
+    """What nan_hunt says of a loss, how often it computed it and went back."""
+    return hunt_with(nan_hunt, program, values)
+
+
+# %% nbgrader={"grade_id": "nan-hunt", "solution": true}
+def nan_hunt(forward: Callable[[], torch.Tensor]) -> tuple[str, str] | None:
+    """The first operator to blame, as ("forward" or "backward", its name), or None."""
+    ### BEGIN SOLUTION
+    from torch.utils._pytree import tree_leaves
+
+    def has(values, test) -> bool:
+        numbers = [v for v in tree_leaves(values) if isinstance(v, (torch.Tensor, float))]
+        return any(bool(test(torch.as_tensor(v)).any()) for v in numbers)
+
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = (has((args, kwargs), test) for test in (torch.isnan, torch.isinf))
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if self.found is None and "empty" not in name:
+                fresh_nan = has(result, torch.isnan) and not nan
+                fresh_inf = has(result, torch.isinf) and not (nan or inf)
+                if fresh_nan or fresh_inf:
+                    self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "nan-hunt-check-1", "grade": true, "points": 3}
+both, first = "its input has infinities, no NaN, and its result has a NaN", "the infinity is first"
+cases = [
+    ("fine", [1.0, 2], None, "all is finite", True),
+    ("entropy", [0.5, 0.0], ("forward", "log"), first, False),
+    ("root", [0.0, 4], ("backward", "div"), "the loss is fine, 0/0 comes on the way back", True),
+    ("in place", [3.0, 0], ("forward", "log_"), "look at the inputs before it runs", False),
+    ("a masked softmax", [1.0] * 6, None, "masked_fill was handed the number -inf", True),
+    ("a row all masked", [1.0] * 6, ("forward", "_softmax"), both, False),
+    ("division by the number 0", [1.0], ("forward", "div"), "1 and 0 are finite", False),
+    ("a NaN in the data", [1.0], None, "add was handed the NaN", True),
+    ("in a list", [1.0], None, "mul was handed inf, and stack gets it in a list", True),
+    ("two results", [1.0, 0], ("forward", "div"), "0 / 0", False),
+    ("uninitialised memory", [1.0], None, "empty memory holds anything", True),
+]
+with every_case() as case:
+    for program, values, right, why, back in cases:
+        with case(program):
+            answer, calls, went_back = try_nan_hunt(program, values)
+            check_finding(answer, right, "the answer", why)
+            check_equal(calls, 1, "how often forward() was called")
+            said = "once if the forward pass is clean, else never"
+            check_equal(went_back, int(back), "how often backward() was called", said)
+
+# %% nbgrader={"grade_id": "nan-hunt-check-2", "grade": true, "points": 1}
+answer, calls, _ = try_nan_hunt("no gradient", [1.0])
+check_finding(answer, None, "a loss that requires no gradient", "there is no way back to go")
+answer, calls, _ = try_nan_hunt("power", [0.0, 1])
+check_finding(answer, ("backward", "pow"), "x ** 0.5 at 0", "a negative power of 0")
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    for program, values, right, why in (
+        ("half", [1.0, 5], ("forward", "mul"), "300 * 300 is too much for float16"),
+        ("integers", [1.0, 2], None, "integers are finite"),
+        ("inf minus inf", [1.0], ("forward", "sub"), "a NaN of infinities"),
+        ("twice", [6.0, 0], ("forward", "sqrt"), "the first counts"),
+        ("entropy", [0.5, 0.5], None, "all is finite"),
+    ):
+        with case(program):
+            check_finding(try_nan_hunt(program, values)[0], right, "the answer", why)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Start from the mode `Finite`. Look at `args` and `kwargs` before the call of `func`, and note two
+# truth values: some NaN, some infinity. `torch.utils._pytree.tree_leaves((args, kwargs))` opens
+# lists and dicts.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# The mode needs two attributes: the phase that is running, and the first thing found. Keep going
+# after the first find, but don't overwrite it.
+# </details>
+#
+# **In practice.** Cure the operator, not the symptom: `torch.xlogy(p, p)` for p·log p,
+# `F.cross_entropy` on scores instead of a log of a softmax, an epsilon *inside* the root. `nan_to_num`
+# on the loss hides the infinity, and leaves the NaN in the gradient.
+
+# %% [markdown]
+# ## 7. What keeps it alive?
+#
+# Memory that grows from step to step ends in a red block that blames the innocent: whichever line
+# asks for the last byte. The cause is nearly always the same: **something refers to what should be
+# gone**. Here are the two classics. Both loops "only" keep the loss:
+
+
+# %% topics=["memory-growth"]
+def graph_nodes(tensor: torch.Tensor) -> int:
+    """How many nodes of the graph a tensor keeps alive."""
+    nodes = [tensor.grad_fn]
+    for node in nodes:  # the list grows while we walk it
+        nodes += [n for n, _ in node.next_functions if n is not None and n not in nodes]
+    return len(nodes)
+
+
+# %% topics=["memory-growth"]
+layer, total, kept, sizes = nn.Linear(4, 1), 0, [], []
+for _ in range(8):
+    loss = layer(torch.ones(2, 4)).square().mean()
+    total, kept = total + loss, [*kept, loss]
+    sizes.append((graph_nodes(total), sum(map(graph_nodes, kept)), graph_nodes(loss)))
+print("nodes kept by the sum:", [size[0] for size in sizes])
+
+# %%
+figure, axes = plt.subplots(figsize=(7, 2.8))
+for label, line, colour in (
+    ("total = total + loss", 0, RED),
+    ("kept.append(loss)", 1, "#e8a33d"),
+    ("total += loss.item()", 2, BLUE),
+):
+    axes.plot(range(1, 9), [size[line] for size in sizes], marker="o", label=label, color=colour)
+axes.set(xlabel="step", ylabel="graph nodes alive", ylim=(0, None))
+axes.set_title("One loss kept is a whole graph kept")
+axes.legend()
+show(
+    figure,
+    "Nodes alive by step: they grow with a sum or a list of losses, and stay flat with item().",
+)
+
+# %% [markdown]
+# (The blue line is the graph of the step itself, which is there in any case and goes with it.)
+#
+# The sum is one tensor, and it hangs on all the graphs so far; each graph holds the activations it
+# saved. `loss.item()`, or `loss.detach()`, keeps the number and lets the graph go.
+#
+# > **Then and now.** *"Call `empty_cache()` in every iteration and memory stops growing."* It gives
+# > **unused** blocks of this process back to the driver. What a reference holds is not unused. And a
+# > process that has ended holds nothing, so there is nothing to empty after a Ctrl-C. The proof is
+# > a weak reference: it lets you see whether an object lives without keeping it alive.
+
+# %% topics=["memory-growth"] errata=["empty-cache-myths"]
+import gc
+import weakref
+
+activation = torch.ones(1000, device=device)
+holder, alive = [activation], weakref.ref(activation)
+del activation
+_ = gc.collect()
+
+# %% topics=["memory-growth"] errata=["empty-cache-myths"]
+torch.cuda.empty_cache()  # does nothing where there is no GPU
+print("lives after del, collect and empty_cache:", alive() is not None)
+holder.clear()
+print("lives after its owner let go:            ", alive() is not None)
+
+# %% [markdown]
+# ### Who is the owner?
+#
+# Python's garbage collector knows who refers to whom. `gc.get_referrers(x)` goes up from an object
+# to its owners; `gc.get_referents(x)` goes down. And `gc.get_objects()` lists everything, so live
+# tensors can be counted. Here a hook is the owner, by way of its closure:
+
+# %% topics=["memory-growth"]
+layer = nn.Linear(2, 2)
+for _ in range(3):
+    batch = torch.ones(5, 2)
+    layer.register_forward_hook(lambda *_, batch=batch: None)
+
+# %% topics=["memory-growth"]
+thing = batch
+for _ in range(4):
+    thing = next(owner for owner in gc.get_referrers(thing) if owner is not globals())
+    print(type(thing).__name__, "of", len(thing) if isinstance(thing, dict) else thing.__name__)
+
+# %% [markdown]
+# A lambda's defaults, the lambda, the dict of three hooks, the layer's attributes. The line that
+# registers a hook ran three times, as cells in notebooks do. Three things escape this search: what C++ holds (the graph), frames of
+# exceptions, and globals such as IPython's `Out[…]`, which keeps every cell's result.
+#
+# On a GPU, `torch.cuda.memory_summary()` tells allocated from reserved bytes, and
+# `torch.cuda.memory._record_memory_history()` with `_dump_snapshot()` names the line that allocated
+# each block.
+
+# %% [markdown]
+# ### Exercise 15.7 — Leak hunt ★★ · 12 min · 3 points
+#
+# Going up needs a tensor to start from. The other way round needs none: go *down* from each
+# suspect, count what can be reached, let the training go on, and count again.
+#
+# `leak_hunt(step, suspects)` gets a function `step()` and a dict from names to objects: a model, an
+# optimizer, a list, a meter. Call `step()` twice to warm up, count, call it three times more, count
+# again: five calls in all. Return the list of the names from which more can be reached at the second
+# count, in the dict's order.
+#
+# Two functions are given. `counts(thing)` says whether a thing counts: tensors do, and nodes of a
+# graph. `neighbours(thing)` lists what a thing refers to directly. Count the *different* things that
+# can be reached and count, the suspect itself included. Follow `neighbours` to any depth, through
+# what doesn't count as well. Objects may refer to each other in a circle. Example: for the loop
+# above, with suspects `{"layer": layer, "kept": kept}`, the answer is `["kept"]`.
+
+# %% nbgrader={"grade_id": "try-leak-hunt", "locked": true} jupyter={"source_hidden": true}
+from course_utils.sickbay import counts, make_training, neighbours
+
+
+@runs_with_the_answer
+def try_leak_hunt(leak: str) -> tuple:
+    """What leak_hunt says of a training, and how often it called step()."""
+    step, suspects, calls = make_training(leak)
+    return leak_hunt(step, suspects), len(calls)
+
+
+# %% nbgrader={"grade_id": "leak-hunt", "solution": true}
+def leak_hunt(step: Callable[[], None], suspects: dict[str, object]) -> list[str]:
+    """The suspects from which more can be reached after step 5 than after step 2."""
+
+    ### BEGIN SOLUTION
+    def reached(start) -> int:
+        seen, queue = {}, [start]  # the objects are kept: an id may be given out again
+        while queue:
+            thing = queue.pop()
+            if id(thing) not in seen:
+                seen[id(thing)] = thing
+                queue += neighbours(thing)
+        return sum(counts(thing) for thing in seen.values())
+
+    sizes = []
+    for steps in (2, 3):
+        for _ in range(steps):
+            step()
+        sizes.append({name: reached(thing) for name, thing in suspects.items()})
+    return [name for name in suspects if sizes[1][name] > sizes[0][name]]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "leak-hunt-check", "grade": true, "points": 3}
+def check_case(leak, right, why):
+    answer, calls = try_leak_hunt(leak)
+    check_equal(calls, 5, "calls of step()", "two to warm up, three between the counts")
+    assert isinstance(answer, (list, tuple)), f"{answer!r}, expected a list of names"
+    check_equal(answer, right, "the answer", why)
+
+
+with every_case() as case:
+    for leak, right, why in (
+        ("no leak", [], "momentum comes and stays, new gradients replace old: compare numbers"),
+        ("a list of losses", ["log"], "each entry is a tensor more"),
+        ("a sum of losses", ["meter"], "one tensor, whose graph grows: nodes count, too"),
+        ("a hook in every step", ["model"], "a hook's closure holds the batch"),
+        ("a window of two", [], "it is full after two steps, and stays so"),
+        ("callbacks", ["log"], "a lambda holds what it uses"),
+        ("the last one", [], "another loss, but never more of them"),
+        ("a circle", ["ring"], "things may be reached in circles, and at any depth"),
+        ("two leaks", ["ring", "log"], "ring holds log, so both; the window is full"),
+    ):
+        with case(leak):
+            check_case(leak, right, why)
+### BEGIN HIDDEN TESTS
+with every_case() as case, case("numbers"):
+    check_case("numbers", [], "floats don't count")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# A search with a list of what to look at and a memory of what was seen. Remember `id(thing)`, since
+# lists and tensors can't be compared safely.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# An `id` is unique only while its object lives. Keep the objects too, for instance in a dict from
+# id to object, until you have counted.
+# </details>
+
+# %% [markdown]
+# ## 8. What happened in the worker?
+#
+# A DataLoader's workers are other processes. Their errors come to you second-hand, or not at all.
+# **An exception** in a worker is sent over as text and raised again in your process. Look for the
+# line "Original Traceback":
+
+# %%
+from torch.utils.data import DataLoader, Dataset
+
+
+class Fragile(Dataset):
+    """Ten numbers; item 5 calls `trouble` first."""
+
+    def __init__(self, trouble) -> None:
+        self.trouble = trouble
+
+    def __len__(self) -> int:
+        return 10
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        self.trouble() if index == 5 else None
+        return torch.tensor(float(index))
+
+
+# %%
+try:
+    next(iter(DataLoader(Fragile(lambda: {}["label"]), batch_size=10, num_workers=1)))
+except KeyError as error:
+    said = str(error.args[0]).splitlines()
+    print(said[0], said[1], said[-1], sep="\n")
+
+# %% [markdown]
+# The short way is `num_workers=0`: the same exception, in your process, with frames that `%debug`
+# can open. Shorter still is `dataset[5]`. Do that before anything else.
+#
+# **A worker that dies** says nothing. The operating system says which signal ended it, and the
+# loader guesses: `DataLoader worker (pid 123) is killed by signal: Bus error. It is possible that
+# dataloader's workers are out of shared memory.` Or just `exited unexpectedly`.
+#
+# *Killed by signal: Killed* is mostly the system running out of memory: use fewer workers, smaller
+# batches. A **bus error** is memory that was promised and isn't there. Workers hand tensors over in
+# shared memory, a file system of fixed size. In a container it has 64 MiB by default, yet a file
+# there can be made larger than what is free. Touching the missing part ends the process. The same in
+# miniature, without a container: map a file, cut the file, touch the map.
+
+# %% topics=["worker-bus-error"]
+import signal
+
+program = "import mmap, tempfile; file = tempfile.TemporaryFile(); file.truncate(8192); "
+program += "shared = mmap.mmap(file.fileno(), 8192); file.truncate(0); shared[4096]"
+ended = subprocess.run([sys.executable, "-c", program], capture_output=True).returncode
+print("ended by", signal.Signals(-ended).name)
+
+# %% [markdown]
+# How much is in flight at a time? Workers × prefetched batches × bytes of a batch:
+
+# %% topics=["worker-bus-error"]
+workers, prefetched, batch = 8, 2, 64 * 3 * 224 * 224 * 4
+print(workers * prefetched * batch // 2**20, "MiB in flight, of 64 MiB in a container by default")
+
+# %% [markdown]
+# > **Often said.** *"Against bus errors in a container only a new container or a smaller batch
+# > helps."* A larger share (`--shm-size` or `--ipc=host`) does need a new container. But inside the
+# > old one you can lower `num_workers` or `prefetch_factor`, send uint8 instead of float32, a quarter
+# > of the bytes, or let tensors travel by files on the disk:
+
+# %% topics=["worker-bus-error"] errata=["shm-only-docker-restart"]
+import torch.multiprocessing as mp
+
+print("strategies:", sorted(mp.get_all_sharing_strategies()))
+print("uint8:", workers * prefetched * batch // 4 // 2**20, "MiB")
+print("uint8, two workers:", 2 * prefetched * batch // 4 // 2**20, "MiB")
+
+# %% [markdown]
+# **All cores busy, and slow.** Each worker is a process, and each process may start as many threads
+# as there are cores: eight workers on eight cores can be 64 threads that fight. PyTorch sets its own
+# to one per worker. Others (OpenCV, NumPy's libraries) don't know about it: set `OMP_NUM_THREADS=1`
+# before Python starts, `cv2.setNumThreads(0)` in `worker_init_fn`.
+
+
+# %% topics=["cpu-99-percent"]
+class Threads(Dataset):
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, index: int) -> int:
+        return torch.get_num_threads()
+
+
+print("PyTorch's threads in a worker:", *next(iter(DataLoader(Threads(), num_workers=1))).tolist())
+
+# %% [markdown] topics=["system-monitors", "cpu-99-percent"]
+# To see who is busy: `htop` shows threads (key H) and memory, `iotop` the disk, `py-spy dump --pid`
+# the Python line at which a running process is, without stopping it. That is also how you look into
+# **a hang**. A loader waits for its workers for ever, unless you give it a `timeout=` in seconds.
+# The usual hang is a lock: fork copies the parent's locks as they are, held ones too, and no one in
+# the child will ever release them.
+
+# %% [markdown]
+# ### Exercise 15.8 — Autopsy of a loader ★★ · 12 min · 3 points
+#
+# Write `loader_autopsy(dataset, batch_size, seconds)`. Try things in this order, and return the
+# first verdict that applies, as a pair:
+#
+# | verdict | when |
+# | --- | --- |
+# | `("item", i)` | `dataset[i]` raises in this process; the first such i |
+# | `("collate", b)` | the items of batch b (from 0, unshuffled, the last may be smaller) can't be joined by `default_collate` |
+# | `("pickle", None)` | `pickle.dumps(dataset)` raises, so workers could not be started on other systems |
+# | `("hang", None)` | a DataLoader with one worker gives no batch within `seconds` |
+# | `("dies", None)` | its worker ends without an exception |
+# | `("raises", None)` | its worker raises an exception, though this process did not |
+# | `("fine", None)` | none of these |
+#
+# Use `DataLoader(..., num_workers=1, timeout=seconds)`, and go through all batches. When you return,
+# no process that you started may be left, not even a hanging one: `multiprocessing.active_children()`
+# lists yours, each has `terminate()` and `join()`. Only `Exception`s need be caught. Messages:
+# "timed out after" and "exited unexpectedly" are the loader's own.
+
+# %% nbgrader={"grade_id": "try-loader-autopsy", "locked": true} jupyter={"source_hidden": true}
+import multiprocessing
+
+from torch.utils.data import DataLoader, Dataset
+
+from course_utils.sickbay import Patchy, end_new_processes, short_farewell
+
+
+@runs_with_the_answer
+def try_loader_autopsy(trouble: str, batch_size: int, seconds: float) -> tuple:
+    """The verdict, and how many new processes are left; they are ended here."""
+    known = multiprocessing.active_children()
+    with short_farewell():
+        verdict = loader_autopsy(Patchy(trouble), batch_size, seconds)
+    return verdict, end_new_processes(known)
+
+
+# %% nbgrader={"grade_id": "loader-autopsy", "solution": true}
+def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    """The first verdict that applies: ("item", i), ("collate", b), ("pickle", None), …"""
+    ### BEGIN SOLUTION
+    import pickle
+
+    def fails(function, *args) -> str:
+        try:
+            function(*args)
+        except Exception as error:
+            return str(error) or "no words"
+        return ""
+
+    for index in range(len(dataset)):
+        if fails(dataset.__getitem__, index):
+            return "item", index
+    for start in range(0, len(dataset), batch_size):
+        items = [dataset[n] for n in range(start, min(start + batch_size, len(dataset)))]
+        if fails(torch.utils.data.default_collate, items):
+            return "collate", start // batch_size
+    if fails(pickle.dumps, dataset):
+        return "pickle", None
+    loader = DataLoader(dataset, batch_size, num_workers=1, timeout=seconds)
+    said, mine = fails(lambda: [*loader]), multiprocessing.active_children()
+    [(child.terminate(), child.join()) for child in mine]
+    words = {
+        "timed out after": "hang",
+        "exited unexpectedly": "dies",
+        "killed by": "dies",
+        "": "fine",
+    }
+    return next(
+        (words[part] for part in words if part in said and (part or not said)), "raises"
+    ), None
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "loader-autopsy-check", "grade": true, "points": 3}
+cases = [
+    ("nothing", 4, 60, ("fine", None), ""),
+    ("a bad item", 4, 60, ("item", 7), "ask the dataset itself first"),
+    ("a long item", 4, 60, ("collate", 1), "item 6 is in batch 1, of items 4 to 7"),
+    ("unpicklable", 4, 60, ("pickle", None), "it has a lambda; under fork it runs all the same"),
+    ("hangs", 4, 1, ("hang", None), "in the worker alone, at item 5"),
+    ("dies", 4, 60, ("dies", None), "in the worker alone, at the first item"),
+    ("raises in the worker", 4, 60, ("raises", None), "a RuntimeError, but the worker lives"),
+]
+### BEGIN HIDDEN TESTS
+cases += [("a long item", 1, 60, ("fine", None), "batches of one")]
+cases += [("a long item", 3, 60, ("collate", 2), "item 6 is the first of batch 2")]
+cases += [("unpicklable, and hangs", 4, 1, ("pickle", None), "pickle comes first")]
+### END HIDDEN TESTS
+with every_case() as case:
+    for trouble, batch_size, seconds, right, why in cases:
+        with case(trouble):
+            verdict, left = try_loader_autopsy(trouble, batch_size, seconds)
+            check_finding(verdict, right, "the verdict", why)
+            check_equal(left, 0, "processes left", "end the worker and wait for its end")
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# The order is that of the price: indexing costs nothing, a worker costs a process. Return as soon
+# as something applies.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# The three verdicts about workers are told apart by the message. A worker's own exception begins
+# with "Caught". End the processes in a `finally`.
+# </details>
+
+# %% [markdown]
+# ## 9. Why won't the checkpoint load? · core
+#
+# A checkpoint's message seldom says what happened to the *file*. These are the usual ones, made on
+# purpose. Since PyTorch 1.6 a checkpoint is a zip archive; since 2.6 `torch.load` reads nothing but
+# tensors and plain containers (`weights_only=True`), because a pickle can run any program.
+
+# %% topics=["checkpoint-version-errors"]
+import tempfile
+from pathlib import Path
+
+folder = tempfile.TemporaryDirectory()
+path, weights = Path(folder.name) / "model.pt", {"layer.weight": torch.ones(50, 50)}
+torch.save(weights, path)
+whole = path.read_bytes()
+
+
+# %% topics=["checkpoint-version-errors"]
+import re
+
+
+def what_load_says() -> str:
+    try:
+        return "loaded " + type(torch.load(path)).__name__
+    except Exception as error:
+        found = re.search(r"Unsupported \w+.{0,40}|reading.*|^$|Invalid.*", str(error))
+        return f"{type(error).__name__} {found[0][:60] if found else ''}"
+
+
+# %% topics=["checkpoint-version-errors"]
+print("whole     ", what_load_says())
+for name, data in {"cut short ": whole[:3000], "empty     ": b"", "a web page": b"<html>"}.items():
+    path.write_bytes(data)
+    print(name, what_load_says())
+
+# %% topics=["checkpoint-version-errors"]
+import argparse
+
+torch.save({"weights": weights, "args": argparse.Namespace(lr=0.1)}, path)
+print("arguments ", what_load_says())
+torch.save(nn.Linear(2, 2), path)
+print("a module  ", what_load_says())
+
+# %% [markdown]
+# *Central directory* is the table at a zip's end: it is missing because the file was cut. (Cut near
+# its end, a file may give a bare `OSError` instead.) A download or a full disk is to blame, and only
+# a new copy helps. *EOFError* without words is an empty file.
+# The web page is what a server sent instead of the file. In the last two the file is whole, and
+# `torch.load` refuses what is in it. Don't reach for `weights_only=False`. For a type you know there
+# is `torch.serialization.safe_globals`:
+
+# %% topics=["checkpoint-version-errors"]
+torch.save({"weights": weights, "args": argparse.Namespace(lr=0.1)}, path)
+with torch.serialization.safe_globals([argparse.Namespace]):
+    print(torch.load(path)["args"])
+print("needs:", torch.serialization.get_unsafe_globals_in_checkpoint(path))
+
+# %% [markdown]
+# What is *not* noticed at all: a byte that changed. The zip has a checksum for each entry, but
+# `torch.load` doesn't compare it. Python's `zipfile` does. **Predict** the sum of 2500 ones:
+
+# %% topics=["checkpoint-version-errors"]
+import zipfile
+
+damaged = bytearray(whole)
+damaged[whole.index(torch.ones(8).numpy().tobytes()) + 3] ^= 0x40  # one bit of one number
+path.write_bytes(damaged)
+print("the sum:", torch.load(path)["layer.weight"].sum().item())
+print("the first damaged entry:", zipfile.ZipFile(path).testzip())
+
+# %% [markdown]
+# A single bit turned a one into infinity, silently. Keep a hash beside files that travel.
+#
+# **Old readers and old files.** The format from before 1.6 can still be written and read. Pickles
+# from Python 2 hold byte strings; plain `pickle` reads them with `encoding="latin1"` (if you trust
+# where they come from). Old advice was to patch PyTorch's own files for this; never do that.
+
+# %% topics=["checkpoint-version-errors"]
+import pickle
+
+torch.save(weights, path, _use_new_zipfile_serialization=False)
+print("old format:", what_load_says(), " a zip:", zipfile.is_zipfile(path))
+python2 = b"\x80\x02U\x04caf\xe9."  # pickle.dumps('caf\xe9', 2), as Python 2 wrote it
+print("Python 2:  ", pickle.loads(python2, encoding="latin1"))
+
+# %% [markdown]
+# ### Keys and shapes, and half a load
+#
+# The message for wrong keys lists both sides: what the model misses, what the file has too much.
+# The same names with a prefix (`module.` of DataParallel, `_orig_mod.` of `torch.compile`) are the
+# usual cause. Wrong shapes mean another configuration. Here is what few expect. **Predict:** the
+# load fails; is the first layer still what it was?
+
+# %% topics=["checkpoint-version-errors"]
+model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 3))
+state = {name: torch.zeros_like(value) for name, value in model.state_dict().items()}
+with contextlib.suppress(RuntimeError):  # size mismatch for 1.weight
+    model.load_state_dict({**state, "1.weight": torch.zeros(5, 2)})
+print("the first layer is all zero now:", not model[0].weight.any().item())
+
+# %% [markdown]
+# What fitted was copied before the error was raised. Whoever catches it and goes on has a model of
+# half old, half new weights. Compare first, load then.
+#
+# ### Exercise 15.9 — A loader that says it in words ★★ · 10 min · 3 points · core
+#
+# Write `checkpoint_errors(path, model)`. Return a pair (verdict, names), the first that applies:
+#
+# | verdict | when | names |
+# | --- | --- | --- |
+# | `"unreadable"` | `torch.load` raises, and the file is no zip archive | `[]` |
+# | `"refused"` | `torch.load` raises, and the file is a zip archive | `[]` |
+# | `"no state dict"` | what is loaded is not a dict whose keys are all strings and whose values are all tensors | `[]` |
+# | `"keys"` | a name of `model.state_dict()` is missing, or one is too many | all such names, sorted |
+# | `"shapes"` | a tensor has another shape than the model's | their names, sorted |
+# | `"fine"` | none of these: the weights are now in the model | `[]` |
+#
+# Unless it is `"fine"`, the model is exactly as it was. Nothing that a file carries may ever be run
+# (so no `weights_only=False`), and no exception leaves the function. A file of the old format that
+# loads is fine. Don't trust what `load_state_dict(…, strict=False)` returns here: in a plain dict it
+# forgives that a BatchNorm's `num_batches_tracked` is missing, and here that counts.
+
+# %% nbgrader={"grade_id": "try-checkpoint-errors", "locked": true} jupyter={"source_hidden": true}
+import tempfile
+import zipfile
+from pathlib import Path
+
+from course_utils.sickbay import small_model, write_checkpoint
+
+
+@runs_with_the_answer
+def try_checkpoint_errors(kind: str) -> tuple:
+    """The answer, the model's weights before and after, and whether a payload was run."""
+    with tempfile.TemporaryDirectory() as place:
+        path, model = Path(place) / "checkpoint.pt", small_model()
+        write_checkpoint(kind, path)
+        before = {name: value.clone() for name, value in model.state_dict().items()}
+        answer = checkpoint_errors(path, model)
+        return answer, before, dict(model.state_dict()), path.with_suffix(".opened").exists()
+
+
+# %% nbgrader={"grade_id": "checkpoint-errors", "solution": true}
+def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
+    """A verdict in words, and the names it is about; loads the weights if they are fine."""
+    ### BEGIN SOLUTION
+    try:
+        state = torch.load(path, map_location="cpu")
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    entries = state.items() if isinstance(state, dict) else [(None, None)]
+    if not all(
+        isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in entries
+    ):
+        return "no state dict", []
+    own = model.state_dict()
+    if names := sorted(set(own) ^ set(state)):
+        return "keys", names
+    if names := sorted(name for name in own if own[name].shape != state[name].shape):
+        return "shapes", names
+    model.load_state_dict(state)
+    return "fine", []
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "checkpoint-errors-check-1", "grade": true, "points": 1}
+for kind in ("whole", "the old format"):
+    answer, before, after, _ = try_checkpoint_errors(kind)
+    check_finding(answer, ("fine", []), kind, "torch.load reads both formats")
+    for name, value in before.items():
+        check_close(after[name], value + 1, f"{kind}: {name} in the model afterwards")
+
+# %% nbgrader={"grade_id": "checkpoint-errors-check-2", "grade": true, "points": 2}
+names = sorted(small_model().state_dict())
+cases = [
+    ("cut short", "unreadable", [], "it is no zip archive any more"),
+    ("a web page", "unreadable", [], "UnpicklingError, but no zip archive"),
+    ("empty", "unreadable", [], "EOFError"),
+    ("arguments", "refused", [], "a zip archive that holds more than tensors"),
+    ("a payload", "refused", [], "it would run a program"),
+    ("epoch and weights", "no state dict", [], "3 is no tensor"),
+    ("a list", "no state dict", [], "a list has no names"),
+    ("one name missing, one too many", "keys", ["2.bias", "2.offset"], "names of both kinds"),
+    ("two other shapes", "shapes", ["0.bias", "2.weight"], "every such name"),
+    ("keys and shapes", "keys", ["extra"], "keys come first"),
+    ("an empty dict", "keys", names, "all are missing, the BatchNorm's counter as well"),
+]
+### BEGIN HIDDEN TESTS
+cases += [("its last bytes lost", "unreadable", [], ""), ("a whole module", "refused", [], "")]
+cases += [("numbers", "no state dict", [], "")]
+cases += [("a prefix", "keys", sorted([*names, *(f"module.{name}" for name in names)]), "")]
+### END HIDDEN TESTS
+with every_case() as case:
+    for kind, verdict, names, why in cases:
+        with case(kind):
+            answer, before, after, opened = try_checkpoint_errors(kind)
+            assert not opened, "the program inside the file was run: leave weights_only on"
+            changed = [name for name in before if not torch.equal(before[name], after[name])]
+            said = "load_state_dict copies what fits before it raises"
+            check_finding(answer, (verdict, names), "the answer", why)
+            assert not changed, f"the model was changed, in {changed[0]}: {said}"
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `torch.load` raises at least four kinds of exceptions for a bad file. Catch `Exception`, and ask
+# `zipfile.is_zipfile(path)` only then.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Names that are in one set and not in the other: `set(a) ^ set(b)`. Compare everything with
+# `model.state_dict()`, and call `load_state_dict` in the last line only.
+# </details>
+
+# %% [markdown]
+# ## 10. Nothing is red, and it doesn't learn · core
+#
+# The longest way is from *no* red block. Here are eight trainings that each have one fault, and one
+# healthy one. The task is easy: three classes of points (one has a regression). **Predict:** can you
+# tell from its curve which fault a training has?
+
+# %% nbgrader={"grade_id": "patients", "locked": true}
+from course_utils.sickbay import ILLNESSES, Patient, make_patient
+
+# %%
+figure, grid = plt.subplots(2, 4, figsize=(9.5, 3.8), sharex=True)
+healthy = make_patient("healthy")
+reference = [healthy.step() for _ in range(60)]
+for letter, illness, axes in zip("ABCDEFGH", ILLNESSES, grid.flat, strict=True):
+    patient = make_patient(illness)
+    axes.plot(reference, color=GREY, lw=1, ls="--")
+    axes.plot([patient.step() for _ in range(60)], color=RED)
+    axes.set(title=letter, ylim=(0, 1.6))
+grid[1, 0].set(xlabel="step", ylabel="loss")
+figure.tight_layout()
+show(
+    figure,
+    "Eight loss curves beside a healthy one, dashed: six are flat, two fall slowly.",
+)
+
+# %% [markdown]
+# Six are as flat as a table, and two learn, too slowly. The curve says *that* something
+# is wrong. To say *what*, climb a ladder. Each rung is one question to the training, cheap ones
+# first, and the first that fails names the fault:
+#
+# | rung | ask | if not |
+# | --- | --- | --- |
+# | 1 | do two different inputs differ, as they arrive at the model? | the data pipeline flattens them |
+# | 2 | do scores and targets fit in shape? | the loss broadcasts: (n, 1) with (n,) gives (n, n) |
+# | 3 | do the scores differ between inputs, and can they be any number? | a dead head; an activation too many |
+# | 4 | after `backward()`, has every parameter a gradient? | the graph is cut |
+# | 5 | after a step, has every parameter changed? | wrong optimizer, wiped gradients, a tiny rate |
+# | 6 | can it learn *one batch* by heart? | the model is too small, or the labels are noise |
+#
+# Rung 3, once by hand. A ReLU after the last layer looks harmless. Scores below 0 become 0, and
+# where a score is 0 the ReLU's slope is 0 too: no gradient, no way back.
+
+# %% topics=["dead-relu-head"]
+head = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+nn.init.constant_(head[0].bias, -9.0)
+scores = head(torch.randn(4, 2))
+F.cross_entropy(scores, torch.tensor([0, 1, 2, 0])).backward()
+print(
+    "scores:", scores.unique().tolist(), " all gradients 0:", not head[0].weight.grad.any().item()
+)
+
+# %% [markdown]
+# Rung 6 is the test of tests: take one small batch and train on it alone. A network that can't learn
+# eight points by heart has a bug, not a shortage of data. But it learns *wrong* labels by heart, too.
+# **Predict** the second number:
+
+
+# %% topics=["accuracy-not-improving"]
+def learns_by_heart(x: torch.Tensor, y: torch.Tensor) -> float:
+    """The accuracy after 100 steps on these points alone."""
+    patient = make_patient("healthy")
+    patient.model.requires_grad_()
+    for _ in range(100):
+        patient.optimizer.zero_grad()
+        F.cross_entropy(patient.model(x), y).backward()
+        patient.optimizer.step()
+    return (patient.model(x).argmax(1) == y).float().mean().item()
+
+
+# %% topics=["accuracy-not-improving"]
+x, y = make_patient("healthy").x[:8], make_patient("healthy").y[:8]
+print("eight points, their labels:     ", learns_by_heart(x, y))
+print("eight points, the labels turned:", learns_by_heart(x, y.flip(0)))
+
+# %% [markdown]
+# So passing says nothing about the labels: look at ten pairs of input and label yourself. And there
+# is a number for free: the loss before the first step. With C classes and an untrained network it is
+# about log C, 1.1 for three. Far above means scores of a wrong scale; exactly log C, for ever, means
+# that all scores are equal, as in A.
+#
+# ### Exercise 15.10 — Not learning ★★★ · 25 min · 4 points · core
+#
+# Write `not_learning(patient)`: it returns which fault a training has, by asking the training. A
+# patient has `model`, `optimizer`, `x`, `y`, `loss(scores, y)`, and `step()`, which does one training
+# step on all of `x` and returns the loss. You may do with it what you like; it is not needed again.
+#
+# | answer | what is wrong |
+# | --- | --- |
+# | `"same inputs"` | all rows of `x` are equal |
+# | `"broadcast"` | y is floating, and the model's output has another shape than y |
+# | `"softmax twice"` | the model ends in probabilities, though the loss is cross-entropy |
+# | `"dead head"` | every score is 0 for every input |
+# | `"cut"` | some parameters get no gradient: the graph ends before it reaches them |
+# | `"not in the optimizer"` | the model's parameters get gradients, and the optimizer holds others |
+# | `"wiped"` | `step()` clears the gradients before the optimizer uses them |
+# | `"rate"` | all is right but the learning rate, which is far too small |
+# | `"healthy"` | none of these |
+#
+# Each patient has one fault at most. They come with several seeds, and a healthy one may be a
+# regression.
+
+
+# %% nbgrader={"grade_id": "try-not-learning", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_not_learning(illness: str, seed: int) -> object:
+    """What not_learning says of a patient."""
+    return not_learning(make_patient(illness, seed))
+
+
+# %% nbgrader={"grade_id": "not-learning", "solution": true}
+def not_learning(patient: Patient) -> str:
+    """The fault of a training, as one of the words of the table."""
+    ### BEGIN SOLUTION
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    sums = scores.sum(-1)
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(sums, sums.new_ones(()))
+    ):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in patient.optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "not-learning-check", "grade": true, "points": 4}
+signs = {
+    "same inputs": "compare the rows of x",
+    "broadcast": "compare the shapes of model(x) and y",
+    "softmax twice": "its scores are from 0 to 1 and sum to 1 in each row",
+    "dead head": "look at the scores themselves",
+    "cut": "after backward(), some .grad is None, though the others have one",
+    "not in the optimizer": "are the model's parameters among those in optimizer.param_groups?",
+    "wiped": "after step(), look at .grad: what is left of it?",
+    "rate": "gradients arrive and stay; how far does a step move a parameter?",
+    "healthy": "it learns, so no rung may fail",
+    "healthy regression": "it learns; a regression's scores may be anything",
+}
+cases = [(illness, 0) for illness in signs]
+### BEGIN HIDDEN TESTS
+cases += [(illness, seed) for illness in signs for seed in (1, 2)]
+### END HIDDEN TESTS
+with every_case(at_most=10) as case:
+    for illness, seed in cases:
+        with case(f"{illness}, seed {seed}" if seed else illness):
+            answer, right = try_not_learning(illness, seed), illness.removesuffix(" regression")
+            known = isinstance(answer, str) and answer in signs
+            assert known, f"the answer is {answer!r}, expected one of {', '.join(list(signs)[:9])}"
+            assert answer == right, f"it was taken for {answer!r}: {signs[illness]}"
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Climb in the table's order; the first rungs need no gradient. For the later ones call
+# `patient.loss(scores, y).backward()` yourself, and look at `.grad`.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Which parameters the optimizer holds: `optimizer.param_groups[0]["params"]`. Compare objects by
+# `is` or `id`; `==` compares elements.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# Wiped and rate look alike from outside: nothing moves. After `step()`, one has no gradients left,
+# the other has.
+# </details>
+
+# %% [markdown]
+# ## 11. Two runs that should be equal
+#
+# You port a model, refactor a block, change a library's version, and the numbers differ. Not by
+# much. Which line is it? Put both side by side and let them run operator by operator: *up to the
+# first difference everything is equal, so what made it lies there.* Here a copy has one small
+# change. At the end the difference is everywhere:
+
+
+# %%
+class Record(TorchDispatchMode):
+    """Keeps (operator, a copy of its result) for each result that is a tensor."""
+
+    rows = ()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor):
+            self.rows += ((func.overloadpacket.__name__, result.detach().clone()),)
+        return result
+
+
+# %%
+def recorded_run(slope: float) -> tuple:
+    """The results of a small network whose second activation has a slope below 0."""
+    torch.manual_seed(0)
+    layers = [nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8), nn.LeakyReLU(slope), nn.Linear(8, 8)]
+    with Record() as record:
+        nn.Sequential(*layers, nn.Tanh(), nn.Linear(8, 1))(torch.randn(16, 8)).mean()
+    return record.rows
+
+
+# %%
+pairs = zip(recorded_run(0.01), recorded_run(0.0101), strict=True)
+names = ("addmm", "relu", "leaky_relu", "tanh", "mean")
+gaps = [(a[0], (a[1] - b[1]).abs().max().item()) for a, b in pairs if a[0] in names]
+first = next(n for n, (_, gap) in enumerate(gaps) if gap > 0)
+print("equal up to number", first - 1, "and then", gaps[first][0])
+
+# %%
+figure, axes = plt.subplots(figsize=(8, 2.8))
+colours = [RED if n == first else GREY for n in range(len(gaps))]
+axes.bar(range(len(gaps)), [max(gap, 1e-9) for _, gap in gaps], color=colours)
+axes.set_yscale("log")
+axes.set_xticks(range(len(gaps)), [name for name, _ in gaps], rotation=30)
+axes.set(ylabel="largest difference", ylim=(1e-9, 1e-2))
+axes.set_title("Two runs, operator by operator; no bar means exactly equal")
+show(
+    figure,
+    "Differences by operator: exactly zero up to leaky_relu, in red, and everywhere after it.",
+)
+
+# %% [markdown]
+# Three operators agree to the last bit, then the fourth differs, and from there on all do. Look at
+# *equal*, not at *close*: the first difference is often tiny. Two things to hold still
+# first: the random state (else dropout is the first difference), and in-place operators, which is
+# why `Record` keeps copies.
+#
+# ### Exercise 15.11 — First difference ★★ · 12 min · 3 points
+#
+# Write `first_difference(one, other, x)` for two models and an input. Run each once on `x`, both
+# from the same global random state, in the mode they are in. Return `(module, operator)` for the
+# first operator of which any result differs, or `None`.
+#
+# - *operator* is `func.overloadpacket.__name__` in the run of `one`; *module* is the name, as in
+#   `one.named_modules()`, of the innermost module of `one` that was running.
+# - Results differ if shape, dtype or any value does; two NaN are equal here. Results may be tuples
+#   or lists of tensors. Keep copies: a later operator may write in place.
+# - Leave out operators with `empty` in their names, as before: dropout starts with such memory.
+# - If the two runs call different operators at some point, that is the first difference; if one run
+#   is longer, it is the operator with which that run goes on. Where only `other` goes on, return
+#   its operator with the module name `""`.
+#
+# Afterwards `x`, both models (hooks included) and the global random state are as they were. Models
+# in training with a BatchNorm are not tried.
+
+# %% nbgrader={"grade_id": "try-first-difference", "locked": true} jupyter={"source_hidden": true}
+from course_utils.sickbay import make_pair
+
+
+@runs_with_the_answer
+def try_first_difference(kind: str, x: torch.Tensor, training: bool) -> tuple:
+    """The answer, and what was changed."""
+    one, other = (model.train(training) for model in make_pair(kind))
+    torch.manual_seed(5)
+    before = state_of(one, other)
+    answer = first_difference(one, other, x)
+    return answer, changes(before, state_of(one, other))
+
+
+# %% nbgrader={"grade_id": "first-difference", "solution": true}
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    """The first operator of which a result differs, as (module of ``one``, operator), or None."""
+    ### BEGIN SOLUTION
+    from itertools import zip_longest
+
+    from torch.utils._pytree import tree_leaves
+
+    class Rows(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if "empty" not in name:
+                kept = [
+                    t.detach().clone() for t in tree_leaves(result) if isinstance(t, torch.Tensor)
+                ]
+                self.rows.append((self.running[-1], name, kept))
+            return result
+
+    def run(model) -> list:
+        mode = Rows()
+        mode.rows, mode.running = [], [""]
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(torch.random.fork_rng([x.device] if x.is_cuda else []))
+            for name, module in model.named_modules():
+                enter = partial(lambda name, *_: mode.running.append(name), name)
+                leave = lambda *_: [mode.running.pop(), None][1]  # noqa: E731
+                stack.enter_context(module.register_forward_pre_hook(enter))
+                stack.enter_context(module.register_forward_hook(leave))
+            stack.enter_context(mode)
+            model(x)
+        return mode.rows
+
+    def same(s, t) -> bool:
+        if s.shape != t.shape or s.dtype != t.dtype:
+            return False
+        return bool(((s == t) | ((s != s) & (t != t))).all())
+
+    for row, its in zip_longest(run(one), run(other)):
+        if row is None:
+            return "", its[1]
+        if its is None or row[1] != its[1] or not all(map(same, row[2], its[2])):
+            return row[:2]
+    return None
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "first-difference-check", "grade": true, "points": 3}
+draws = "bernoulli_" if device.type == "cpu" else "native_dropout"
+cases = [
+    ("the same", False, None, "the same model twice"),
+    ("the same", True, None, "in training: dropout draws the same from the same state"),
+    ("a bias", False, ("0.2", "addmm"), "a difference of 1e-6 counts"),
+    ("another activation", False, ("2.0", "tanh"), "another operator runs there"),
+    ("another dropout", True, ("1", draws), "another share is dropped, in training"),
+    ("one goes on", False, ("3", "relu"), "the run of one is longer"),
+    ("the other goes on", False, ("", "sigmoid"), "the run of the other is longer"),
+    ("in place", False, ("0.1", "mul_"), "keep copies: before it, both were equal"),
+    ("its own forward", False, ("", "mul"), "the product is in the model's own forward"),
+    ("NaN on both sides", False, None, "two NaN are equal here"),
+    ("only the dtype", False, ("3", "_to_copy"), "the same values in two dtypes"),
+    ("two results", False, ("3", "topk"), "its results are a tuple"),
+]
+### BEGIN HIDDEN TESTS
+cases += [("another dropout", False, None, "in eval mode dropout does nothing")]
+### END HIDDEN TESTS
+with every_case() as case:
+    for kind, training, right, why in cases:
+        x = torch.randn(3, 4, generator=torch.Generator().manual_seed(1)).to(device)
+        with case(kind + (", in training" if training else "")), forbid_changes(x):
+            answer, changed = try_first_difference(kind, x, training)
+            check_finding(answer, right, "the answer", why)
+            assert not changed, f"changed and not put back: {', '.join(changed)}"
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Write a function that runs *one* model and returns rows of (module, operator, results). The list of
+# running modules is that of exercise 15.2; the mode is `Record`.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `torch.random.fork_rng()` puts the random state back when its block ends. Inside it, both runs
+# start from the same.
+# </details>
+
+# %% [markdown]
+# ## 12. When the machine is the cause
+#
+# **The wrong build.** A wheel's name says what it fits: package, version, Python, ABI, platform.
+# `cp311` is CPython 3.11, `manylinux_2_28` a Linux with glibc 2.28 or newer. Two of the
+# tags that such a machine takes are written out here; `packaging.tags.sys_tags()` lists all of your
+# own. This is also how you check that a mirror holds the builds you need:
+
+# %% topics=["install-pip-conda", "mirror-channels"]
+from packaging.tags import Tag
+from packaging.utils import parse_wheel_filename
+
+wheels = ["torch-2.15.0-cp311-cp311-manylinux_2_28_x86_64.whl", "torchinfo-1.8.0-py3-none-any.whl"]
+wheels += ["torch-1.1.0-cp36-cp36m-manylinux1_x86_64.whl", "torch-2.15.0-cp311-cp311-win_amd64.whl"]
+mine = {Tag("cp311", "cp311", "manylinux_2_28_x86_64"), Tag("py3", "none", "any")}
+
+# %% topics=["install-pip-conda", "mirror-channels"]
+for wheel in wheels:
+    name, version, _, tags = parse_wheel_filename(wheel)
+    print(
+        f"{name:9} {version!s:6} fits: {not tags.isdisjoint(mine)!s:5} {next(iter(tags)).platform}"
+    )
+
+# %% [markdown] topics=["install-pip-conda"]
+# "No matching distribution" means: no wheel at that index fits your Python. Today `pip install torch
+# torchvision` (or `uv pip install`) from PyPI brings wheels that contain their CUDA libraries; builds
+# for the CPU or for another CUDA come from PyTorch's own index, by `--index-url`. Take torch and
+# torchvision from the same place, else the operators of one don't find the other. Then ask what you
+# really have:
+
+# %% topics=["install-pip-conda"] tags=["nbval-ignore-output"]
+import importlib.metadata
+
+print({name: importlib.metadata.version(name) for name in ("torch", "torchvision", "pillow")})
+print("built for CUDA:", torch.version.cuda, " sees a GPU:", torch.cuda.is_available())
+print("this Python:", Path(sys.executable).name, sys.version.split()[0])
+
+# %% [markdown]
+# **A mirror you can trust.** A mirror serves what it likes. Two locks: encryption on the way, and a
+# hash that you wrote down. `pip install --require-hashes -r requirements.txt` compares each file.
+# The same in three lines; a single other byte shows:
+
+# %% topics=["mirror-channels"] errata=["insecure-mirror"]
+import hashlib
+
+promised = hashlib.sha256(b"the wheel you tested").hexdigest()
+served = {"as tested": b"the wheel you tested", "tampered": b"the wheel you tasted"}
+print({name: hashlib.sha256(data).hexdigest() == promised for name, data in served.items()})
+
+# %% [markdown] topics=["gpu-monitor-cli"]
+# **A stuck process.** GPU memory is taken, yet nothing seems to run: mostly a process of yours lives
+# on. `nvidia-smi` lists process ids with their memory (`nvitop` and `gpustat` show it live). Find the
+# *exact* id, see that it is yours, ask it to end, wait, and only then use force:
+
+# %% topics=["kill-and-reset-gpu"] errata=["gpu-reset-and-kill"]
+import psutil
+
+waiting = "import threading; threading.Event().wait()"
+stuck = psutil.Process(subprocess.Popen([sys.executable, "-c", waiting]).pid)
+print("mine:", stuck.ppid() == os.getpid(), " still there:", stuck.is_running())
+
+# %% topics=["kill-and-reset-gpu"] errata=["gpu-reset-and-kill"]
+stuck.terminate()  # SIGTERM: it may save its work and clean up
+try:
+    print("ended by", signal.Signals(-stuck.wait(timeout=10)).name)
+except psutil.TimeoutExpired:
+    stuck.kill()  # SIGKILL: the last resort
+
+# %% [markdown]
+# > **Often said.** *"Free GPU memory by `kill -9` of whatever `ps | grep python` finds, or by
+# > `nvidia-smi --gpu-reset`."* The first ends your neighbours' jobs and your own notebook. The second
+# > needs root, takes the card from everybody, and fails while anyone uses it. When a process ends,
+# > the driver takes back its memory by itself.
+
+# %% [markdown]
+# ## 13. From sixty lines to six · core
+#
+# The last tool is for the errors that resist. You have a script that fails, and too much of it. A
+# *minimal* program has two uses. It is mostly its own explanation. And it is what maintainers
+# answer: something they can paste, with versions, and the message you got.
+#
+# Shrinking is dull, so let the machine do it. All it needs is a test: does this shorter program
+# still fail *in the same way*? **Predict** why the words in italics matter:
+
+
+# %% nbgrader={"grade_id": "failure-of", "locked": true}
+def failure_of(lines: list[str]) -> str:
+    """How a program fails: the exception's name and message, or "" if it doesn't."""
+    try:
+        exec(compile("\n".join(lines), "the program", "exec"), {})
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+# %%
+short = ["import torch", "x = torch.ones(2, 3)", "y = x + 1", "z = x @ y"]
+print(failure_of(short))
+for n, line in enumerate(short):
+    print(f"without {line!r:24}", failure_of(short[:n] + short[n + 1 :])[:42])
+
+# %% [markdown]
+# Without line 1 it fails, too, and that is another failure. If you took *any* error, the shrinker
+# would end with one line that names an unknown variable.
+#
+# The plain way is to try each line once: leave it out, and if the failure is still the same, leave it
+# out for good. *At any time what is left fails in the same way.*
+
+
+# %%
+def one_by_one(lines: list[str], fails) -> list[str]:
+    """Leave out each line in turn, from the last to the first."""
+    for n in reversed(range(len(lines))):
+        shorter = lines[:n] + lines[n + 1 :]
+        lines = shorter if fails(shorter) else lines
+    return lines
+
+
+# %%
+one_by_one([*short, "print('never reached')"], lambda lines: failure_of(lines) == failure_of(short))
+
+# %% [markdown]
+# It takes one run for each line. With 400 lines and a minute for a run, that is a day. But if few
+# lines matter, large blocks don't, and a block can go in one test. **Delta debugging** (Zeller and
+# Hildebrandt, 2002) does that: cut the program into 2 blocks and leave out each in turn. If none can
+# go, halve the blocks: 4, 8, 16. If one can go, go on with what is left. It ends when blocks are
+# single lines and none can go.
+#
+# By hand, on eight lines of which 3 and 6 matter:
+#
+# | lines left | blocks | leave out | still fails? |
+# | --- | --- | --- | --- |
+# | 1–8 | 2 | 1–4, then 5–8 | no, no |
+# | 1–8 | 4 | 1–2 | **yes** |
+# | 3–8 | 3 (2 lines each) | 3–4, 5–6, 7–8 | no, no, **yes** |
+# | 3–6 | 2 (2 lines each) | 3–4, 5–6 | no, no |
+# | 3–6 | 4 (1 line each) | 3, then 4, then 5, then 6 | no, **yes**, **yes**, no |
+# | 3, 6 | 2 (1 line each) | 3, then 6 | no, no: done |
+#
+# The last row is not idle: after something was left out, a line that was needed before may not be
+# any more.
+#
+# ### Exercise 15.12 — Shrink it ★★ · 15 min · 4 points · core
+#
+# Write `shrink_it(lines, fails)`. `fails(lines)` takes a list of lines and says whether it fails in
+# the wanted way. Return a list of lines, in their order, that fails, and from which no *single* line
+# can be left out. `fails` may be any function. It need not hold that more lines fail if fewer do.
+#
+# - `lines` itself stays as it is.
+# - If it doesn't fail at all, raise a `ValueError`. A list that fails when empty shrinks to `[]`.
+# - Be quick: for 400 lines of which 2 matter, `fails` is called at most 150 times.
+
+# %% nbgrader={"grade_id": "try-shrink-it", "locked": true} jupyter={"source_hidden": true}
+from course_utils.sickbay import check_shrunk, shrink_with
+
+
+@runs_with_the_answer
+def try_shrink_it(test: str, lines: list[str]) -> tuple:
+    """The answer, or its ValueError; the calls of the test; the given lines afterwards."""
+    return shrink_with(shrink_it, test, lines)
+
+
+# %% nbgrader={"grade_id": "shrink-it", "solution": true}
+def shrink_it(lines: list[str], fails: Callable[[list[str]], bool]) -> list[str]:
+    """Lines of a program that fails, from which no single line can be left out."""
+    ### BEGIN SOLUTION
+    if not fails(lines):
+        raise ValueError("the program does not fail")
+    lines, size, shrunk = list(lines), len(lines), True
+    while size > 1 or shrunk:
+        size, shrunk, stop = max(1, size // 2), False, len(lines)
+        while stop > 0:
+            start = max(0, stop - size)
+            shorter = lines[:start] + lines[stop:]
+            if fails(shorter):
+                lines, shrunk = shorter, True
+            stop = start
+    return lines
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "shrink-it-check", "grade": true, "points": 4}
+def numbers(n):
+    return [str(number) for number in range(n)]
+
+
+cases = [
+    ("3 and 6", numbers(9), "", None),
+    ("7 and 390", numbers(400), "", 150),
+    ("everything", numbers(8), "", None),
+    ("anything", numbers(5), "the empty list fails, too", None),
+    ("nothing", numbers(5), "", None),
+    ("twins", ["a", "same", "b", "same", "c"], "equal lines are different lines", None),
+    ("a stack", [*numbers(8), "x"], "go round again: 0 can go once 1 is gone", None),
+    ("anything", [], "", None),
+]
+### BEGIN HIDDEN TESTS
+cases += [("the last", numbers(400), "", 150), ("order", numbers(31), "", None)]
+cases += [("an odd number", numbers(7), "", None), ("one of two", numbers(12), "", None)]
+cases += [("brackets", ["(", "1", ")", "(", ")", "2"], "", None), ("nothing", [], "", None)]
+cases += [("3 and 6", ["6", "1", "3", "9"], "", None)]
+### END HIDDEN TESTS
+with every_case() as case:
+    for test, lines, why, most in cases:
+        with case(f"{test} ({len(lines)} lines)"):
+            check_shrunk(try_shrink_it(test, lines), test, lines, why, most)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Keep a block size. Go through the lines in blocks of that size; if a block can go, don't move on:
+# the next block has slid into its place.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# After a round at size 1 in which something went, do another round. Stop after one in which nothing
+# did.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# `fails` may be asked about the empty list.
+# </details>
+
+# %% [markdown]
+# ### The payoff
+#
+# Here is a training script of sixty lines. It fails in its last line but one, in `backward()`, which
+# is the last place to look for the cause. (If your `shrink_it` isn't there yet, `one_by_one` does it
+# slowly.)
+
+# %%
+from course_utils.sickbay import SCRIPT
+
+print(len(SCRIPT), "lines:", *SCRIPT[8:10], "…", *SCRIPT[-3:], sep="\n")
+print(failure_of(SCRIPT)[:94], "…")
+
+# %%
+wanted, attempts = failure_of(SCRIPT).split(": [")[0], []
+
+
+def fails_alike(lines: list[str]) -> bool:
+    """Whether it fails with the same words; keeps what was tried, for the picture."""
+    alike = failure_of(lines).split(": [")[0] == wanted
+    attempts.append((set(lines), alike))
+    return alike
+
+
+# %%
+try:
+    minimal = shrink_it(SCRIPT, fails_alike)
+    assert fails_alike(minimal)
+except Exception:  # no shrink_it yet
+    attempts.clear()
+    minimal = one_by_one(one_by_one(SCRIPT, fails_alike), fails_alike)
+print(*minimal, sep="\n")
+
+# %%
+picture = [[(line in tried) * (2 if alike else 1) for line in SCRIPT] for tried, alike in attempts]
+figure, axes = plt.subplots(figsize=(8, 4.2))
+tones = {0: (1, 1, 1), 1: (0.78, 0.78, 0.78), 2: (0.82, 0.29, 0.36)}
+axes.imshow(
+    [[tones[entry] for entry in row] for row in picture], aspect="auto", interpolation="nearest"
+)
+axes.set(
+    xlabel="line of the script",
+    ylabel="test",
+    title="Each row is a shorter program: red still fails alike, grey doesn't",
+)
+show(figure, "A grid of tests by lines: large blocks go first, and a few lines are left in red.")
+
+# %% [markdown]
+# Read the rows from top to bottom. White is what was left out: whole blocks at first, single lines
+# at the end. What is left is program G of exercise 15.1 again, found among sixty lines: `tanh` keeps its
+# result for the way back, and `*=` overwrites it. In the script it was `sigmoid` that kept it; the
+# shrinker found that `tanh` fails alike. The cause is the same, and now it can be seen.
+#
+# (The message holds shapes and a version count, which change while it shrinks. So `fails_alike`
+# compares its first words. And in a program lines lean on lines above them. From the back more can
+# go at once.)
+#
+# **A report that gets an answer** has four parts: the minimal program, the whole message, what you
+# expected, and the versions (`python -m torch.utils.collect_env` prints them). Search the issues
+# first, for the last line of the message without its numbers.
+
+# %% tags=["nbval-ignore-output"]
+import platform
+
+print("```python", *minimal, "```", failure_of(minimal)[:110] + " …", sep="\n")
+print("Expected: a gradient. torch", torch.__version__, "Python", platform.python_version())
+
+# %% [markdown]
+# ## Heard elsewhere
+#
+# Advice that goes around, and what is true of it.
+#
+# - *"`cannot import name 'PILLOW_VERSION'`: pin Pillow 6.2.2."* That is a release of 2019 with known
+#   security holes, and there are no wheels of it for today's Python. An old torchvision asked for a
+#   name that Pillow removed. Update torchvision.
+
+# %% topics=["pillow-version-error"] errata=["pillow-downgrade"]
+import PIL
+import torchvision
+
+print("Pillow 10 or later:", int(PIL.__version__.split(".")[0]) >= 10)
+print("it has PILLOW_VERSION:", hasattr(PIL, "PILLOW_VERSION"))
+print("torchvision works with it:", hasattr(torchvision, "transforms"))
+
+# %% [markdown]
+# - *"Install PyTorch with `conda install -c pytorch`, with `cudatoolkit=9.0`, from a mirror
+#   channel."* The `pytorch` channel ended with 2.5; a command that names it gives you an old version
+#   or nothing. Use pip or uv; inside conda, the channel `conda-forge` builds PyTorch itself. And what
+#   did install it here?
+
+# %% topics=["install-pip-conda", "mirror-channels"] errata=["conda-channel"]
+installed = importlib.metadata.distribution("torch")
+print("version 2 or later:", installed.version.startswith("2."))
+print("installed by conda:", "conda" in (installed.read_text("INSTALLER") or ""))
+
+# %% [markdown]
+# - *"If a mirror has no certificate, use `http` and `--trusted-host`."* Then anyone on the way can
+#   hand you any program, and it runs with your rights while it installs. An `https` mirror, named by
+#   `--index-url INDEX_URL`, with hashes, is the least. `--extra-index-url` is a trap, too: pip takes
+#   the highest version from *any* index, so a stranger's higher number wins. The hash of section 12
+#   stops both.
+
+# %% [markdown]
+# ## What to take along
+#
+# | the red block says | ask | tool |
+# | --- | --- | --- |
+# | sizes, shapes | which module began and did not finish? | hooks, `meta`, `torch._check` |
+# | Byte, Long, Double, two devices | where was this tensor made? | `.to(other)`, the two grids |
+# | out of range, device-side assert | which index, of which table? | the CPU, `CUDA_LAUNCH_BLOCKING=1`, a guard |
+# | backward, graph, in-place | what happened before this line? | `detect_anomaly` |
+# | nothing, but NaN | which operator gave the first? | a dispatch mode |
+# | out of memory | what refers to it? | `gc`, weak references, counting |
+# | worker, bus error, timed out | does `dataset[i]` work here? | `num_workers=0`, `timeout=` |
+# | checkpoint | is the file whole, trusted, and for this model? | compare first, load then |
+# | nothing, and it doesn't learn | which rung fails first? | the ladder |
+# | nothing, but other numbers | what is the first difference? | two recordings |
+# | too much to read | what can go? | delta debugging |
+#
+# Three mistakes to remember:
+#
+# 1. Reading from the top. The last line says what; the lowest line of yours says where.
+# 2. Mending the line that raised. It is where the fault was noticed. Ask what was true before.
+# 3. Changing two things at once. One question, one answer; then the next.
+#
+# **Where to read more:** the PyTorch notes on autograd mechanics, serialization semantics, CUDA
+# semantics and the frequently asked questions; the documentation of `torch.utils.data` on workers;
+# A. Karpathy, *A Recipe for Training Neural Networks* (2019); A. Zeller and R. Hildebrandt,
+# *Simplifying and Isolating Failure-Inducing Input* (2002); A. Zeller, *Why Programs Fail*.

@@ -1,0 +1,225 @@
+# %% wrong="weights_only=False" says=["the program inside the file was run"]
+# ruff: noqa: E402
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path, weights_only=False)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not isinstance(state, dict) or not all(isinstance(v, torch.Tensor) for v in state.values()):
+        return "no state dict", []
+    own = model.state_dict()
+    if set(own) != set(state):
+        return "keys", sorted(set(own) ^ set(state))
+    wrong = sorted(n for n in own if own[n].shape != state[n].shape)
+    if wrong:
+        return "shapes", wrong
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="loads, and reads the message" says=["the model was changed", "load_state_dict copies what fits before it raises"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not isinstance(state, dict) or not all(isinstance(v, torch.Tensor) for v in state.values()):
+        return "no state dict", []
+    own = model.state_dict()
+    try:
+        model.load_state_dict(state)
+    except RuntimeError as error:
+        if "key(s)" in str(error):
+            return "keys", sorted(set(own) ^ set(state))
+        return "shapes", sorted(n for n in own if own[n].shape != state[n].shape)
+    return "fine", []
+
+
+# %% wrong="whatever is no zip is unreadable" says=["the old format", "torch.load reads both formats"]
+def checkpoint_errors(path, model):
+    if not zipfile.is_zipfile(path):
+        return "unreadable", []
+    try:
+        state = torch.load(path)
+    except Exception:
+        return "refused", []
+    if not isinstance(state, dict) or not all(isinstance(v, torch.Tensor) for v in state.values()):
+        return "no state dict", []
+    own = model.state_dict()
+    if set(own) != set(state):
+        return "keys", sorted(set(own) ^ set(state))
+    wrong = sorted(n for n in own if own[n].shape != state[n].shape)
+    if wrong:
+        return "shapes", wrong
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="missing keys alone" says=["names of both kinds", "keys and shapes"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not isinstance(state, dict) or not all(isinstance(v, torch.Tensor) for v in state.values()):
+        return "no state dict", []
+    own = model.state_dict()
+    missing = sorted(set(own) - set(state))
+    if missing:
+        return "keys", missing
+    wrong = sorted(n for n in own if own[n].shape != state[n].shape)
+    if wrong:
+        return "shapes", wrong
+    model.load_state_dict(state, strict=False)
+    return "fine", []
+
+
+# %% wrong="UnpicklingError is a refusal" says=["a web page", "but no zip archive"]
+import pickle
+
+
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except pickle.UnpicklingError:
+        return "refused", []
+    except Exception:
+        return "unreadable", []
+    if not isinstance(state, dict) or not all(isinstance(v, torch.Tensor) for v in state.values()):
+        return "no state dict", []
+    own = model.state_dict()
+    if set(own) != set(state):
+        return "keys", sorted(set(own) ^ set(state))
+    wrong = sorted(n for n in own if own[n].shape != state[n].shape)
+    if wrong:
+        return "shapes", wrong
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="checks, and forgets to load" says=["in the model afterwards"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not isinstance(state, dict) or not all(isinstance(v, torch.Tensor) for v in state.values()):
+        return "no state dict", []
+    own = model.state_dict()
+    if set(own) != set(state):
+        return "keys", sorted(set(own) ^ set(state))
+    wrong = sorted(n for n in own if own[n].shape != state[n].shape)
+    return ("shapes" if wrong else "fine"), wrong
+
+
+# %% right="loads into a copy first"
+import copy
+
+
+def checkpoint_errors(path, model):
+    try:
+        found = torch.load(path, map_location=next(model.parameters()).device)
+    except Exception:
+        return ["refused" if zipfile.is_zipfile(path) else "unreadable", []]
+    if type(found).__name__ not in ("dict", "OrderedDict"):
+        return ["no state dict", []]
+    for name, value in found.items():
+        if not (isinstance(name, str) and torch.is_tensor(value)):
+            return ["no state dict", []]
+    twin = copy.deepcopy(model)
+    result = copy.deepcopy(model).load_state_dict(
+        {n: v for n, v in found.items() if n not in dict(twin.state_dict())}, strict=False
+    )
+    extra = list(result.unexpected_keys)
+    missing = [n for n in twin.state_dict() if n not in found]
+    if extra or missing:
+        return ["keys", sorted(extra + missing)]
+    try:
+        twin.load_state_dict(found)
+    except RuntimeError:
+        sizes = {n: tuple(v.shape) for n, v in twin.state_dict().items()}
+        return ["shapes", sorted(n for n in sizes if sizes[n] != tuple(found[n].shape))]
+    model.load_state_dict(twin.state_dict())
+    return ["fine", []]
+
+
+# %% right="tensors copied one by one"
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(str(path), weights_only=True, map_location="cpu")
+    except (Exception, EOFError):
+        with open(path, "rb") as file:
+            return ("refused" if zipfile.is_zipfile(file) else "unreadable"), []
+    own = model.state_dict()
+    try:
+        shapes = {"" + name: value.shape for name, value in state.items()}
+    except (AttributeError, TypeError):
+        return "no state dict", []
+    odd = [n for n in [*own, *shapes] if (n in own) != (n in shapes)]
+    if odd:
+        return "keys", sorted(odd)
+    odd = [n for n in own if own[n].shape != shapes[n]]
+    if odd:
+        return "shapes", sorted(odd)
+    with torch.no_grad():
+        for name in own:
+            own[name].copy_(state[name])
+    return "fine", []
+
+
+# %% right="copies by hand under no_grad"
+def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
+    is_zip = zipfile.is_zipfile(path)
+    try:
+        state = torch.load(str(path), map_location="cpu", weights_only=True)
+    except Exception:
+        return ("unreadable", "refused")[is_zip], []
+    good = (
+        isinstance(state, dict)
+        and all(type(k) is str for k in state)
+        and all(torch.is_tensor(v) for v in state.values())
+    )
+    if not good:
+        return "no state dict", []
+    mine = model.state_dict()
+    if odd := sorted(mine.keys() ^ state.keys()):
+        return "keys", odd
+    if odd := sorted(k for k, v in mine.items() if v.shape != state[k].shape):
+        return "shapes", odd
+    with torch.no_grad():
+        for k, v in mine.items():
+            v.copy_(state[k])
+    return "fine", []
+
+
+# %% wrong="believes load_state_dict(strict=False)" says=["an empty dict", "the BatchNorm's counter as well"]
+def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
+    import copy
+    import re
+
+    try:
+        with open(path, "rb") as file:
+            state = torch.load(file)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    try:
+        assert all(
+            isinstance(name, str) and isinstance(value, torch.Tensor)
+            for name, value in state.items()
+        )
+    except Exception:
+        return "no state dict", []
+    twin = copy.deepcopy(model)
+    try:
+        missing, unexpected = twin.load_state_dict(state, strict=False)
+        shapes = []
+    except RuntimeError as error:
+        shapes = sorted(re.findall(r"size mismatch for ([\w.]+)", str(error)))
+        missing = [k for k in twin.state_dict() if k not in state]
+        unexpected = [k for k in state if k not in twin.state_dict()]
+    if missing or unexpected:
+        return "keys", sorted([*missing, *unexpected])
+    if shapes:
+        return "shapes", shapes
+    model.load_state_dict(state)
+    return "fine", []

@@ -1,0 +1,122 @@
+# %% wrong="turns the layer into the data's dtype" says=["the layer is float64 now: convert the data instead"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer.double()(torch.from_numpy(rows)).float(),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+# %% wrong="forgets to scale; converts after the difference" says=["the photo is not scaled to 0…1", "3 - 5 is 254 in uint8"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float()),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).float().to(layer.weight.device)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a - b).float().abs().mean(),
+}
+
+# %% wrong="cuts the fractions; works on the CPU only" says=["the fractions were cut off", "expected 'meta'"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores.to(hits.dtype)).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1]).float(),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="writes into an argument" says=["an argument was changed"]
+def add(hits, scores):
+    return scores.add_(hits)
+
+
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": add,
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+# %% wrong="float64 all along" says=["rows: raised RuntimeError", "the result has dtype torch.float64, expected torch.float32"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.tensor(rows)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: hits.double() + scores,
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device, dtype=torch.float64),
+    "frames": lambda a, b: (a.double() - b.double()).abs().mean(),
+}
+
+
+# %% right="functions with names"
+def photo(layer, photo):
+    return F.linear(torch.true_divide(photo, 255.0), layer.weight, layer.bias)
+
+
+def rows(layer, rows):
+    return layer(torch.as_tensor(rows, dtype=torch.float32, device=layer.weight.device))
+
+
+def labels(scores, labels):
+    rows = torch.arange(len(labels), device=scores.device)
+    return -scores.log_softmax(1)[rows, labels.long()].mean()
+
+
+def number(x):
+    return x + torch.ones_like(x).cumsum(-1) - 1
+
+
+def frames(a, b):
+    return (torch.maximum(a, b) - torch.minimum(a, b)).float().mean()
+
+
+dtype_and_device = dict(
+    photo=photo,
+    rows=rows,
+    labels=labels,
+    hits=lambda hits, scores: torch.add(scores, hits),
+    number=number,
+    frames=frames,
+)
+
+# %% right="int16, uint8 labels, new_tensor"
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.to(layer.weight.dtype).mul(1 / 255)),
+    "rows": lambda layer, rows: layer(layer.weight.new_tensor(rows)),
+    "labels": lambda scores, labels: F.nll_loss(F.log_softmax(scores, -1), labels.to(torch.uint8)),
+    "hits": lambda hits, scores: hits.clone().float() + scores,
+    "number": lambda x: torch.stack([c + i for i, c in enumerate(x.unbind(-1))], -1),
+    "frames": lambda a, b: (a.short() - b.short()).abs().float().mean(),
+}
+
+
+# %% wrong="moves to the course's device, and works in place on hits" says=["the device of number(x), for x on meta"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float().div_(255)),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).float().to(device)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.to(torch.int64)),
+    "hits": lambda hits, scores: hits.float().add_(scores),
+    "number": lambda x: x + torch.arange(x.shape[-1]).to(device),
+    "frames": lambda a, b: (a.int() - b.int()).abs().float().mean(),
+}
+
+
+# %% right="functional, int16 and cumsum"
+dtype_and_device = {
+    "photo": lambda layer, photo: F.linear(photo.to(layer.weight) / 255, layer.weight, layer.bias),
+    "rows": lambda layer, rows: layer(
+        torch.tensor(rows.tolist(), dtype=torch.float32, device=layer.weight.device)
+    ),
+    "labels": lambda scores, labels: (
+        -scores.log_softmax(1).gather(1, labels.long()[:, None]).mean()
+    ),
+    "hits": lambda hits, scores: torch.add(hits, scores),
+    "number": lambda x: x + torch.ones_like(x).cumsum(-1) - 1,
+    "frames": lambda a, b: (a.to(torch.int16) - b.to(torch.int16)).abs().to(torch.float32).mean(),
+}

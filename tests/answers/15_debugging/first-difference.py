@@ -1,0 +1,392 @@
+# %% wrong="the random state of the first run is over" says=["in training: dropout draws the same from the same state", "random state"]
+# ruff: noqa: E402
+from torch.utils._pytree import tree_leaves
+
+
+def run(model, x):
+    rows, running = [], [""]
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if "empty" not in name:
+                tensors = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
+                rows.append((running[-1], name, [t.detach().clone() for t in tensors]))
+            return result
+
+    handles = []
+    for name, module in model.named_modules():
+        handles.append(
+            module.register_forward_pre_hook(lambda m, a, name=name: running.append(name))
+        )
+        handles.append(module.register_forward_hook(lambda m, a, o: running.pop() and None))
+    with Mode():
+        model(x)
+    for handle in handles:
+        handle.remove()
+    return rows
+
+
+def same(a, b):
+    return all(
+        s.shape == t.shape and s.dtype == t.dtype and torch.equal(s.nan_to_num(7), t.nan_to_num(7))
+        for s, t in zip(a, b, strict=True)
+    )
+
+
+def first_difference(one, other, x):
+    a, b = run(one, x), run(other, x)
+    for r, s in zip(a, b, strict=False):
+        if r[1] != s[1] or not same(r[2], s[2]):
+            return r[0], r[1]
+    if len(a) > len(b):
+        return a[len(b)][:2]
+    return ("", b[len(a)][1]) if len(b) > len(a) else None
+
+
+# %% wrong="close is equal" says=["a difference of 1e-6 counts"]
+from torch.utils._pytree import tree_leaves
+
+
+def run(model, x):
+    rows, running = [], [""]
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if "empty" not in name:
+                tensors = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
+                rows.append((running[-1], name, [t.detach().clone() for t in tensors]))
+            return result
+
+    handles = []
+    for name, module in model.named_modules():
+        handles.append(
+            module.register_forward_pre_hook(lambda m, a, name=name: running.append(name))
+        )
+        handles.append(module.register_forward_hook(lambda m, a, o: running.pop() and None))
+    with torch.random.fork_rng(), Mode():
+        model(x)
+    for handle in handles:
+        handle.remove()
+    return rows
+
+
+def first_difference(one, other, x):
+    a, b = run(one, x), run(other, x)
+    for r, s in zip(a, b, strict=False):
+        pairs = zip(r[2], s[2], strict=False)
+        if r[1] != s[1] or not all(
+            torch.allclose(p, q, atol=1e-4, equal_nan=True) for p, q in pairs
+        ):
+            return r[0], r[1]
+    if len(a) > len(b):
+        return a[len(b)][:2]
+    return ("", b[len(a)][1]) if len(b) > len(a) else None
+
+
+# %% wrong="keeps no copies" says=["keep copies: before it, both were equal"]
+from torch.utils._pytree import tree_leaves
+
+
+def run(model, x):
+    rows, running = [], [""]
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if "empty" not in name:
+                tensors = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
+                rows.append((running[-1], name, [t.detach() for t in tensors]))
+            return result
+
+    handles = []
+    for name, module in model.named_modules():
+        handles.append(
+            module.register_forward_pre_hook(lambda m, a, name=name: running.append(name))
+        )
+        handles.append(module.register_forward_hook(lambda m, a, o: running.pop() and None))
+    with torch.random.fork_rng(), Mode():
+        model(x)
+    for handle in handles:
+        handle.remove()
+    return rows
+
+
+def same(a, b):
+    return all(
+        s.shape == t.shape and s.dtype == t.dtype and torch.equal(s.nan_to_num(7), t.nan_to_num(7))
+        for s, t in zip(a, b, strict=True)
+    )
+
+
+def first_difference(one, other, x):
+    a, b = run(one, x), run(other, x)
+    for r, s in zip(a, b, strict=False):
+        if r[1] != s[1] or not same(r[2], s[2]):
+            return r[0], r[1]
+    if len(a) > len(b):
+        return a[len(b)][:2]
+    return ("", b[len(a)][1]) if len(b) > len(a) else None
+
+
+# %% wrong="compares modules by hooks, hooks stay" says=["hooks"]
+def first_difference(one, other, x):
+    outputs = []
+    for model in (one, other):
+        rows = []
+        for name, module in model.named_modules():
+            module.register_forward_hook(
+                lambda m, a, o, name=name, rows=rows: rows.append((name, o))
+            )
+        with torch.random.fork_rng():
+            model(x)
+        outputs.append(rows)
+    for (name, a), (_, b) in zip(*outputs, strict=False):
+        if not torch.equal(a, b):
+            return name, type(dict(one.named_modules())[name]).__name__.lower()
+    return None
+
+
+# %% wrong="stops with the shorter run" says=["the run of one is longer", "the run of the other is longer"]
+from torch.utils._pytree import tree_leaves
+
+
+def run(model, x):
+    rows, running = [], [""]
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if "empty" not in name:
+                tensors = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
+                rows.append((running[-1], name, [t.detach().clone() for t in tensors]))
+            return result
+
+    handles = []
+    for name, module in model.named_modules():
+        handles.append(
+            module.register_forward_pre_hook(lambda m, a, name=name: running.append(name))
+        )
+        handles.append(module.register_forward_hook(lambda m, a, o: running.pop() and None))
+    with torch.random.fork_rng(), Mode():
+        model(x)
+    for handle in handles:
+        handle.remove()
+    return rows
+
+
+def first_difference(one, other, x):
+    for r, s in zip(run(one, x), run(other, x), strict=False):
+        if r[1] != s[1] or not all(map(torch.equal, r[2], s[2])):
+            return r[0], r[1]
+    return None
+
+
+# %% right="copies of the models, bytes of the results"
+import copy
+
+from torch.utils._pytree import tree_flatten
+
+
+class Tape(TorchDispatchMode):
+    def __init__(self, model):
+        super().__init__()
+        self.rows, self.stack = [], [""]
+        for name, module in model.named_modules():
+            module.register_forward_pre_hook(lambda m, a, n=name: self.stack.append(n))
+            module.register_forward_hook(lambda m, a, o: self.stack.__delitem__(-1))
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        if "empty" not in str(func):
+            kept = []
+            for leaf in tree_flatten(out)[0]:
+                if isinstance(leaf, torch.Tensor):
+                    value = leaf.detach().cpu().double().numpy().copy()
+                    kept.append((leaf.shape, leaf.dtype, value))
+            self.rows.append((self.stack[-1], func.overloadpacket.__name__, kept))
+        return out
+
+
+def first_difference(one, other, x):
+    import numpy as np
+
+    state = torch.get_rng_state()
+    tapes = []
+    for model in (one, other):
+        twin = copy.deepcopy(model)
+        torch.set_rng_state(state)
+        if x.is_cuda:
+            torch.cuda.manual_seed(0)
+        with Tape(twin) as tape:
+            twin(x.clone())
+        tapes.append(tape.rows)
+    torch.set_rng_state(state)
+    a, b = tapes
+    n = 0
+    while n < len(a) and n < len(b):
+        equal = a[n][1] == b[n][1] and len(a[n][2]) == len(b[n][2])
+        for (shape, dtype, value), (shape2, dtype2, value2) in zip(a[n][2], b[n][2], strict=False):
+            equal = equal and shape == shape2 and dtype == dtype2
+            equal = equal and np.array_equal(value, value2, equal_nan=True)
+        if not equal:
+            return [a[n][0], a[n][1]]
+        n += 1
+    if n < len(a):
+        return [a[n][0], a[n][1]]
+    if n < len(b):
+        return ["", b[n][1]]
+
+
+# %% right="wrapped forwards, compared with ne"
+from torch.utils._pytree import tree_leaves
+
+
+def first_difference(one, other, x):
+    def record(model):
+        rows, names = [], ["the outside"]
+
+        class Mode(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                out = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if "empty" not in name:
+                    rows.append(
+                        (
+                            names[-1],
+                            name,
+                            [v.clone() for v in tree_leaves(out) if hasattr(v, "clone")],
+                        )
+                    )
+                return out
+
+        def begin(name):
+            def hook(module, args):
+                names.append(name)
+
+            return hook
+
+        def end(module, args, output):
+            names.pop()
+
+        handles = [m.register_forward_pre_hook(begin(n)) for n, m in model.named_modules()]
+        handles += [m.register_forward_hook(end) for m in model.modules()]
+        state = torch.get_rng_state()
+        cuda = torch.cuda.get_rng_state() if x.is_cuda else None
+        try:
+            with torch.no_grad(), Mode():
+                model(x)
+        finally:
+            torch.set_rng_state(state)
+            if cuda is not None:
+                torch.cuda.set_rng_state(cuda)
+            for handle in handles:
+                handle.remove()
+        return rows
+
+    def differ(a, b):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return True
+        return bool((a.ne(b) & ~(a.isnan() & b.isnan())).any())
+
+    first, second = record(one), record(other)
+    for n in range(max(len(first), len(second))):
+        if n >= len(second):
+            return first[n][0], first[n][1]
+        if n >= len(first):
+            return "", second[n][1]
+        left, right = first[n], second[n]
+        if left[1] != right[1] or any(map(differ, left[2], right[2])):
+            return left[0], left[1]
+    return None
+
+
+# %% wrong="keeps the results themselves, no copies" says=["keep copies: before it, both were equal", "the same values in two dtypes"]
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    import copy
+
+    def run(model):
+        model, stack, rows = copy.deepcopy(model), [], []
+
+        def push(name, *_):
+            stack.append(name)
+
+        def pop(*_):
+            stack.pop()
+
+        for name, m in model.named_modules():
+            m.register_forward_pre_hook(partial(push, name))
+            m.register_forward_hook(pop)
+
+        class R(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                out = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if "empty" not in name:
+                    rows.append(
+                        (stack[-1], name, out if isinstance(out, (tuple, list)) else (out,))
+                    )
+                return out
+
+        with torch.random.fork_rng(), R():
+            model(x)
+        return rows
+
+    a, b = run(one), run(other)
+    for (m, n, r), (_, n2, r2) in zip(a, b):
+        if n != n2 or any(not torch.equal(p, q) for p, q in zip(r, r2)):
+            return m, n
+    if len(a) > len(b):
+        return a[len(b)][:2]
+    if len(b) > len(a):
+        return "", b[len(a)][1]
+    return None
+
+
+# %% right="bytes as fingerprints"
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    import copy
+
+    def fingerprint(out):
+        if isinstance(out, torch.Tensor):
+            t = out.detach().cpu().double()
+            return (out.dtype, tuple(out.shape), repr(t.tolist()))
+        if isinstance(out, (list, tuple)):
+            return tuple(map(fingerprint, out))
+        return None
+
+    def run(model):
+        twin, stack, rows = copy.deepcopy(model), [""], []
+
+        def wrap(name, forward):
+            def inner(*args, **kwargs):
+                stack.append(name)
+                try:
+                    return forward(*args, **kwargs)
+                finally:
+                    stack.pop()
+
+            return inner
+
+        for name, module in twin.named_modules():
+            module.forward = wrap(name, module.forward)
+
+        class Look(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                out = func(*args, **(kwargs or {}))
+                if "empty" not in func.overloadpacket.__name__:
+                    rows.append((stack[-1], func.overloadpacket.__name__, fingerprint(out)))
+                return out
+
+        with torch.random.fork_rng(), Look():
+            twin(x.clone())
+        return rows
+
+    a, b = run(one), run(other)
+    n = 0
+    while n < len(a) and n < len(b) and a[n][1:] == b[n][1:]:
+        n += 1
+    if n < len(a):
+        return a[n][:2]
+    return ("", b[n][1]) if n < len(b) else None

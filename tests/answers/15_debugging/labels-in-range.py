@@ -1,0 +1,125 @@
+# %% wrong="forgets ignore_index" says=["-100, the default ignore_index: these labels are fine", "255, with ignore_index=255"]
+# ruff: noqa: E402
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"dtype {labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"shape {tuple(labels.shape)}, expected {wanted}")
+    wrong = (labels.long() < 0) | (labels.long() >= scores.shape[1])
+    if wrong.any():
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(f"label {labels[index].item()} at {index}")
+
+
+# %% wrong="looks at the largest alone" says=["label -1: no ValueError", "does not contain (1,)"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"dtype {labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"shape {tuple(labels.shape)}, expected {wanted}")
+    if labels.numel() and labels.max() >= scores.shape[1] and labels.max() != ignore_index:
+        raise ValueError(f"label {labels.max().item()}")
+
+
+# %% wrong="up to and including the number of classes" says=["label 3 of three classes: no ValueError"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"dtype {labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"shape {tuple(labels.shape)}, expected {wanted}")
+    ids = labels.long()
+    wrong = ((ids < 0) | (ids > scores.shape[1])) & (ids != ignore_index)
+    if wrong.any():
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(f"label {labels[index].item()} at {index}")
+
+
+# %% wrong="the classes are the last dimension" says=["a label map"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"dtype {labels.dtype}")
+    if labels.shape != scores.shape[:-1]:
+        raise ValueError(f"shape {tuple(labels.shape)}, expected {tuple(scores.shape[:-1])}")
+    ids = labels.long()
+    wrong = ((ids < 0) | (ids >= scores.shape[-1])) & (ids != ignore_index)
+    if wrong.any():
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(f"label {labels[index].item()} at {index}")
+
+
+# %% wrong="an assert" says=["two wrong ones: the first: ", "label -1"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    assert labels.dtype in (torch.int64, torch.uint8), f"{labels.dtype}"
+    assert ((labels >= 0) & (labels < scores.shape[1])).all(), "labels out of range"
+
+
+# %% wrong="returns the verdict" says=["returned True, expected None or a ValueError"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    ids = labels.long()
+    return bool((((ids >= 0) & (ids < scores.shape[1])) | (ids == ignore_index)).all())
+
+
+# %% right="a loop over all indices"
+import itertools
+
+
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype != torch.int64 and labels.dtype != torch.uint8:
+        raise ValueError("the labels' dtype is " + str(labels.dtype))
+    batch, classes, *rest = scores.shape
+    if list(labels.shape) != [batch, *rest]:
+        raise ValueError(f"came: {tuple(labels.shape)}; wanted: {(batch, *rest)}")
+    for index in itertools.product(*map(range, labels.shape)):
+        value = labels[index].item()
+        if value != ignore_index and value not in range(classes):
+            raise ValueError(f"at {index} stands {value}")
+
+
+# %% right="argmax of the mask"
+import numpy as np
+
+
+def labels_in_range(scores, labels, ignore_index=-100):
+    if str(labels.dtype) not in ("torch.int64", "torch.uint8"):
+        raise ValueError(f"{labels.dtype} is no dtype for class ids")
+    wanted = tuple(n for dim, n in enumerate(scores.shape) if dim != 1)
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"labels of shape {tuple(labels.shape)} for {wanted}")
+    flat = labels.cpu().numpy().astype(np.int64)
+    bad = np.argwhere((flat != ignore_index) & ~np.isin(flat, np.arange(scores.shape[1])))
+    if len(bad):
+        index = tuple(int(i) for i in bad[0])
+        raise ValueError(f"label={flat[index]} index={index}")
+
+
+# %% wrong="the largest one first" says=["too small, then too large: the first", "does not contain -5"]
+def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100) -> None:
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"wanted {wanted}, got {tuple(labels.shape)}")
+    kept = labels[labels != ignore_index]
+    if kept.numel() and kept.max() >= scores.shape[1]:
+        where = tuple((labels == kept.max()).nonzero()[0].tolist())
+        raise ValueError(f"label {kept.max().item()} at {where}")
+    if kept.numel() and kept.min() < 0:
+        where = tuple((labels == kept.min()).nonzero()[0].tolist())
+        raise ValueError(f"label {kept.min().item()} at {where}")
+
+
+# %% right="a plain loop over numpy's ndenumerate"
+def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100) -> None:
+    import numpy as np
+
+    if labels.dtype != torch.int64 and labels.dtype != torch.uint8:
+        raise ValueError(str(labels.dtype))
+    n, c, *rest = scores.shape
+    if list(labels.shape) != [n, *rest]:
+        raise ValueError(f"{(n, *rest)} is wanted and {tuple(labels.shape)} came")
+    for index, label in np.ndenumerate(labels.cpu().numpy()):
+        if label != ignore_index and not 0 <= int(label) < c:
+            raise ValueError(f"label {label} at {index}: there are {c} classes")

@@ -1,0 +1,174 @@
+# %% wrong="no warm-up" says=["calls of step()", "two to warm up"]
+# ruff: noqa: E402
+def leak_hunt(step, suspects):
+    def reached(start):
+        seen, queue = {}, [start]
+        while queue:
+            thing = queue.pop()
+            if id(thing) not in seen:
+                seen[id(thing)] = thing
+                queue += neighbours(thing)
+        return sum(counts(thing) for thing in seen.values())
+
+    before = {name: reached(thing) for name, thing in suspects.items()}
+    for _ in range(3):
+        step()
+    return [name for name in suspects if reached(suspects[name]) > before[name]]
+
+
+# %% wrong="does not look deep" says=["a lambda holds what it uses", "a hook's closure holds the batch"]
+def leak_hunt(step, suspects):
+    def size(thing):
+        return sum(counts(entry) for entry in neighbours(thing))
+
+    step(), step()
+    before = {name: size(thing) for name, thing in suspects.items()}
+    step(), step(), step()
+    return [name for name in suspects if size(suspects[name]) > before[name]]
+
+
+# %% wrong="tensors alone" says=["one tensor, whose graph grows: nodes count, too"]
+def leak_hunt(step, suspects):
+    def reached(start):
+        seen, queue = {}, [start]
+        while queue:
+            thing = queue.pop()
+            if id(thing) not in seen:
+                seen[id(thing)] = thing
+                queue += neighbours(thing)
+        return sum(isinstance(thing, torch.Tensor) for thing in seen.values())
+
+    step(), step()
+    before = {name: reached(thing) for name, thing in suspects.items()}
+    step(), step(), step()
+    return [name for name in suspects if reached(suspects[name]) > before[name]]
+
+
+# %% wrong="whatever holds anything" says=["no leak: the answer: expected []"]
+def leak_hunt(step, suspects):
+    for _ in range(5):
+        step()
+    return [name for name, thing in suspects.items() if len(neighbours(thing))]
+
+
+# %% wrong="counts all objects, floats too" says=["numbers", "floats don't count"]
+def leak_hunt(step, suspects):
+    def reached(start):
+        seen, queue = {}, [start]
+        while queue:
+            thing = queue.pop()
+            if id(thing) not in seen:
+                seen[id(thing)] = thing
+                queue += neighbours(thing)
+        return len(seen)
+
+    step(), step()
+    before = {name: reached(thing) for name, thing in suspects.items()}
+    step(), step(), step()
+    return [name for name in suspects if reached(suspects[name]) > before[name]]
+
+
+# %% wrong="stops at what it does not count" says=["things may be reached in circles, and at any depth"]
+def leak_hunt(step, suspects):
+    def reached(start):
+        seen, queue = {}, list(neighbours(start))
+        while queue:
+            thing = queue.pop()
+            if id(thing) not in seen and (counts(thing) or isinstance(thing, (list, dict))):
+                seen[id(thing)] = thing
+                queue += neighbours(thing)
+        return sum(counts(thing) for thing in seen.values())
+
+    step(), step()
+    before = {name: reached(thing) for name, thing in suspects.items()}
+    step(), step(), step()
+    return [name for name in suspects if reached(suspects[name]) > before[name]]
+
+
+# %% right="a list that grows while it is walked"
+def leak_hunt(step, suspects):
+    def size(start):
+        things = [start]
+        known = {id(start)}
+        for thing in things:
+            for other in neighbours(thing):
+                if id(other) not in known:
+                    known.add(id(other))
+                    things.append(other)
+        return len([1 for thing in things if counts(thing)])
+
+    def all_sizes():
+        return [size(thing) for thing in suspects.values()]
+
+    for _ in "ab":
+        step()
+    first = all_sizes()
+    for _ in "abc":
+        step()
+    return [n for n, a, b in zip(suspects, first, all_sizes(), strict=True) if b > a]
+
+
+# %% right="a recursive walk"
+import sys
+
+
+def leak_hunt(step, suspects):
+    def walk(thing, seen):
+        if id(thing) in seen:
+            return 0
+        seen[id(thing)] = thing
+        return bool(counts(thing)) + sum(walk(other, seen) for other in neighbours(thing))
+
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(100_000)
+    try:
+        history = {name: [] for name in suspects}
+        for n in range(5):
+            step()
+            if n in (1, 4):
+                for name, thing in suspects.items():
+                    history[name].append(walk(thing, {}))
+    finally:
+        sys.setrecursionlimit(limit)
+    return [name for name, (early, late) in history.items() if late > early]
+
+
+# %% wrong="new objects, not more objects" says=["new gradients replace old: compare numbers"]
+def leak_hunt(step: Callable[[], None], suspects: dict[str, object]) -> list[str]:
+    def reach(thing):
+        seen, todo = {}, [thing]
+        while todo:
+            t = todo.pop()
+            if id(t) not in seen:
+                seen[id(t)] = t
+                todo += neighbours(t)
+        return {k: t for k, t in seen.items() if counts(t)}
+
+    step()
+    step()
+    one = {n: reach(s) for n, s in suspects.items()}
+    step()
+    step()
+    step()
+    return [n for n, s in suspects.items() if set(reach(s)) - set(one[n])]
+
+
+# %% right="recursion"
+def leak_hunt(step: Callable[[], None], suspects: dict[str, object]) -> list[str]:
+    import sys
+
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 20000))
+
+    def visit(thing, seen):
+        if id(thing) in seen:
+            return 0
+        seen[id(thing)] = thing
+        return int(counts(thing)) + sum(visit(n, seen) for n in neighbours(thing))
+
+    step()
+    step()
+    before = {}
+    for name in suspects:
+        before[name] = visit(suspects[name], {})
+    [step() for _ in range(3)]
+    return [name for name in suspects if visit(suspects[name], {}) > before[name]]

@@ -1,0 +1,279 @@
+# %% wrong="starts with the worker" says=["ask the dataset itself first", "it has a lambda"]
+# ruff: noqa: E402
+from torch.utils.data import DataLoader
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    try:
+        for _ in DataLoader(dataset, batch_size, num_workers=1, timeout=seconds):
+            pass
+    except RuntimeError as error:
+        if "timed out" in str(error):
+            return "hang", None
+        return ("dies", None) if "exited" in str(error) else ("raises", None)
+    except Exception:
+        return "raises", None
+    return "fine", None
+
+
+# %% wrong="never asks a worker" says=["in the worker alone, at item 5", "in the worker alone, at the first item"]
+import pickle
+
+from torch.utils.data import default_collate
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    for n in range(len(dataset)):
+        try:
+            dataset[n]
+        except Exception:
+            return "item", n
+    for b, start in enumerate(range(0, len(dataset), batch_size)):
+        try:
+            stop = min(len(dataset), start + batch_size)
+            default_collate([dataset[n] for n in range(start, stop)])
+        except Exception:
+            return "collate", b
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    return "fine", None
+
+
+# %% wrong="the first item of the batch, not its number" says=["item 6 is in batch 1, of items 4 to 7"]
+import pickle
+
+from torch.utils.data import DataLoader, default_collate
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    for n in range(len(dataset)):
+        try:
+            dataset[n]
+        except Exception:
+            return "item", n
+    for start in range(0, len(dataset), batch_size):
+        try:
+            stop = min(len(dataset), start + batch_size)
+            default_collate([dataset[n] for n in range(start, stop)])
+        except Exception:
+            return "collate", start
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    try:
+        list(DataLoader(dataset, batch_size, num_workers=1, timeout=seconds))
+    except Exception as error:
+        for words, verdict in (("timed out", "hang"), ("unexpectedly", "dies"), ("killed", "dies")):
+            if words in str(error):
+                return verdict, None
+        return "raises", None
+    return "fine", None
+
+
+# %% wrong="every RuntimeError is a dead worker" says=["a RuntimeError, but the worker lives"]
+import pickle
+
+from torch.utils.data import DataLoader, default_collate
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    for n in range(len(dataset)):
+        try:
+            dataset[n]
+        except Exception:
+            return "item", n
+    for start in range(0, len(dataset), batch_size):
+        try:
+            stop = min(len(dataset), start + batch_size)
+            default_collate([dataset[n] for n in range(start, stop)])
+        except Exception:
+            return "collate", start // batch_size
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    try:
+        list(DataLoader(dataset, batch_size, num_workers=1, timeout=seconds))
+    except RuntimeError as error:
+        return ("hang" if "timed out" in str(error) else "dies"), None
+    return "fine", None
+
+
+# %% wrong="walks past the end" says=["('item', 10)", "the verdict"]
+def loader_autopsy(dataset, batch_size, seconds):
+    n = 0
+    while True:
+        try:
+            dataset[n]
+        except Exception:
+            return "item", n
+        n += 1
+
+
+# %% right="step by step, with contextlib"
+import multiprocessing
+import pickle
+
+import torch.utils.data as data
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    items = []
+    for n in range(len(dataset)):
+        try:
+            items.append(dataset[n])
+        except Exception:
+            return ("item", n)
+    batches = [items[k : k + batch_size] for k in range(0, len(items), batch_size)]
+    for b, batch in enumerate(batches):
+        try:
+            data.default_collate(batch)
+        except Exception:
+            return ("collate", b)
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return ("pickle", None)
+    before = set(multiprocessing.active_children())
+    verdict = "fine"
+    try:
+        iterator = iter(
+            data.DataLoader(dataset, batch_size=batch_size, num_workers=1, timeout=seconds)
+        )
+        for _ in iterator:
+            pass
+    except Exception as error:
+        words = str(error)
+        if words.startswith("Caught "):
+            verdict = "raises"
+        elif "timed out after" in words:
+            verdict = "hang"
+        else:
+            verdict = "dies"
+    for child in set(multiprocessing.active_children()) - before:
+        child.terminate()
+        child.join()
+    return (verdict, None)
+
+
+# %% right="one process of its own asks for the batches"
+import multiprocessing
+import pickle
+
+from torch.utils.data import DataLoader
+
+
+def attempt(function):
+    try:
+        function()
+    except Exception as error:
+        return error
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    size = len(dataset)
+    for n in range(size):
+        if attempt(lambda n=n: dataset[n]):
+            return ["item", n]
+    plain = DataLoader(dataset, batch_size)
+    rows = iter(plain)
+    for b in range(len(plain)):
+        if attempt(lambda: next(rows)):
+            return ["collate", b]
+    if attempt(lambda: pickle.dumps(dataset)):
+        return ["pickle", None]
+    loader = DataLoader(dataset, batch_size, num_workers=1, timeout=seconds)
+    error = attempt(lambda: sum(1 for _ in loader))
+    for child in multiprocessing.active_children():
+        child.kill()
+        child.join()
+    if error is None:
+        return ["fine", None]
+    words = str(error)
+    if "timed out after" in words:
+        return ["hang", None]
+    return ["dies" if "exited unexpectedly" in words or "killed by" in words else "raises", None]
+
+
+# %% wrong="one batch is enough" says=["hangs: the verdict", "in the worker alone, at item 5"]
+def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    import pickle
+
+    from torch.utils.data import default_collate
+
+    for i in range(len(dataset)):
+        try:
+            dataset[i]
+        except Exception:
+            return "item", i
+    for b, s in enumerate(range(0, len(dataset), batch_size)):
+        try:
+            default_collate([dataset[i] for i in range(s, min(s + batch_size, len(dataset)))])
+        except Exception:
+            return "collate", b
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    known = multiprocessing.active_children()
+    try:
+        next(iter(DataLoader(dataset, batch_size, num_workers=1, timeout=seconds)))
+    except Exception as e:
+        if "timed out" in str(e):
+            return "hang", None
+        return ("dies" if "exited unexpectedly" in str(e) else "raises"), None
+    finally:
+        for child in multiprocessing.active_children():
+            if child not in known:
+                child.terminate()
+                child.join()
+    return "fine", None
+
+
+# %% right="looks at the exception's type and the worker's exit code"
+def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    import io
+    import pickle
+
+    from torch.utils.data import default_collate
+
+    items = []
+    for i in range(len(dataset)):
+        try:
+            items.append(dataset[i])
+        except Exception:
+            return ("item", i)
+    batch = 0
+    while items[batch * batch_size :]:
+        try:
+            default_collate(items[batch * batch_size :][:batch_size])
+        except Exception:
+            return ("collate", batch)
+        batch += 1
+    try:
+        pickle.Pickler(io.BytesIO()).dump(dataset)
+    except Exception:
+        return ("pickle", None)
+    old = {p.pid for p in multiprocessing.active_children()}
+    verdict = "fine"
+    try:
+        iterator = iter(DataLoader(dataset, batch_size, num_workers=1, timeout=seconds))
+        for _ in range(batch):
+            next(iterator)
+    except Exception as e:
+        text = str(e)
+        verdict = (
+            "raises"
+            if text.startswith("Caught")
+            else "hang"
+            if "timed out after" in text
+            else "dies"
+        )
+    for p in multiprocessing.active_children():
+        if p.pid not in old:
+            p.kill()
+            p.join()
+    return (verdict, None)

@@ -1,0 +1,319 @@
+# %% wrong="looks at the inputs afterwards" says=["in place", "look at the inputs before it runs"]
+# ruff: noqa: E402
+from torch.utils._pytree import tree_leaves
+
+
+def bad(values, test):
+    return any(
+        bool(test(torch.as_tensor(v)).any())
+        for v in tree_leaves(values)
+        if isinstance(v, (torch.Tensor, float))
+    )
+
+
+def nan_hunt(forward):
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            nan, inf = bad((args, kwargs), torch.isnan), bad((args, kwargs), torch.isinf)
+            if self.found is None and "empty" not in name:
+                if (bad(result, torch.isnan) and not nan) or (
+                    bad(result, torch.isinf) and not nan and not inf
+                ):
+                    self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found
+
+
+# %% wrong="NaN alone" says=["the infinity is first"]
+def nan_hunt(forward):
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            if isinstance(result, torch.Tensor) and self.found is None and result.isnan().any():
+                self.found = (self.phase, func.overloadpacket.__name__)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found
+
+
+# %% wrong="whatever is not finite first, inputs aside" says=["masked_fill was handed the number -inf", "empty memory holds anything"]
+def nan_hunt(forward):
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            results = result if isinstance(result, (tuple, list)) else [result]
+            for r in results:
+                if isinstance(r, torch.Tensor) and self.found is None and not r.isfinite().all():
+                    self.found = (self.phase, func.overloadpacket.__name__)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found
+
+
+# %% wrong="never goes back" says=["0/0 comes on the way back", "how often backward() was called"]
+from torch.utils._pytree import tree_leaves
+
+
+def bad(values, test):
+    return any(
+        bool(test(torch.as_tensor(v)).any())
+        for v in tree_leaves(values)
+        if isinstance(v, (torch.Tensor, float))
+    )
+
+
+def nan_hunt(forward):
+    class Hunt(TorchDispatchMode):
+        found = None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            name = func.overloadpacket.__name__
+            nan, inf = bad((args, kwargs), torch.isnan), bad((args, kwargs), torch.isinf)
+            result = func(*args, **(kwargs or {}))
+            if self.found is None and "empty" not in name:
+                if (bad(result, torch.isnan) and not nan) or (
+                    bad(result, torch.isinf) and not nan and not inf
+                ):
+                    self.found = ("forward", name)
+            return result
+
+    with Hunt() as hunt:
+        forward()
+    return hunt.found
+
+
+# %% wrong="by detect_anomaly alone" says=["there is something to find", "entropy"]
+def nan_hunt(forward):
+    try:
+        with torch.autograd.detect_anomaly():
+            loss = forward()
+            if loss.requires_grad:
+                loss.backward()
+    except RuntimeError as error:
+        return "backward", str(error).split("'")[1].removesuffix("Backward0").lower()
+    return None
+
+
+# %% wrong="an infinite input excuses a NaN" says=["a row all masked"]
+from torch.utils._pytree import tree_leaves
+
+
+def finite(values):
+    return all(
+        bool(torch.as_tensor(v).isfinite().all())
+        for v in tree_leaves(values)
+        if isinstance(v, (torch.Tensor, float))
+    )
+
+
+def nan_hunt(forward):
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            name, before = func.overloadpacket.__name__, finite((args, kwargs))
+            result = func(*args, **(kwargs or {}))
+            if self.found is None and "empty" not in name and before and not finite(result):
+                self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found
+
+
+# %% right="an exception ends the hunt"
+import math
+
+
+class Found(Exception):
+    pass
+
+
+def leaves(value):
+    if isinstance(value, (list, tuple)):
+        return [leaf for entry in value for leaf in leaves(entry)]
+    if isinstance(value, dict):
+        return leaves(list(value.values()))
+    return [value]
+
+
+def kinds(values):
+    nan = inf = False
+    for value in leaves(values):
+        if isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex()):
+            nan, inf = nan or bool(value.isnan().any()), inf or bool(value.isinf().any())
+        elif isinstance(value, float):
+            nan, inf = nan or math.isnan(value), inf or math.isinf(value)
+    return nan, inf
+
+
+class Watch(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        had_nan, had_inf = kinds([args, kwargs or {}])
+        out = func(*args, **(kwargs or {}))
+        has_nan, has_inf = kinds(out)
+        name = func.overloadpacket.__name__
+        if "empty" not in name and (
+            (has_nan and not had_nan) or (has_inf and not had_nan and not had_inf)
+        ):
+            raise Found(name)
+        return out
+
+
+def nan_hunt(forward):
+    try:
+        with Watch():
+            loss = forward()
+    except Found as found:
+        return "forward", str(found)
+    if not loss.requires_grad:
+        return None
+    try:
+        with Watch():
+            loss.backward()
+    except Found as found:
+        return ["backward", str(found)]
+
+
+# %% right="notes first, judges afterwards"
+from torch.utils._pytree import tree_flatten
+
+
+def state(values):
+    flat = [v for v in tree_flatten(values)[0] if isinstance(v, (float, torch.Tensor))]
+    sums = [torch.as_tensor(v) for v in flat]
+    return any(t.isnan().any() for t in sums), any(t.isinf().any() for t in sums)
+
+
+def nan_hunt(forward):
+    rows, phase = [], ["forward"]
+
+    class Notes(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            before = state([args, kwargs])
+            result = func(*args, **(kwargs or {}))
+            rows.append((phase[0], func.overloadpacket.__name__, before, state(result)))
+            return result
+
+    def first():
+        for where, name, (nan, inf), (new_nan, new_inf) in rows:
+            if "empty" in name:
+                continue
+            if (new_nan and not nan) or (new_inf and not (nan or inf)):
+                return where, name
+
+    with Notes():
+        loss = forward()
+        answer = first()
+        if answer is None and loss.requires_grad:
+            phase[0] = "backward"
+            loss.backward()
+            answer = first()
+    return answer
+
+
+# %% wrong="looks at tensors only, not at Python numbers" says=["masked_fill was handed the number -inf"]
+def nan_hunt(forward: Callable[[], torch.Tensor]) -> tuple[str, str] | None:
+    from torch.utils._pytree import tree_leaves
+
+    def bad(things):
+        ts = [
+            t for t in tree_leaves(things) if isinstance(t, torch.Tensor) and t.is_floating_point()
+        ]
+        return any(t.isnan().any() for t in ts), any(t.isinf().any() for t in ts)
+
+    class Hunt(TorchDispatchMode):
+        found, phase = None, "forward"
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = bad((args, kwargs or {}))
+            out = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if "empty" not in name and self.found is None:
+                n, i = bad(out)
+                if (n and not nan) or (i and not nan and not inf):
+                    self.found = (self.phase, name)
+            return out
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found
+
+
+# %% right="stops at the first find by an exception of its own"
+import math
+
+
+def nan_hunt(forward: Callable[[], torch.Tensor]) -> tuple[str, str] | None:
+    class Found(Exception):
+        pass
+
+    def flat(thing):
+        if isinstance(thing, torch.Tensor):
+            if thing.is_floating_point() or thing.is_complex():
+                yield bool(thing.isnan().any()), bool(thing.isinf().any())
+        elif isinstance(thing, (list, tuple)):
+            for part in thing:
+                yield from flat(part)
+        elif isinstance(thing, dict):
+            yield from flat(list(thing.values()))
+        elif isinstance(thing, float):
+            yield math.isnan(thing), math.isinf(thing)
+
+    def verdict(thing):
+        pairs = list(flat(thing))
+        return any(p[0] for p in pairs), any(p[1] for p in pairs)
+
+    phase = "forward"
+
+    class Hunt(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            before = verdict([args, kwargs or {}])
+            out = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if "empty" in name:
+                return out
+            nan, inf = verdict(out)
+            if nan and not before[0] or inf and not any(before):
+                raise Found(name)
+            return out
+
+    try:
+        with Hunt():
+            loss = forward()
+            if loss.requires_grad:
+                phase = "backward"
+                loss.backward()
+    except Found as found:
+        return phase, found.args[0]
+    return None

@@ -1,0 +1,202 @@
+# %% wrong="by the curve alone" says=["softmax twice: it was taken for", "cut: it was taken for"]
+def not_learning(patient):
+    losses = [patient.step() for _ in range(60)]
+    if losses[-1] < 0.3 * losses[0]:
+        return "healthy"
+    return "dead head" if losses[0] == losses[-1] else "rate"
+
+
+# %% wrong="zero scores and small weights are one" says=["rate: it was taken for 'wiped'"]
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[0]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    if not y.is_floating_point() and torch.allclose(scores.sum(1), torch.ones_like(scores[:, 0])):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for p in patient.optimizer.param_groups[0]["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    before = [p.clone() for p in model.parameters()]
+    patient.step()
+    if all(torch.allclose(p, q) for p, q in zip(before, model.parameters(), strict=True)):
+        return "wiped"
+    return "healthy"
+
+
+# %% wrong="a regression must have class scores" says=["healthy regression: it was taken for 'broadcast'"]
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[0]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point():
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    if torch.allclose(scores.sum(1), torch.ones_like(scores[:, 0])):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for p in patient.optimizer.param_groups[0]["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-3 else "healthy"
+
+
+# %% wrong="other words" says=["expected one of same inputs, broadcast"]
+def not_learning(patient):
+    if not patient.model(patient.x).any():
+        return "dead relu"
+    return "fine"
+
+
+# %% wrong="equal scores mean a dead head" says=["same inputs: it was taken for 'dead head'"]
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    scores = model(x)
+    if torch.allclose(scores.std(0), torch.zeros_like(scores[0]), atol=1e-5):
+        return "dead head"
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not y.is_floating_point() and torch.allclose(scores.sum(1), torch.ones_like(scores[:, 0])):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for p in patient.optimizer.param_groups[0]["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-3 else "healthy"
+
+
+# %% right="by what moves"
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    if x.unique(dim=0).shape[0] == 1:
+        return "same inputs"
+    with torch.no_grad():
+        scores = model(x)
+    if y.dtype == torch.float32:
+        if scores.shape != y.shape:
+            return "broadcast"
+    elif (scores == 0).all():
+        return "dead head"
+    elif scores.min() >= 0 and (scores.sum(1) - 1).abs().max() < 1e-4:
+        return "softmax twice"
+    names, params = zip(*model.named_parameters(), strict=True)
+    grads = torch.autograd.grad(patient.loss(model(x), y), params, allow_unused=True)
+    if None in [g if g is None else 0 for g in grads]:
+        return "cut"
+    groups = [p for group in patient.optimizer.param_groups for p in group["params"]]
+    if not all(any(p is q for q in groups) for p in params):
+        return "not in the optimizer"
+    old = [p.detach().clone() for p in params]
+    patient.step()
+    moved = max((p - q).abs().max().item() for p, q in zip(params, old, strict=True))
+    if moved == 0 and all(p.grad is None or p.grad.norm() == 0 for p in params):
+        return "wiped"
+    return "healthy" if moved > 1e-4 else "rate"
+
+
+# %% right="watches a step from outside"
+def not_learning(patient):
+    x, y, model, optimizer = patient.x, patient.y, patient.model, patient.optimizer
+    if (x.max(0).values == x.min(0).values).all():
+        return "same inputs"
+    out = model(x)
+    if y.is_floating_point() and out.shape != y.shape:
+        return "broadcast"
+    last = list(model.modules())[-1]
+    if isinstance(last, nn.Softmax):
+        return "softmax twice"
+    if float(out.abs().sum()) == 0.0:
+        return "dead head"
+    seen = []
+    optimizer.register_step_pre_hook(
+        lambda o, args, kwargs: seen.append([p.grad is None for p in model.parameters()])
+    )
+    patient.loss(model(x), y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    if {p.data_ptr() for p in model.parameters()} != {
+        p.data_ptr() for p in optimizer.param_groups[0]["params"]
+    }:
+        return "not in the optimizer"
+    patient.step()
+    if all(seen[0]):
+        return "wiped"
+    return ("rate", "healthy")[optimizer.param_groups[0]["lr"] > 1e-3]
+
+
+# %% wrong="wiped and rate by whether anything moves" says=["wiped: it was taken for 'cut'"]
+def not_learning(patient: Patient) -> str:
+    x, y, model = patient.x, patient.y, patient.model
+    if (x == x[0]).all():
+        return "same inputs"
+    out = model(x)
+    if y.is_floating_point() and out.shape != y.shape:
+        return "broadcast"
+    if isinstance(list(model.modules())[-1], nn.Softmax):
+        return "softmax twice"
+    if not out.any():
+        return "dead head"
+    old = [p.detach().clone() for p in model.parameters()]
+    patient.step()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = [id(p) for p in patient.optimizer.param_groups[0]["params"]]
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    moved = max((p - o).abs().max().item() for p, o in zip(model.parameters(), old))
+    if moved < 1e-4:
+        return "rate"
+    return "healthy"
+
+
+# %% right="by behaviour: train sixty steps and see"
+def not_learning(patient: Patient) -> str:
+    x, y = patient.x, patient.y
+    if torch.equal(x, x[:1].expand_as(x)):
+        return "same inputs"
+    with torch.no_grad():
+        s = patient.model(x)
+    if y.dtype.is_floating_point and s.shape != y.shape:
+        return "broadcast"
+    if (
+        not y.dtype.is_floating_point
+        and torch.allclose(s.sum(1), s.new_ones(len(s)))
+        and bool((s > -1e-9).all())
+    ):
+        return "softmax twice"
+    if float(s.abs().sum()) == 0:
+        return "dead head"
+    first = patient.step()
+    params = list(patient.model.parameters())
+    if any(
+        all(p is not q for g in patient.optimizer.param_groups for q in g["params"]) for p in params
+    ):
+        return "not in the optimizer"
+    patient.loss(patient.model(x), y).backward()
+    if any(p.grad is None for p in params):
+        return "cut"
+    patient.step()
+    if all(p.grad is None or float(p.grad.abs().sum()) == 0 for p in params):
+        return "wiped"
+    for _ in range(58):
+        last = patient.step()
+    return "healthy" if last < first * 0.95 else "rate"

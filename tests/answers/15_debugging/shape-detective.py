@@ -1,0 +1,188 @@
+# %% wrong="the last module that began" says=["both children finished; their parent did not"]
+# ruff: noqa: E402
+import copy
+
+
+def shape_detective(model, shape):
+    twin, began = copy.deepcopy(model), []
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(
+            lambda m, args, name=name: began.append((name, tuple(args[0].shape)))
+        )
+    try:
+        twin.to("meta")(torch.empty(shape, device="meta"))
+    except Exception:
+        return began[-1]
+    return None
+
+
+# %% wrong="runs the model itself" says=["parameters or buffers", "random state"]
+def shape_detective(model, shape):
+    running, handles = [], []
+    for name, module in model.named_modules():
+        handles.append(
+            module.register_forward_pre_hook(
+                lambda m, args, name=name: running.append((name, tuple(args[0].shape)))
+            )
+        )
+        handles.append(module.register_forward_hook(lambda *_: running.pop() and None))
+    try:
+        model(torch.zeros(shape, device=next(model.parameters()).device))
+    except Exception:
+        return running[-1]
+    finally:
+        for handle in handles:
+            handle.remove()
+    return None
+
+
+# %% wrong="the hooks stay" says=["hooks"]
+def shape_detective(model, shape):
+    running = []
+    for name, module in model.named_modules():
+        module.register_forward_pre_hook(
+            lambda m, args, name=name: running.append((name, tuple(args[0].shape)))
+        )
+        module.register_forward_hook(lambda *_: running.pop() and None)
+    state = torch.get_rng_state()
+    buffers = [b.clone() for b in model.buffers()]
+    try:
+        model(torch.zeros(shape, device=next(model.parameters()).device))
+    except Exception:
+        return running[-1]
+    finally:
+        torch.set_rng_state(state)
+        for old, b in zip(buffers, model.buffers(), strict=True):
+            b.copy_(old)
+    return None
+
+
+# %% wrong="in eval mode" says=["in training, one sample has no variance"]
+import copy
+
+
+def shape_detective(model, shape):
+    twin, running = copy.deepcopy(model).to("meta").eval(), []
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(
+            lambda m, args, name=name: running.append((name, tuple(args[0].shape)))
+        )
+        module.register_forward_hook(lambda *_: running.pop() and None)
+    try:
+        twin(torch.empty(shape, device="meta"))
+    except Exception:
+        return running[-1]
+    return None
+
+
+# %% wrong="the first leaf that did not finish, in the order of names" says=["the second call fails, not the first"]
+import copy
+
+
+def shape_detective(model, shape):
+    twin, sizes, done = copy.deepcopy(model).to("meta"), {}, set()
+    leaves = {n: m for n, m in twin.named_modules() if not list(m.children())}
+    for name, module in leaves.items():
+        module.register_forward_pre_hook(
+            lambda m, args, name=name: sizes.update({name: tuple(args[0].shape)})
+        )
+        module.register_forward_hook(lambda *_, name=name: done.add(name))
+    try:
+        twin(torch.empty(shape, device="meta"))
+    except Exception:
+        missing = [name for name in reversed(list(leaves)) if name not in done]
+        return missing[0] if missing else "", sizes.get(missing[0] if missing else "", shape)
+    return None
+
+
+# %% wrong="raises it again" says=["raised RuntimeError"]
+import copy
+
+
+def shape_detective(model, shape):
+    copy.deepcopy(model).to("meta")(torch.empty(shape, device="meta"))
+    return None
+
+
+# %% right="real tensors, everything put back"
+def shape_detective(model, shape):
+    running, handles = [], []
+    buffers = {name: b.clone() for name, b in model.named_buffers()}
+    state = torch.get_rng_state()
+
+    def before(name):
+        return lambda module, args: running.append([name, list(args[0].shape)])
+
+    def after(module, args, output):
+        del running[-1]
+
+    for name, module in model.named_modules():
+        handles += [
+            module.register_forward_pre_hook(before(name), prepend=True),
+            module.register_forward_hook(after),
+        ]
+    try:
+        with torch.no_grad(), torch.random.fork_rng():
+            model(torch.ones(shape, device=next(model.parameters()).device))
+    except Exception:
+        name, size = running[-1]
+        return name, tuple(size)
+    finally:
+        for handle in handles:
+            handle.remove()
+        with torch.no_grad():
+            for name, b in model.named_buffers():
+                b.copy_(buffers[name])
+        torch.set_rng_state(state)
+    return None
+
+
+# %% right="from the frames of the traceback"
+import copy
+
+
+def shape_detective(model, shape):
+    twin = copy.deepcopy(model).to("meta")
+    names = {id(module): name for name, module in twin.named_modules()}
+    for hook in ("_forward_hooks", "_forward_pre_hooks"):
+        for module in twin.modules():
+            getattr(module, hook).clear()
+    try:
+        twin(torch.empty(*shape, device="meta"))
+    except Exception as error:
+        found, entry = None, error.__traceback__
+        while entry is not None:
+            local = entry.tb_frame.f_locals
+            module = local.get("self")
+            if (
+                id(module) in names
+                and "args" in local
+                and entry.tb_frame.f_code.co_name == "_call_impl"
+            ):
+                found = names[id(module)], tuple(local["args"][0].shape)
+            entry = entry.tb_next
+        return found
+
+
+# %% right="wraps each forward of a copy"
+import copy
+
+
+def shape_detective(model, shape):
+    twin, stack = copy.deepcopy(model).to("meta"), []
+
+    def wrap(name, forward):
+        def call(x):
+            stack.append((name, tuple(x.shape)))
+            result = forward(x)
+            stack.pop()
+            return result
+
+        return call
+
+    for name, module in twin.named_modules():
+        module.forward = wrap(name, module.forward)
+    try:
+        twin(torch.rand(shape, device="meta"))
+    except Exception:
+        return stack.pop()

@@ -1,0 +1,175 @@
+# %% wrong="one by one, once" says=["leave out whole blocks first"]
+def shrink_it(lines, fails):
+    if not fails(lines):
+        raise ValueError("it does not fail")
+    n = 0
+    while n < len(lines):
+        shorter = lines[:n] + lines[n + 1 :]
+        if fails(shorter):
+            lines = shorter
+        else:
+            n += 1
+    return lines
+
+
+# %% wrong="in the given list" says=["the given list afterwards"]
+def shrink_it(lines, fails):
+    if not fails(lines):
+        raise ValueError("it does not fail")
+    size = max(1, len(lines) // 2)
+    while True:
+        n, went = 0, False
+        while n < len(lines):
+            block = lines[n : n + size]
+            del lines[n : n + size]
+            if fails(lines):
+                went = True
+            else:
+                lines[n:n] = block
+                n += size
+        if size == 1 and not went:
+            return lines
+        size = max(1, size // 2)
+
+
+# %% wrong="halves alone" says=["can still be left out of"]
+def shrink_it(lines, fails):
+    if not fails(lines):
+        raise ValueError("it does not fail")
+    while len(lines) > 1:
+        half = len(lines) // 2
+        if fails(lines[:half]):
+            lines = lines[:half]
+        elif fails(lines[half:]):
+            lines = lines[half:]
+        else:
+            break
+    return lines
+
+
+# %% wrong="no ValueError" says=["expected a ValueError"]
+def shrink_it(lines, fails):
+    lines, size = list(lines), max(1, len(lines) // 2)
+    while True:
+        n, went = 0, False
+        while n < len(lines):
+            shorter = lines[:n] + lines[n + size :]
+            if fails(shorter):
+                lines, went = shorter, True
+            else:
+                n += size
+        if size == 1 and not went:
+            return lines
+        size = max(1, size // 2)
+
+
+# %% wrong="blocks, without a last round" says=["go round again: 0 can go once 1 is gone"]
+def shrink_it(lines, fails):
+    if not fails(lines):
+        raise ValueError("it does not fail")
+    lines, size = list(lines), max(1, len(lines) // 2)
+    while size:
+        n = 0
+        while n < len(lines):
+            shorter = lines[:n] + lines[n + size :]
+            if fails(shorter):
+                lines = shorter
+            else:
+                n += size
+        size //= 2
+    return lines
+
+
+# %% wrong="each line by its text" says=["twins"]
+def shrink_it(lines, fails):
+    if not fails(lines):
+        raise ValueError("it does not fail")
+    went = True
+    while went:
+        went = False
+        for line in list(lines):
+            shorter = [other for other in lines if other != line]
+            if len(shorter) < len(lines) and fails(shorter):
+                lines, went = shorter, True
+    return sorted(set(lines))
+
+
+# %% right="Zeller's ddmin"
+def shrink_it(lines, fails):
+    if not fails(list(lines)):
+        raise ValueError("these lines do not fail")
+    rest, parts = list(lines), 2
+    while len(rest) >= 2:
+        size = -(-len(rest) // parts)
+        blocks = [rest[k : k + size] for k in range(0, len(rest), size)]
+        for n in range(len(blocks)):
+            candidate = [line for m, block in enumerate(blocks) if m != n for line in block]
+            if fails(candidate):
+                rest, parts = candidate, max(parts - 1, 2)
+                break
+        else:
+            if parts >= len(rest):
+                break
+            parts = min(len(rest), 2 * parts)
+    return [] if len(rest) == 1 and fails([]) else rest
+
+
+# %% right="recursive halves, then single lines"
+def shrink_it(lines, fails):
+    if not fails(lines):
+        raise ValueError
+
+    def needed(before, part, after):
+        if fails(before + after):
+            return []
+        if len(part) == 1:
+            return part
+        half = len(part) // 2
+        left = needed(before, part[:half], part[half:] + after)
+        return left + needed(before + left, part[half:], after)
+
+    rest = needed([], lines, []) if lines else []
+    while True:
+        for n in range(len(rest)):
+            if fails(rest[:n] + rest[n + 1 :]):
+                rest = rest[:n] + rest[n + 1 :]
+                break
+        else:
+            return rest
+
+
+# %% wrong="halves blocks, one round at size 1" says=["go round again: 0 can go once 1 is gone"]
+def shrink_it(lines: list[str], fails: Callable[[list[str]], bool]) -> list[str]:
+    if not fails(lines):
+        raise ValueError("it doesn't fail")
+    lines, size = list(lines), max(len(lines) // 2, 1)
+    while size:
+        start = 0
+        while start < len(lines):
+            shorter = lines[:start] + lines[start + size :]
+            if fails(shorter):
+                lines = shorter
+            else:
+                start += size
+        size //= 2
+    return lines
+
+
+# %% right="masks of kept indices, halving, then until stable"
+def shrink_it(lines: list[str], fails: Callable[[list[str]], bool]) -> list[str]:
+    keep = list(range(len(lines)))
+    test = lambda indices: fails([lines[i] for i in indices])
+    if not test(keep):
+        raise ValueError
+    size = len(keep)
+    while True:
+        gone, start = False, len(keep)
+        while start > 0:
+            rest = keep[: max(start - size, 0)] + keep[start:]
+            if test(rest):
+                keep, gone = rest, True
+            start = max(start - size, 0)
+        if size > 1:
+            size = (size + 1) // 2
+        elif not gone or not keep:
+            return [lines[i] for i in keep]

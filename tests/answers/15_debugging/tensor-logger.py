@@ -1,0 +1,189 @@
+# %% wrong="forgets the result" says=["the result inside the block is None"]
+# ruff: noqa: E402
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+            result = func(*args, **kwargs)
+            write(f"{func.overloadpacket.__name__}({', '.join(said)}) -> {describe(result)}")
+
+    return Logger()
+
+
+# %% wrong="describes afterwards" says=["in place", "describe the arguments before it runs"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs, name = kwargs or {}, func.overloadpacket.__name__
+            try:
+                result = func(*args, **kwargs)
+                end = describe(result)
+            except Exception as error:
+                end = type(error).__name__
+                raise
+            finally:
+                said = [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+                write(f"{name}({', '.join(said)}) -> {end}")
+            return result
+
+    return Logger()
+
+
+# %% wrong="no keyword arguments" says=["keyword arguments as key=value"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            call = f"{func.overloadpacket.__name__}({', '.join(map(describe, args))}) -> "
+            try:
+                result = func(*args, **(kwargs or {}))
+            except Exception as error:
+                write(call + type(error).__name__)
+                raise
+            write(call + describe(result))
+            return result
+
+    return Logger()
+
+
+# %% wrong="says nothing of what raises" says=["misfit: no line was written"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+            result = func(*args, **kwargs)
+            write(f"{func.overloadpacket.__name__}({', '.join(said)}) -> {describe(result)}")
+            return result
+
+    return Logger()
+
+
+# %% wrong="swallows the exception" says=["misfit: what came out of the block"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+            call = f"{func.overloadpacket.__name__}({', '.join(said)}) -> "
+            try:
+                result = func(*args, **kwargs)
+                write(call + describe(result))
+                return result
+            except Exception as error:
+                write(call + type(error).__name__)
+                return args[0]
+
+    return Logger()
+
+
+# %% wrong="listens to functions, not operators" says=["backward() was not written down"]
+from torch.overrides import TorchFunctionMode
+
+
+def tensor_logger(write):
+    class Logger(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+            call = f"{func.__name__}({', '.join(said)}) -> "
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(call + type(error).__name__)
+                raise
+            write(call + describe(result))
+            return result
+
+    return Logger()
+
+
+# %% right="a class with a writer, and finally"
+class Logbook(TorchDispatchMode):
+    def __init__(self, write):
+        super().__init__()
+        self.write = write
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        words = [describe(a) for a in args]
+        for key in kwargs or {}:
+            words.append(key + "=" + describe(kwargs[key]))
+        line, end = func.overloadpacket.__name__ + "(" + ", ".join(words) + ")", ""
+        try:
+            out = func(*args, **(kwargs or {}))
+            end = describe(out)
+            return out
+        except BaseException as error:
+            end = error.__class__.__name__
+            raise
+        finally:
+            self.write(f"{line} -> {end}")
+
+
+def tensor_logger(write):
+    return Logbook(write)
+
+
+# %% right="a generator"
+import contextlib
+
+
+@contextlib.contextmanager
+def tensor_logger(write):
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = {} if kwargs is None else kwargs
+            inside = describe(list(args))[1:-1]
+            for key, value in kwargs.items():
+                inside += (", " if inside else "") + f"{key}={describe(value)}"
+            start = f"{str(func).split('.')[1]}({inside}) -> "
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(start + type(error).__name__)
+                raise error
+            write(start + describe(result))
+            return result
+
+    with Mode() as mode:
+        yield mode
+
+
+# %% wrong="writes before it runs, so no line ends in the exception" says=["an operator that raises gets its line, too"]
+def tensor_logger(write: Callable[[str], object]) -> TorchDispatchMode:
+    class Log(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            words = [describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()]
+            text = f"{func.overloadpacket.__name__}({', '.join(words)})"
+            out = func(*args, **kwargs)
+            write(f"{text} -> {describe(out)}")
+            return out
+
+    return Log()
+
+
+# %% right="a generator with contextlib"
+import contextlib
+
+
+@contextlib.contextmanager
+def tensor_logger(write: Callable[[str], object]):
+    class Spy(TorchDispatchMode):
+        def __torch_dispatch__(self, op, _types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = list(map(describe, args))
+            said.extend("=".join((k, describe(v))) for k, v in kwargs.items())
+            head, tail = op.overloadpacket.__name__ + "(" + ", ".join(said) + ") -> ", None
+            try:
+                result = op(*args, **kwargs)
+                tail = describe(result)
+                return result
+            except BaseException as error:
+                tail = error.__class__.__name__
+                raise
+            finally:
+                write(head + tail)
+
+    with Spy():
+        yield
