@@ -1,5 +1,7 @@
 """The sickbay: what is broken there is broken in the way its name says, and the same every time."""
 
+import re
+
 import pytest
 import torch
 
@@ -41,12 +43,8 @@ def test_a_finding_is_a_pair_or_none():
         ("a", ("a", 1), "expected a pair"),
         (("b", 1), ("a", 1), "expected ('a', 1)"),
     ):
-        with pytest.raises(AssertionError, match="it: "):
+        with pytest.raises(AssertionError, match=f"it: .*{re.escape(words)}"):
             sickbay.check_finding(answer, right, "it")
-        try:
-            sickbay.check_finding(answer, right, "it")
-        except AssertionError as error:
-            assert words in str(error)
 
 
 def test_the_script_has_sixty_lines_and_fails_on_the_way_back():
