@@ -1,0 +1,406 @@
+# %% wrong="no causal mask" says=["the mask is not causal"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, w):
+        return (
+            (x - x.mean(-1, keepdim=True))
+            / (x.var(-1, correction=0, keepdim=True) + 1e-5).sqrt()
+            * w
+        )
+
+    future = torch.ones(t, t, device=ids.device).triu(1).bool()
+    block = 0
+    while f"encoder.layers.{block}.norm1.weight" in weights:
+        w = {
+            k.split(f"layers.{block}.")[1]: v for k, v in weights.items() if f"layers.{block}." in k
+        }
+        h = norm(x, w["norm1.weight"])
+        q, k, v = (
+            (h @ m.t()).view(n, t, heads, e // heads).transpose(1, 2)
+            for m in w["self_attn.in_proj_weight"].chunk(3)
+        )
+        scores = (q @ k.transpose(2, 3)) / (e // heads) ** 0.5
+        y = (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w["self_attn.out_proj.weight"].t()
+        h = norm(x, w["norm2.weight"])
+        x = x + F.gelu(h @ w["linear1.weight"].t()) @ w["linear2.weight"].t()
+        block += 1
+    x = norm(x, weights["encoder.norm.weight"])
+    return x @ weights["token.weight"].t()
+
+
+# %% wrong="forgets the last norm" says=["the last norm is missing"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, w):
+        return (
+            (x - x.mean(-1, keepdim=True))
+            / (x.var(-1, correction=0, keepdim=True) + 1e-5).sqrt()
+            * w
+        )
+
+    future = torch.ones(t, t, device=ids.device).triu(1).bool()
+    block = 0
+    while f"encoder.layers.{block}.norm1.weight" in weights:
+        w = {
+            k.split(f"layers.{block}.")[1]: v for k, v in weights.items() if f"layers.{block}." in k
+        }
+        h = norm(x, w["norm1.weight"])
+        q, k, v = (
+            (h @ m.t()).view(n, t, heads, e // heads).transpose(1, 2)
+            for m in w["self_attn.in_proj_weight"].chunk(3)
+        )
+        scores = (q @ k.transpose(2, 3)) / (e // heads) ** 0.5
+        scores = scores.masked_fill(future, -torch.inf)
+        y = (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w["self_attn.out_proj.weight"].t()
+        h = norm(x, w["norm2.weight"])
+        x = x + F.gelu(h @ w["linear1.weight"].t()) @ w["linear2.weight"].t()
+        block += 1
+    return x @ weights["token.weight"].t()
+
+
+# %% wrong="forgets the places" says=["the places are missing"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    x = F.embedding(ids, weights["token.weight"])
+    e = x.shape[-1]
+
+    def norm(x, w):
+        return (
+            (x - x.mean(-1, keepdim=True))
+            / (x.var(-1, correction=0, keepdim=True) + 1e-5).sqrt()
+            * w
+        )
+
+    future = torch.ones(t, t, device=ids.device).triu(1).bool()
+    block = 0
+    while f"encoder.layers.{block}.norm1.weight" in weights:
+        w = {
+            k.split(f"layers.{block}.")[1]: v for k, v in weights.items() if f"layers.{block}." in k
+        }
+        h = norm(x, w["norm1.weight"])
+        q, k, v = (
+            (h @ m.t()).view(n, t, heads, e // heads).transpose(1, 2)
+            for m in w["self_attn.in_proj_weight"].chunk(3)
+        )
+        scores = (q @ k.transpose(2, 3)) / (e // heads) ** 0.5
+        scores = scores.masked_fill(future, -torch.inf)
+        y = (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w["self_attn.out_proj.weight"].t()
+        h = norm(x, w["norm2.weight"])
+        x = x + F.gelu(h @ w["linear1.weight"].t()) @ w["linear2.weight"].t()
+        block += 1
+    x = norm(x, weights["encoder.norm.weight"])
+    return x @ weights["token.weight"].t()
+
+
+# %% wrong="relu" says=["the activation is gelu, not relu"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, w):
+        return (
+            (x - x.mean(-1, keepdim=True))
+            / (x.var(-1, correction=0, keepdim=True) + 1e-5).sqrt()
+            * w
+        )
+
+    future = torch.ones(t, t, device=ids.device).triu(1).bool()
+    block = 0
+    while f"encoder.layers.{block}.norm1.weight" in weights:
+        w = {
+            k.split(f"layers.{block}.")[1]: v for k, v in weights.items() if f"layers.{block}." in k
+        }
+        h = norm(x, w["norm1.weight"])
+        q, k, v = (
+            (h @ m.t()).view(n, t, heads, e // heads).transpose(1, 2)
+            for m in w["self_attn.in_proj_weight"].chunk(3)
+        )
+        scores = (q @ k.transpose(2, 3)) / (e // heads) ** 0.5
+        scores = scores.masked_fill(future, -torch.inf)
+        y = (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w["self_attn.out_proj.weight"].t()
+        h = norm(x, w["norm2.weight"])
+        x = x + F.relu(h @ w["linear1.weight"].t()) @ w["linear2.weight"].t()
+        block += 1
+    x = norm(x, weights["encoder.norm.weight"])
+    return x @ weights["token.weight"].t()
+
+
+# %% wrong="norms behind" says=["the norms stand in front of the two steps"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, w):
+        return (
+            (x - x.mean(-1, keepdim=True))
+            / (x.var(-1, correction=0, keepdim=True) + 1e-5).sqrt()
+            * w
+        )
+
+    future = torch.ones(t, t, device=ids.device).triu(1).bool()
+    block = 0
+    while f"encoder.layers.{block}.norm1.weight" in weights:
+        w = {
+            k.split(f"layers.{block}.")[1]: v for k, v in weights.items() if f"layers.{block}." in k
+        }
+        h = x
+        q, k, v = (
+            (h @ m.t()).view(n, t, heads, e // heads).transpose(1, 2)
+            for m in w["self_attn.in_proj_weight"].chunk(3)
+        )
+        scores = (q @ k.transpose(2, 3)) / (e // heads) ** 0.5
+        scores = scores.masked_fill(future, -torch.inf)
+        y = (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, t, e)
+        x = h = norm(x + y @ w["self_attn.out_proj.weight"].t(), w["norm1.weight"])
+        x = norm(
+            x + F.gelu(h @ w["linear1.weight"].t()) @ w["linear2.weight"].t(), w["norm2.weight"]
+        )
+        block += 1
+    x = norm(x, weights["encoder.norm.weight"])
+    return x @ weights["token.weight"].t()
+
+
+# %% wrong="forgets to add the input" says=["the result differs", "the loss is"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, w):
+        return (
+            (x - x.mean(-1, keepdim=True))
+            / (x.var(-1, correction=0, keepdim=True) + 1e-5).sqrt()
+            * w
+        )
+
+    future = torch.ones(t, t, device=ids.device).triu(1).bool()
+    block = 0
+    while f"encoder.layers.{block}.norm1.weight" in weights:
+        w = {
+            k.split(f"layers.{block}.")[1]: v for k, v in weights.items() if f"layers.{block}." in k
+        }
+        h = norm(x, w["norm1.weight"])
+        q, k, v = (
+            (h @ m.t()).view(n, t, heads, e // heads).transpose(1, 2)
+            for m in w["self_attn.in_proj_weight"].chunk(3)
+        )
+        scores = (q @ k.transpose(2, 3)) / (e // heads) ** 0.5
+        scores = scores.masked_fill(future, -torch.inf)
+        y = (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, t, e)
+        x = y @ w["self_attn.out_proj.weight"].t()
+        h = norm(x, w["norm2.weight"])
+        x = F.gelu(h @ w["linear1.weight"].t()) @ w["linear2.weight"].t()
+        block += 1
+    x = norm(x, weights["encoder.norm.weight"])
+    return x @ weights["token.weight"].t()
+
+
+# %% wrong="divides by the root of the whole width" says=["2 pieces of 6 letters, 2 blocks: the result differs"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, w):
+        return (
+            (x - x.mean(-1, keepdim=True))
+            / (x.var(-1, correction=0, keepdim=True) + 1e-5).sqrt()
+            * w
+        )
+
+    future = torch.ones(t, t, device=ids.device).triu(1).bool()
+    block = 0
+    while f"encoder.layers.{block}.norm1.weight" in weights:
+        w = {
+            k.split(f"layers.{block}.")[1]: v for k, v in weights.items() if f"layers.{block}." in k
+        }
+        h = norm(x, w["norm1.weight"])
+        q, k, v = (
+            (h @ m.t()).view(n, t, heads, e // heads).transpose(1, 2)
+            for m in w["self_attn.in_proj_weight"].chunk(3)
+        )
+        scores = (q @ k.transpose(2, 3)) / e**0.5
+        scores = scores.masked_fill(future, -torch.inf)
+        y = (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w["self_attn.out_proj.weight"].t()
+        h = norm(x, w["norm2.weight"])
+        x = x + F.gelu(h @ w["linear1.weight"].t()) @ w["linear2.weight"].t()
+        block += 1
+    x = norm(x, weights["encoder.norm.weight"])
+    return x @ weights["token.weight"].t()
+
+
+# %% wrong="always two blocks" says=["1 block, 1 head: raised"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, w):
+        return (
+            (x - x.mean(-1, keepdim=True))
+            / (x.var(-1, correction=0, keepdim=True) + 1e-5).sqrt()
+            * w
+        )
+
+    future = torch.ones(t, t, device=ids.device).triu(1).bool()
+    block = 0
+    while block < 2:
+        w = {
+            k.split(f"layers.{block}.")[1]: v for k, v in weights.items() if f"layers.{block}." in k
+        }
+        h = norm(x, w["norm1.weight"])
+        q, k, v = (
+            (h @ m.t()).view(n, t, heads, e // heads).transpose(1, 2)
+            for m in w["self_attn.in_proj_weight"].chunk(3)
+        )
+        scores = (q @ k.transpose(2, 3)) / (e // heads) ** 0.5
+        scores = scores.masked_fill(future, -torch.inf)
+        y = (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w["self_attn.out_proj.weight"].t()
+        h = norm(x, w["norm2.weight"])
+        x = x + F.gelu(h @ w["linear1.weight"].t()) @ w["linear2.weight"].t()
+        block += 1
+    x = norm(x, weights["encoder.norm.weight"])
+    return x @ weights["token.weight"].t()
+
+
+# %% wrong="no graph" says=["no gradient flows from the scores to the weights"]
+@torch.no_grad()
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, w):
+        return (
+            (x - x.mean(-1, keepdim=True))
+            / (x.var(-1, correction=0, keepdim=True) + 1e-5).sqrt()
+            * w
+        )
+
+    future = torch.ones(t, t, device=ids.device).triu(1).bool()
+    block = 0
+    while f"encoder.layers.{block}.norm1.weight" in weights:
+        w = {
+            k.split(f"layers.{block}.")[1]: v for k, v in weights.items() if f"layers.{block}." in k
+        }
+        h = norm(x, w["norm1.weight"])
+        q, k, v = (
+            (h @ m.t()).view(n, t, heads, e // heads).transpose(1, 2)
+            for m in w["self_attn.in_proj_weight"].chunk(3)
+        )
+        scores = (q @ k.transpose(2, 3)) / (e // heads) ** 0.5
+        scores = scores.masked_fill(future, -torch.inf)
+        y = (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w["self_attn.out_proj.weight"].t()
+        h = norm(x, w["norm2.weight"])
+        x = x + F.gelu(h @ w["linear1.weight"].t()) @ w["linear2.weight"].t()
+        block += 1
+    x = norm(x, weights["encoder.norm.weight"])
+    return x @ weights["token.weight"].t()
+
+
+# %% wrong="probabilities instead of scores" says=["the result differs"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, w):
+        return (
+            (x - x.mean(-1, keepdim=True))
+            / (x.var(-1, correction=0, keepdim=True) + 1e-5).sqrt()
+            * w
+        )
+
+    future = torch.ones(t, t, device=ids.device).triu(1).bool()
+    block = 0
+    while f"encoder.layers.{block}.norm1.weight" in weights:
+        w = {
+            k.split(f"layers.{block}.")[1]: v for k, v in weights.items() if f"layers.{block}." in k
+        }
+        h = norm(x, w["norm1.weight"])
+        q, k, v = (
+            (h @ m.t()).view(n, t, heads, e // heads).transpose(1, 2)
+            for m in w["self_attn.in_proj_weight"].chunk(3)
+        )
+        scores = (q @ k.transpose(2, 3)) / (e // heads) ** 0.5
+        scores = scores.masked_fill(future, -torch.inf)
+        y = (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w["self_attn.out_proj.weight"].t()
+        h = norm(x, w["norm2.weight"])
+        x = x + F.gelu(h @ w["linear1.weight"].t()) @ w["linear2.weight"].t()
+        block += 1
+    x = norm(x, weights["encoder.norm.weight"])
+    return (x @ weights["token.weight"].t()).softmax(-1)
+
+
+# %% right="all by hand"
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
+    e = x.shape[-1]
+
+    def norm(x, w):
+        return (
+            (x - x.mean(-1, keepdim=True))
+            / (x.var(-1, correction=0, keepdim=True) + 1e-5).sqrt()
+            * w
+        )
+
+    future = torch.ones(t, t, device=ids.device).triu(1).bool()
+    block = 0
+    while f"encoder.layers.{block}.norm1.weight" in weights:
+        w = {
+            k.split(f"layers.{block}.")[1]: v for k, v in weights.items() if f"layers.{block}." in k
+        }
+        h = norm(x, w["norm1.weight"])
+        q, k, v = (
+            (h @ m.t()).view(n, t, heads, e // heads).transpose(1, 2)
+            for m in w["self_attn.in_proj_weight"].chunk(3)
+        )
+        scores = (q @ k.transpose(2, 3)) / (e // heads) ** 0.5
+        scores = scores.masked_fill(future, -torch.inf)
+        y = (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, t, e)
+        x = x + y @ w["self_attn.out_proj.weight"].t()
+        h = norm(x, w["norm2.weight"])
+        x = x + F.gelu(h @ w["linear1.weight"].t()) @ w["linear2.weight"].t()
+        block += 1
+    x = norm(x, weights["encoder.norm.weight"])
+    return x @ weights["token.weight"].t()
+
+
+# %% right="PyTorch's module, called with these weights"
+def tiny_transformer(ids, weights, heads):
+    width, layers = weights["token.weight"].shape[1], sum("linear1" in name for name in weights)
+    block = nn.TransformerEncoderLayer(
+        width,
+        heads,
+        4 * width,
+        0.0,
+        "gelu",
+        batch_first=True,
+        norm_first=True,
+        bias=False,
+        device=ids.device,
+    )
+    norm = nn.LayerNorm(width, bias=False, device=ids.device)
+    encoder = nn.TransformerEncoder(block, layers, norm, enable_nested_tensor=False)
+    mine = {k.removeprefix("encoder."): v for k, v in weights.items() if k.startswith("encoder.")}
+    x = weights["token.weight"][ids] + weights["place.weight"][: ids.shape[1]]
+    mask = nn.Transformer.generate_square_subsequent_mask(ids.shape[1], device=ids.device)
+    x = torch.func.functional_call(encoder, mine, (x,), {"mask": mask, "is_causal": True})
+    return x @ weights["token.weight"].t()
