@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     title: Layers
-#     minutes: 238
-#     core: 148
+#     minutes: 240
+#     core: 150
 # ---
 
 # %% [markdown]
@@ -31,100 +31,8 @@
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from course_utils import check_close, check_equal, check_predictions, device, every_case
-from course_utils import runs_with_the_answer, show
-
-# %% [markdown]
-# The next cell is folded. It holds the tools of the checks: one notes which PyTorch functions your
-# answer calls, the others compare.
-
-# %% nbgrader={"grade_id": "tools", "locked": true} jupyter={"source_hidden": true}
-from fnmatch import fnmatch
-
-import matplotlib.pyplot as plt
-from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_leaves
-
-
-class Calls(TorchFunctionMode):
-    """Notes the name of each PyTorch function that is called inside the block."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names = set()
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        self.names.add(getattr(func, "__name__", str(func)))
-        return func(*args, **(kwargs or {}))
-
-
-def watched(function, *args) -> tuple:
-    """What ``function(*args)`` returns, the names that it called, whether its arguments changed."""
-    tensors = [leaf for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)]
-    before = [(tensor.detach().clone(), tensor.requires_grad) for tensor in tensors]
-    with Calls() as calls:
-        result = function(*args)
-    after = [(tensor.detach(), tensor.requires_grad) for tensor in tensors]
-    same = all(torch.equal(a, b) and p == q for (a, p), (b, q) in zip(before, after, strict=True))
-    spoilt = not same or any(tensor.is_leaf and tensor.grad is not None for tensor in tensors)
-    return result, sorted(calls.names), spoilt
-
-
-def check_rules(names, spoilt, *patterns):
-    """No forbidden function was called, and no argument was changed."""
-    found = [name for name in names if any(fnmatch(name, pattern) for pattern in patterns)]
-    assert not found, f"the answer calls {', '.join(found)}: write it without the library's own"
-    words = "an argument was changed (values, requires_grad or grad): leave the arguments alone"
-    assert not spoilt, words
-
-
-def check_value(actual, expected, what, slips=None, rtol=2e-4, atol=2e-5):
-    """Like check_close, and a known slip is called by its name."""
-    if isinstance(actual, torch.Tensor):
-        for words, wrong in (slips or {}).items():
-            sizes = actual.shape == wrong.shape
-            if (
-                sizes
-                and torch.allclose(
-                    actual.detach().cpu().double(), wrong.cpu().double(), rtol, atol, True
-                )
-                and (
-                    wrong.shape != expected.shape
-                    or not torch.allclose(wrong, expected, rtol, atol, True)
-                )
-            ):
-                raise AssertionError(f"{what}: {words}")
-    check_close(actual, expected, what, rtol=rtol, atol=atol)
-
-
-def check_parts(result, *names):
-    """A tuple or list with a part for each name."""
-    wanted = f"expected a tuple ({', '.join(names)})"
-    assert result is not None, f"the answer returned None: is there one yet? {wanted}"
-    assert isinstance(result, (tuple, list)), f"a {type(result).__name__} came back, {wanted}"
-    assert len(result) == len(names), f"{len(result)} parts came back, {wanted}"
-    return result
-
-
-def seeded(seed: int):
-    """A function from a shape to normally distributed numbers, the same ones for a seed."""
-    generator = torch.Generator().manual_seed(seed)
-    return lambda *shape: torch.randn(*shape, generator=generator).to(device)
-
-
-def saved_bytes(run) -> int:
-    """Bytes of all the tensors that ``run()`` saves for a backward pass, each storage once."""
-    sizes = {}
-
-    def note(tensor):
-        storage = tensor.untyped_storage()
-        sizes[storage.data_ptr()] = (storage.nbytes(), tensor)
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        run()
-    return sum(size for size, _ in sizes.values())
-
+from course_utils import check_equal, check_parts, check_predictions, check_rules, check_value
+from course_utils import device, every_case, runs_with_the_answer, seeded, show, watched
 
 # %% [markdown]
 # ## 1. Linear: one line · core
@@ -185,8 +93,20 @@ except RuntimeError as error:
 # %% nbgrader={"grade_id": "try-linear-by-hand", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
 def try_linear_by_hand(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> tuple:
-    """The result, the names that were called, and whether an argument changed."""
     return watched(linear_by_hand, x, weight, bias)
+
+
+# %% nbgrader={"grade_id": "linear-by-hand-truth", "locked": true} jupyter={"source_hidden": true}
+def check_linear_by_hand(x, weight, bias):
+    y, names, spoilt = try_linear_by_hand(x, weight, bias)
+    check_rules(names, spoilt, "linear", "bilinear")
+    slips = {}
+    if weight.shape[0] == weight.shape[1]:
+        turned = F.linear(x, weight.t(), bias)
+        slips["a row of weight belongs to an output: multiply by its transpose"] = turned
+    if bias is not None:
+        slips["the bias is missing"] = F.linear(x, weight)
+    check_value(y, F.linear(x, weight, bias), "the result", slips)
 
 
 # %% nbgrader={"grade_id": "linear-by-hand", "solution": true}
@@ -201,33 +121,21 @@ def linear_by_hand(
 
 
 # %% nbgrader={"grade_id": "linear-by-hand-check", "grade": true, "points": 1}
-def check_case(x, weight, bias):
-    y, names, spoilt = try_linear_by_hand(x, weight, bias)
-    check_rules(names, spoilt, "linear", "bilinear")
-    slips = {}
-    if weight.shape[0] == weight.shape[1]:
-        turned = F.linear(x, weight.t(), bias)
-        slips["a row of weight belongs to an output: multiply by its transpose"] = turned
-    if bias is not None:
-        slips["the bias is missing"] = F.linear(x, weight)
-    check_value(y, F.linear(x, weight, bias), "the result", slips)
-
-
 example = [torch.tensor(v, device=device) for v in ([1.0, 2], [[1.0, 10], [0, 1]], [0.0, 5])]
 normal = seeded(0)
 with every_case() as case:
     with case("the example"):
-        check_case(*example)
+        check_linear_by_hand(*example)
     with case("a batch (4, 3), to 2 features"):
-        check_case(normal(4, 3), normal(2, 3), normal(2))
+        check_linear_by_hand(normal(4, 3), normal(2, 3), normal(2))
     with case("leading dimensions (2, 5, 3), no bias"):
-        check_case(normal(2, 5, 3), normal(4, 3), None)
+        check_linear_by_hand(normal(2, 5, 3), normal(4, 3), None)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("an empty batch"):
-        check_case(normal(0, 3), normal(2, 3), normal(2))
+        check_linear_by_hand(normal(0, 3), normal(2, 3), normal(2))
     with case("a transposed input"):
-        check_case(normal(3, 4).t(), normal(1, 3), normal(1))
+        check_linear_by_hand(normal(3, 4).t(), normal(1, 3), normal(1))
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -248,8 +156,7 @@ image, weight = torch.randn(3, 6, 7), torch.randn(4, 3, 2, 3)  # (C, H, W), (out
 naive = torch.zeros(4, 6 - 2 + 1, 7 - 3 + 1)
 for i in range(5):
     for j in range(5):
-        window = image[:, i : i + 2, j : j + 3]
-        naive[:, i, j] = (weight * window).sum((1, 2, 3))
+        naive[:, i, j] = (weight * image[:, i : i + 2, j : j + 3]).sum((1, 2, 3))
 torch.testing.assert_close(naive, F.conv2d(image, weight))
 
 # %% [markdown]
@@ -307,19 +214,26 @@ for kernel in (3, 5, 7):
 # the picture. There are $n = 10$ pixels, $k = 3$, $s = 2$, $p = 1$, $d = 2$.
 
 # %% topics=["conv-output-size"]
+import matplotlib.pyplot as plt
+
 n, k, s, p, d = 10, 3, 2, 1, 2
 reach = d * (k - 1) + 1
+starts = range(-p, n + p - reach + 1, s)
+taps = [[start + d * tap for tap in range(k)] for start in starts]
+print(len(taps), "positions; their pixels:", taps)
+
+# %% topics=["conv-output-size"]
 figure, axes = plt.subplots(figsize=(7, 2.6))
-for start in range(0, n + 2 * p - reach + 1, s):
-    taps = [start + d * tap - p for tap in range(k)]
-    axes.plot(taps, [-1 - start // s] * k, "s-", color="#0072b2", markersize=9)
-axes.scatter(range(-p, n + p), [0] * (n + 2 * p), s=170, marker="s", edgecolors="#1a1a1a",
-             c=["#ffffff" if not 0 <= i < n else "#fbdcb0" for i in range(-p, n + p)])  # fmt: skip
-axes.set(xlabel="pixel (white: padding)", yticks=[0, -1, -2, -3, -4])
-axes.set_yticklabels(["input", *(f"output {i}" for i in range(4))])
-axes.set_title("Each row is one position of the kernel")
+colours = ["#fbdcb0" if 0 <= pixel < n else "#ffffff" for pixel in range(-p, n + p)]
+axes.scatter(
+    range(-p, n + p), [0] * (n + 2 * p), s=190, marker="s", edgecolors="#1a1a1a", c=colours
+)
+for row, pixels in enumerate(taps, start=1):
+    axes.plot(pixels, [-row] * k, "s-", color="#0072b2", markersize=10)
+axes.set(xlabel="pixel (white: padding)", xticks=range(-p, n + p), ylim=(-4.6, 0.6))
+axes.set_yticks(range(0, -5, -1), ["input", *(f"output {row}" for row in range(4))])
 show(figure, "Ten pixels with one of padding on each side. Below, four kernels of three taps, two "
-     "pixels apart, each starts two pixels right of the last. The padding on the right is in no window.")  # fmt: skip
+     "pixels apart, each two pixels right of the last. The padding on the right is in none.")  # fmt: skip
 
 # %% [markdown]
 # The kernel reaches over $r = d(k-1)+1 = 5$ pixels. Its start can move over $n + 2p - r = 7$ further
@@ -359,39 +273,29 @@ for size in (9, 10, 1_000_000):
 
 # %% nbgrader={"grade_id": "try-conv-arithmetic", "locked": true} jupyter={"source_hidden": true}
 import copy
-import warnings
 
 
 @runs_with_the_answer
 def try_conv_arithmetic(layers: list[dict], size: int) -> tuple:
-    """The sizes or "ValueError", the names that were called, whether the layers changed."""
     given = copy.deepcopy(layers)
-    with Calls() as calls:
-        try:
-            sizes = conv_arithmetic(layers, size)
-        except ValueError:
-            sizes = "ValueError"
-    return sizes, sorted(calls.names), layers != given
+    try:
+        sizes, names, _ = watched(conv_arithmetic, layers, size)
+    except ValueError:
+        sizes, names = "ValueError", []
+    return sizes, names, layers != given
 
 
-def dry_run(layers: list[dict], size: int) -> list[int] | str:
-    """The sizes as PyTorch's own modules have them."""
-    kinds = {"conv": nn.Conv1d, "transposed": nn.ConvTranspose1d}
-    x, sizes = torch.empty(1, 1, size, device="meta"), []
-    for layer in layers:
-        options = {key: value for key, value in layer.items() if key not in ("kind", "kernel")}
-        if layer["kind"] == "pool":
-            module = nn.MaxPool1d(layer["kernel"], **options)
-        else:
-            module = kinds[layer["kind"]](1, 1, layer["kernel"], device="meta", **options)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # "same" and an even reach: told of a copy
-                x = module(x)
-        except RuntimeError:
-            return "ValueError"
-        sizes.append(x.shape[-1])
-    return sizes
+# %% nbgrader={"grade_id": "conv-arithmetic-truth", "locked": true} jupyter={"source_hidden": true}
+from course_utils import dry_run
+
+
+def check_conv_arithmetic(layers, size, because=""):
+    sizes, names, changed = try_conv_arithmetic(layers, size)
+    if isinstance(sizes, (list, tuple)):
+        sizes = list(sizes)
+    check_equal(sizes, dry_run(layers, size), f"the sizes from {size}", because)
+    assert not names, f"plain numbers, please: {', '.join(names)} was called"
+    assert not changed, "the dicts in layers were changed: leave them alone"
 
 
 # %% nbgrader={"grade_id": "conv-arithmetic", "solution": true}
@@ -415,44 +319,37 @@ def conv_arithmetic(layers: list[dict], size: int) -> list[int]:
 
 
 # %% nbgrader={"grade_id": "conv-arithmetic-check", "grade": true, "points": 3}
-def check_case(layers, size, because=""):
-    sizes, names, changed = try_conv_arithmetic(layers, size)
-    if isinstance(sizes, (list, tuple)):
-        sizes = list(sizes)
-    check_equal(sizes, dry_run(layers, size), f"the sizes from {size}", because)
-    assert not names, f"plain numbers, please: {', '.join(names)} was called"
-    assert not changed, "the dicts in layers were changed: leave them alone"
-
-
 conv, pool, up = ({"kind": kind} for kind in ("conv", "pool", "transposed"))
 with every_case() as case:
     with case("the example"):
-        check_case(
+        check_conv_arithmetic(
             [conv | {"kernel": 5}, pool | {"kernel": 2}], 28, "a pool's stride is its kernel"
         )
     with case("no layer"):
-        check_case([], 7)
+        check_conv_arithmetic([], 7)
     with case("a half step"):
         why = "a step that does not fit is lost: round down"
-        check_case([conv | {"kernel": 3, "stride": 2, "padding": 1}] * 2, 10, why)
+        check_conv_arithmetic([conv | {"kernel": 3, "stride": 2, "padding": 1}] * 2, 10, why)
     with case("dilation"):
         why = "three taps, two apart, reach over five pixels"
-        check_case([conv | {"kernel": 3, "dilation": 2}], 10, why)
+        check_conv_arithmetic([conv | {"kernel": 3, "dilation": 2}], 10, why)
     with case("padding 'same' with an even kernel"):
-        check_case([conv | {"kernel": 4, "padding": "same", "dilation": 3}], 9, "the size stays")
+        check_conv_arithmetic(
+            [conv | {"kernel": 4, "padding": "same", "dilation": 3}], 9, "the size stays"
+        )
     with case("a pool with a stride of its own"):
-        check_case([pool | {"kernel": 3, "stride": 2, "padding": 1}], 9)
+        check_conv_arithmetic([pool | {"kernel": 3, "stride": 2, "padding": 1}], 9)
     with case("transposed"):
         options = {"kernel": 4, "stride": 2, "padding": 1, "dilation": 2}
-        check_case([up | options], 5, "(n - 1) s - 2 p + r")
+        check_conv_arithmetic([up | options], 5, "(n - 1) s - 2 p + r")
     with case("transposed with output_padding"):
         options = {"kernel": 3, "stride": 2, "padding": 1, "output_padding": 1}
-        check_case([up | options], 7, "output_padding adds to the size")
+        check_conv_arithmetic([up | options], 7, "output_padding adds to the size")
     with case("too small for the kernel"):
         why = "a reach of 7 does not fit into 4 + 2 pixels"
-        check_case([conv | {"kernel": 4, "dilation": 2, "padding": 1}], 4, why)
+        check_conv_arithmetic([conv | {"kernel": 4, "dilation": 2, "padding": 1}], 4, why)
     with case("a kernel that just fits"):
-        check_case([conv | {"kernel": 4, "padding": 1}, pool | {"kernel": 1}], 2)
+        check_conv_arithmetic([conv | {"kernel": 4, "padding": 1}, pool | {"kernel": 1}], 2)
 ### BEGIN HIDDEN TESTS
 import random
 
@@ -468,7 +365,7 @@ with every_case() as case:
             layers.append(layer)
         size = numbers.randint(6, 40)
         with case(f"{layers} from {size}"):
-            check_case(layers, size)
+            check_conv_arithmetic(layers, size)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -504,17 +401,24 @@ for kernel, stride, dilation in ((3, 2, 1), (3, 1, 1), (3, 1, 2)):
 # machine agree? Ask for the gradient of one output by the image: it is zero at every pixel that this
 # output does not see.
 
+
 # %%
-stacks = {"three 3x3": [(1, 1)] * 3, "stride 2 first": [(2, 1), (1, 1), (1, 1)], "dilation 1, 2, 4": [(1, 1), (1, 2), (1, 4)]}  # fmt: skip
-figure, panels = plt.subplots(1, 3, figsize=(9, 3.2))
-for axes, (name, stack) in zip(panels, stacks.items(), strict=True):
+def footprint_of(stack):
     layers = [nn.Conv2d(1, 1, 3, stride, dilation=dilation) for stride, dilation in stack]
     _ = [nn.init.ones_(layer.weight) for layer in layers]
     image = torch.zeros(1, 1, 31, 31, requires_grad=True)
-    y = nn.Sequential(*layers)(image)
-    (footprint,) = torch.autograd.grad(y[0, 0, y.shape[2] // 2, y.shape[3] // 2], image)
-    axes.imshow(footprint[0, 0] / footprint.max(), cmap="Blues")
-    axes.set_title(f"{name}: {int((footprint > 0).any(2).sum())} pixels wide", fontsize=10)
+    y = nn.Sequential(*layers)(image)[0, 0]
+    return torch.autograd.grad(y[len(y) // 2, len(y) // 2], image)[0][0, 0]
+
+
+# %%
+stacks = {"three 3x3": [(1, 1), (1, 1), (1, 1)], "stride 2 first": [(2, 1), (1, 1), (1, 1)]}
+stacks["dilation 1, 2, 4"] = [(1, 1), (1, 2), (1, 4)]
+figure, panels = plt.subplots(1, 3, figsize=(9, 3.2))
+for axes, (name, stack) in zip(panels, stacks.items(), strict=True):
+    seen = footprint_of(stack)
+    axes.imshow(seen / seen.max(), cmap="Blues")
+    axes.set_title(f"{name}: {int((seen > 0).any(1).sum())} pixels wide", fontsize=10)
 show(figure, "Three heat maps on an image of 31 by 31 pixels: the gradient of one output. "
      "Three 3x3 cover 7 pixels, with stride 2 first 11, with dilations 1, 2, 4 they cover 15.")  # fmt: skip
 
@@ -561,6 +465,20 @@ def try_footprint(layers: list[tuple[int, int, int]], size: int) -> tuple:
     return found, changed
 
 
+# %% nbgrader={"grade_id": "receptive-field-truth-1", "locked": true} jupyter={"source_hidden": true}
+def check_receptive_field_1(layers, right, because=""):
+    check_equal(receptive_field(layers), right, f"receptive_field({layers})", because)
+
+
+# %% nbgrader={"grade_id": "receptive-field-truth-2", "locked": true} jupyter={"source_hidden": true}
+def check_receptive_field_2(layers, size, right, because=""):
+    found, changed = try_footprint(layers, size)
+    check_equal(found, right, f"the footprint of {layers} on {size} pixels", because)
+    assert not changed, (
+        f"not as it was afterwards: {', '.join(changed)} (torch.autograd.grad fills no .grad)"
+    )
+
+
 # %% nbgrader={"grade_id": "receptive-field", "solution": true}
 def receptive_field(layers: list[tuple[int, int, int]]) -> tuple[int, int]:
     """(field, jump) in pixels, of a stack of (kernel, stride, dilation)."""
@@ -586,56 +504,46 @@ def footprint(model: nn.Module, size: int) -> int:
 
 
 # %% nbgrader={"grade_id": "receptive-field-check-1", "grade": true, "points": 2}
-def check_case(layers, right, because=""):
-    check_equal(receptive_field(layers), right, f"receptive_field({layers})", because)
-
-
 with every_case() as case:
     with case("the example"):
-        why = "the first stride spreads the second kernel: its two further taps lie 2 pixels apart"
-        check_case([(3, 2, 1), (3, 1, 1)], (7, 2), why)
+        why = "the first stride spreads the second kernel: its taps lie 2 pixels apart"
+        check_receptive_field_1([(3, 2, 1), (3, 1, 1)], (7, 2), why)
     with case("no layer"):
-        check_case([], (1, 1), "a pixel sees itself")
+        check_receptive_field_1([], (1, 1), "a pixel sees itself")
     with case("dilation"):
-        check_case([(3, 1, 2)], (5, 1), "three taps, two apart, cover five pixels")
+        check_receptive_field_1([(3, 1, 2)], (5, 1), "three taps, two apart, cover five pixels")
     with case("a stride at the end"):
-        check_case([(3, 1, 1), (3, 2, 1)], (5, 2), "the last stride moves outputs apart, no more")
+        check_receptive_field_1(
+            [(3, 1, 1), (3, 2, 1)], (5, 2), "the last stride moves outputs apart, no more"
+        )
     with case("a kernel of 1"):
-        check_case([(1, 2, 3), (2, 3, 1)], (3, 6), "a kernel of 1 adds no pixel, but it can stride")
+        check_receptive_field_1(
+            [(1, 2, 3), (2, 3, 1)], (3, 6), "a kernel of 1 adds no pixel, but it can stride"
+        )
 ### BEGIN HIDDEN TESTS
-with every_case() as case:
-    for layers, right in (
-        ([(7, 2, 1), (3, 2, 1), (3, 1, 1), (3, 1, 1)], (27, 4)),
-        ([(2, 2, 1)] * 5, (32, 32)),
-        ([(3, 1, 1), (3, 1, 2), (3, 1, 4), (3, 1, 8)], (31, 1)),
-        ([(5, 3, 2), (4, 2, 3)], (36, 6)),
-    ):
-        with case("a longer stack"):
-            check_case(layers, right)
+with every_case() as case, case("longer stacks"):
+    check_receptive_field_1([(7, 2, 1), (3, 2, 1), (3, 1, 1), (3, 1, 1)], (27, 4))
+    check_receptive_field_1([(2, 2, 1)] * 5, (32, 32))
+    check_receptive_field_1([(3, 1, 1), (3, 1, 2), (3, 1, 4), (3, 1, 8)], (31, 1))
+    check_receptive_field_1([(5, 3, 2), (4, 2, 3)], (36, 6))
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "receptive-field-check-2", "grade": true, "points": 2}
-def check_case(layers, size, right, because=""):
-    found, changed = try_footprint(layers, size)
-    check_equal(found, right, f"the footprint of {layers} on {size} pixels", because)
-    assert not changed, (
-        f"not as it was afterwards: {', '.join(changed)} (torch.autograd.grad fills no .grad)"
-    )
-
-
 with every_case() as case:
     with case("the example's stack"):
-        check_case([(3, 2, 1), (3, 1, 1)], 20, 7, "of one output, in the middle")
+        check_receptive_field_2([(3, 2, 1), (3, 1, 1)], 20, 7, "of one output, in the middle")
     with case("dilation"):
-        check_case([(3, 1, 2)], 11, 5, "from the first pixel to the last, gaps included")
+        check_receptive_field_2(
+            [(3, 1, 2)], 11, 5, "from the first pixel to the last, gaps included"
+        )
     with case("one output in all"):
-        check_case([(3, 2, 1), (3, 1, 1)], 7, 7)
+        check_receptive_field_2([(3, 2, 1), (3, 1, 1)], 7, 7)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for layers, size, right in (([(5, 3, 2), (4, 2, 3)], 90, 36), ([(1, 4, 1)], 9, 1), ([(2, 2, 3), (3, 1, 1)], 41, 8)):  # fmt: skip
         with case("another stack"):
-            check_case(layers, size, right)
+            check_receptive_field_2(layers, size, right)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -657,20 +565,17 @@ with every_case() as case:
 # itself; stamps lie a stride apart; overlaps add up.
 
 # %% topics=["conv-layers"]
-values, kernel, s = torch.tensor([1.0, 3, 2]), torch.tensor([1.0, 2, 1]), 2
-stamps = torch.zeros(3, (3 - 1) * s + 3)
+values, kernel, stamps = torch.tensor([1.0, 3, 2]), torch.tensor([1.0, 2, 1]), torch.zeros(3, 7)
 for i, value in enumerate(values):
-    stamps[i, i * s : i * s + 3] = value * kernel
-library = F.conv_transpose1d(values.view(1, 1, 3), kernel.view(1, 1, 3), stride=s)
+    stamps[i, 2 * i : 2 * i + 3] = value * kernel
+library = F.conv_transpose1d(values.view(1, 1, 3), kernel.view(1, 1, 3), stride=2)
 torch.testing.assert_close(stamps.sum(0), library.flatten())
 print(library.flatten().tolist())
 
 # %%
 figure, axes = plt.subplots(figsize=(6.5, 2.6))
-below = torch.zeros(7)
 for i, colour in enumerate(("#0072b2", "#e69f00", "#009e73")):
-    axes.bar(range(7), stamps[i], bottom=below, color=colour, label=f"stamp of input {i}")
-    below = below + stamps[i]
+    axes.bar(range(7), stamps[i], bottom=stamps[:i].sum(0), color=colour, label=f"input {i}")
 axes.set(xlabel="output pixel", ylabel="value", title="Three inputs, kernel (1, 2, 1), stride 2")
 axes.legend(fontsize=8)
 show(figure, "Stacked bars: outputs 2 and 4 are sums of two stamps, the others come from one.")
@@ -695,9 +600,22 @@ show(figure, "Stacked bars: outputs 2 and 4 are sums of two stamps, the others c
 # %% nbgrader={"grade_id": "try-transposed-conv", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
 def try_transposed_conv(x: torch.Tensor, weight: torch.Tensor, stride: int, padding: int) -> tuple:
-    """The values, the names that were called, and whether an argument changed."""
-    y, names, spoilt = watched(transposed_conv, x, weight, stride, padding)
-    return y.detach() if isinstance(y, torch.Tensor) else y, names, spoilt
+    y, names, changed = watched(transposed_conv, x, weight, stride, padding)
+    return y.detach() if isinstance(y, torch.Tensor) else y, names, changed
+
+
+# %% nbgrader={"grade_id": "transposed-conv-truth", "locked": true} jupyter={"source_hidden": true}
+def check_transposed_conv(x, weight, stride, padding):
+    y, names, spoilt = try_transposed_conv(x, weight, stride, padding)
+    check_rules(names, spoilt, "*conv_transpose*", "convolution")
+    right = F.conv_transpose2d(x, weight, stride=stride, padding=padding)
+    slips = {"padding is cut from the result here": F.conv_transpose2d(x, weight, stride=stride)}
+    turned = F.conv_transpose2d(x, weight.flip(2, 3), stride=stride, padding=padding)
+    slips["the kernel is upside down: a stamp is not mirrored"] = turned
+    if stride > 1:
+        close = F.conv_transpose2d(x, weight, stride=1, padding=padding)
+        slips["the stamps lie stride pixels apart, not one"] = close
+    check_value(y, right, "the result", slips)
 
 
 # %% nbgrader={"grade_id": "transposed-conv", "solution": true}
@@ -718,37 +636,26 @@ def transposed_conv(
 
 
 # %% nbgrader={"grade_id": "transposed-conv-check", "grade": true, "points": 3}
-def check_case(x, weight, stride, padding):
-    y, names, spoilt = try_transposed_conv(x, weight, stride, padding)
-    check_rules(names, spoilt, "*conv_transpose*", "convolution")
-    right = F.conv_transpose2d(x, weight, stride=stride, padding=padding)
-    slips = {"padding is cut from the result here": F.conv_transpose2d(x, weight, stride=stride)}
-    turned = F.conv_transpose2d(x, weight.flip(2, 3), stride=stride, padding=padding)
-    slips["the kernel is upside down: a stamp is not mirrored"] = turned
-    if stride > 1:
-        close = F.conv_transpose2d(x, weight, stride=1, padding=padding)
-        slips["the stamps lie stride pixels apart, not one"] = close
-    check_value(y, right, "the result", slips)
-
-
 normal = seeded(0)
 with every_case() as case:
     with case("one pixel of value 2"):
-        check_case(torch.full((1, 1, 1, 1), 2.0, device=device), normal(1, 1, 2, 3), 1, 0)
+        check_transposed_conv(
+            torch.full((1, 1, 1, 1), 2.0, device=device), normal(1, 1, 2, 3), 1, 0
+        )
     with case("one channel, stride 2"):
-        check_case(normal(1, 1, 3, 4), normal(1, 1, 3, 3), 2, 0)
+        check_transposed_conv(normal(1, 1, 3, 4), normal(1, 1, 3, 3), 2, 0)
     with case("2 channels to 3, padding 1"):
-        check_case(normal(2, 2, 4, 3), normal(2, 3, 3, 3), 1, 1)
+        check_transposed_conv(normal(2, 2, 4, 3), normal(2, 3, 3, 3), 1, 1)
     with case("a stride larger than the kernel leaves zeros"):
-        check_case(normal(1, 2, 3, 3), normal(2, 2, 2, 2), 3, 0)
+        check_transposed_conv(normal(1, 2, 3, 3), normal(2, 2, 2, 2), 3, 0)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("4 channels to 1, kernel (2, 4), stride 3, padding 1"):
-        check_case(normal(2, 4, 3, 5), normal(4, 1, 2, 4), 3, 1)
+        check_transposed_conv(normal(2, 4, 3, 5), normal(4, 1, 2, 4), 3, 1)
     with case("an input with gaps in memory"):
-        check_case(normal(3, 5, 4, 2).transpose(0, 3), normal(5, 2, 3, 2), 2, 1)
+        check_transposed_conv(normal(3, 5, 4, 2).transpose(0, 3), normal(5, 2, 3, 2), 2, 1)
     with case("weights with gaps in memory"):
-        check_case(normal(1, 3, 4, 4), normal(3, 3, 2, 5).transpose(0, 1), 2, 0)
+        check_transposed_conv(normal(1, 3, 4, 4), normal(3, 3, 2, 5).transpose(0, 1), 2, 0)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -783,11 +690,9 @@ print("where:  ", where.flatten().tolist())
 # %% topics=["pooling-layers"]
 x.requires_grad_()
 F.max_pool2d(x, 2).sum().backward()
-print(nn.MaxUnpool2d(2)(largest, where)[0, 0])
-print(
-    "its gradient is 1 there, else 0:",
-    torch.equal(x.grad != 0, F.max_unpool2d(largest, where, 2) != 0),
-)
+back = nn.MaxUnpool2d(2)(largest, where)
+print(back[0, 0])
+print("the gradient is 1 at these places, else 0:", torch.equal(x.grad, (back != 0).float()))
 
 # %% [markdown]
 # An **adaptive** pool is told the size of its *output*, whatever comes in. Of $n$ pixels and $m$
@@ -835,9 +740,45 @@ print("one by one:", tuple(torch.stack([F.adaptive_avg_pool2d(x, 2) for x in ima
 # %% nbgrader={"grade_id": "try-pooling-and-back", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
 def try_pooling(which: str, *args) -> tuple:
-    """What one of the three returns, the names it called, and whether an argument changed."""
     functions = {"pool": pooling_and_back, "unpool": unpool, "mean": adaptive_mean}
     return watched(functions[which], *args)
+
+
+# %% nbgrader={"grade_id": "pooling-and-back-truth-1", "locked": true} jupyter={"source_hidden": true}
+def check_pooling_and_back_1(x, k):
+    result, names, spoilt = try_pooling("pool", x, k)
+    check_rules(names, spoilt, "*pool*")
+    largest, where, mean = check_parts(result, "largest", "where", "mean")
+    right, places = F.max_pool2d(x, k, return_indices=True)
+    check_value(largest, right, "largest")
+    check_equal(str(getattr(where, "dtype", type(where))), "torch.int64", "the dtype of where")
+    check_equal(tuple(where.shape), tuple(places.shape), "the shape of where")
+    inside = ((where >= 0) & (where < x.shape[2] * x.shape[3])).all()
+    assert inside, "where points outside the image"
+    found = x.flatten(2).gather(2, where.flatten(2)).view_as(right)
+    words = "where: the pixels it points at are not the largest (rows of the image are W long)"
+    assert torch.equal(found, right), words
+    rows, columns = (torch.arange(n, device=x.device) for n in right.shape[2:])
+    at_home = (where // x.shape[3] // k == rows.view(-1, 1)) & (where % x.shape[3] // k == columns)
+    assert at_home.all(), "where points into another window"
+    check_value(mean, F.avg_pool2d(x, k), "mean")
+
+
+# %% nbgrader={"grade_id": "pooling-and-back-truth-2", "locked": true} jupyter={"source_hidden": true}
+def check_pooling_and_back_2(x, k):
+    largest, where = F.max_pool2d(x, k, return_indices=True)
+    y, names, spoilt = try_pooling("unpool", largest, where, *x.shape[2:])
+    check_rules(names, spoilt, "*pool*")
+    right = F.max_unpool2d(largest, where, k, output_size=x.shape[2:])
+    check_value(y, right, "unpool")
+
+
+# %% nbgrader={"grade_id": "pooling-and-back-truth-3", "locked": true} jupyter={"source_hidden": true}
+def check_pooling_and_back_3(x, m):
+    y, names, spoilt = try_pooling("mean", x, m)
+    check_rules(names, spoilt, "*pool*")
+    right = F.adaptive_avg_pool1d(x.reshape(1, -1, x.shape[-1]), m).view(*x.shape[:-1], m)
+    check_value(y, right, f"adaptive_mean of {x.shape[-1]} to {m}")
 
 
 # %% nbgrader={"grade_id": "pooling-and-back", "solution": true}
@@ -871,85 +812,51 @@ def adaptive_mean(x: torch.Tensor, m: int) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "pooling-and-back-check-1", "grade": true, "points": 2}
-def check_case(x, k):
-    result, names, spoilt = try_pooling("pool", x, k)
-    check_rules(names, spoilt, "*pool*")
-    largest, where, mean = check_parts(result, "largest", "where", "mean")
-    right, places = F.max_pool2d(x, k, return_indices=True)
-    check_value(largest, right, "largest")
-    check_equal(str(getattr(where, "dtype", type(where))), "torch.int64", "the dtype of where")
-    check_equal(tuple(where.shape), tuple(places.shape), "the shape of where")
-    inside = ((where >= 0) & (where < x.shape[2] * x.shape[3])).all()
-    assert inside, "where points outside the image"
-    found = x.flatten(2).gather(2, where.flatten(2)).view_as(right)
-    words = "where: the pixels it points at are not the largest (rows of the image are W long)"
-    assert torch.equal(found, right), words
-    rows, columns = (torch.arange(n, device=x.device) for n in right.shape[2:])
-    at_home = (where // x.shape[3] // k == rows.view(-1, 1)) & (where % x.shape[3] // k == columns)
-    assert at_home.all(), "where points into another window"
-    check_value(mean, F.avg_pool2d(x, k), "mean")
-
-
 normal = seeded(0)
 with every_case() as case:
     with case("the image above"):
         rows = [[1.0, 5, 2, 0], [3, 4, 8, 1], [0, 0, 1, 1], [0, 9, 1, 1]]
-        check_case(torch.tensor(rows, device=device).view(1, 1, 4, 4), 2)
+        check_pooling_and_back_1(torch.tensor(rows, device=device).view(1, 1, 4, 4), 2)
     with case("2 images, 3 channels, negative numbers"):
-        check_case(-normal(2, 3, 6, 4).abs(), 2)
+        check_pooling_and_back_1(-normal(2, 3, 6, 4).abs(), 2)
     with case("7 x 8 pixels, k = 3: rows and columns are left over"):
-        check_case(normal(1, 2, 7, 8), 3)
+        check_pooling_and_back_1(normal(1, 2, 7, 8), 3)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a transposed image"):
-        check_case(normal(2, 2, 6, 9).transpose(2, 3), 2)
+        check_pooling_and_back_1(normal(2, 2, 6, 9).transpose(2, 3), 2)
     with case("windows of one pixel"):
-        check_case(normal(1, 1, 2, 3), 1)
+        check_pooling_and_back_1(normal(1, 1, 2, 3), 1)
     with case("ties everywhere"):
-        check_case(torch.zeros(1, 2, 4, 6, device=device), 2)
+        check_pooling_and_back_1(torch.zeros(1, 2, 4, 6, device=device), 2)
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "pooling-and-back-check-2", "grade": true, "points": 1}
-def check_case(x, k):
-    largest, where = F.max_pool2d(x, k, return_indices=True)
-    y, names, spoilt = try_pooling("unpool", largest, where, *x.shape[2:])
-    check_rules(names, spoilt, "*pool*")
-    right = F.max_unpool2d(largest, where, k, output_size=x.shape[2:])
-    check_value(y, right, "unpool")
-
-
 with every_case() as case:
     with case("2 images, 3 channels"):
-        check_case(seeded(1)(2, 3, 4, 6), 2)
+        check_pooling_and_back_2(seeded(1)(2, 3, 4, 6), 2)
     with case("a larger image than the windows fill"):
-        check_case(seeded(2)(1, 2, 5, 8), 3)
+        check_pooling_and_back_2(seeded(2)(1, 2, 5, 8), 3)
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("negative values"):
-    check_case(-seeded(3)(2, 1, 6, 3).abs(), 3)
+    check_pooling_and_back_2(-seeded(3)(2, 1, 6, 3).abs(), 3)
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "pooling-and-back-check-3", "grade": true, "points": 1}
-def check_case(x, m):
-    y, names, spoilt = try_pooling("mean", x, m)
-    check_rules(names, spoilt, "*pool*")
-    right = F.adaptive_avg_pool1d(x.reshape(1, -1, x.shape[-1]), m).view(*x.shape[:-1], m)
-    check_value(y, right, f"adaptive_mean of {x.shape[-1]} to {m}")
-
-
 with every_case() as case:
     with case("windows that overlap"):
-        check_case(torch.arange(7.0, device=device), 3)
+        check_pooling_and_back_3(torch.arange(7.0, device=device), 3)
     with case("more outputs than inputs"):
-        check_case(seeded(1)(2, 3), 5)
+        check_pooling_and_back_3(seeded(1)(2, 3), 5)
     with case("windows side by side, three dimensions"):
-        check_case(seeded(2)(2, 3, 8), 4)
+        check_pooling_and_back_3(seeded(2)(2, 3, 8), 4)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for n, m in ((10, 4), (1, 3), (11, 1), (13, 12)):
         with case(f"{n} to {m}"):
-            check_case(seeded(n)(2, 2, n), m)
+            check_pooling_and_back_3(seeded(n)(2, 2, n), m)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -988,14 +895,14 @@ for name, y in by_hand.items():
 print(len(by_hand), "activations, equal to PyTorch's")
 
 # %% topics=["activations"]
-figure, panels = plt.subplots(2, 4, figsize=(9, 3.8), sharex=True, sharey=True)
 names = ("ReLU", "LeakyReLU", "ELU", "Softplus", "Tanh", "GELU", "SiLU", "SELU")
+figure, panels = plt.subplots(
+    2, 4, figsize=(9, 4.2), sharex=True, sharey=True, layout="constrained"
+)
 for axes, name in zip(panels.flat, names, strict=True):
-    z = x.clone().requires_grad_()
-    y = getattr(nn, name)()(z)
-    (slope,) = torch.autograd.grad(y.sum(), z)
+    y = getattr(nn, name)()(z := x.clone().requires_grad_())
     axes.plot(x, y.detach(), color="#0072b2", label="value")
-    axes.plot(x, slope, color="#b86e00", linestyle="--", label="slope")
+    axes.plot(x, torch.autograd.grad(y.sum(), z)[0], "--", color="#b86e00", label="slope")
     axes.set(title=name, ylim=(-2, 4))
 panels[0, 0].legend(fontsize=8)
 show(figure, "Eight activations, solid, and their slopes, dashed. ReLU's slope is 0 for negative "
@@ -1061,23 +968,20 @@ torch.testing.assert_close(bn.running_var, 0.9 * 1 + 0.1 * var.flatten() * n / (
 
 # %% topics=["batchnorm"]
 torch.manual_seed(0)
-bn, seen, remembered = nn.BatchNorm2d(1), [], [0.0]
-for _ in range(40):
-    x = 5 + 3 * torch.randn(4, 1, 2, 2)
+bn, seen, remembered = nn.BatchNorm2d(1), [], []
+for x in 5 + 3 * torch.randn(40, 4, 1, 2, 2):
     _ = bn(x)
     seen.append(x.mean().item())
     remembered.append(bn.running_mean.item())
-print(f"after 10 steps {remembered[10]:.1f}, after 40 steps {remembered[40]:.1f}")
 
 # %%
-figure, axes = plt.subplots(figsize=(6.5, 2.6))
-axes.plot(range(1, 41), seen, ".", color="#8a8a8a", label="mean of each batch: used in training")
-axes.plot(remembered, color="#0072b2", label="running mean: used in eval()")
-axes.axhline(5, color="#b86e00", linewidth=1, linestyle="--", label="true mean")
-axes.set(xlabel="step", ylabel="mean", title="What training sees, and what eval will use")
-axes.legend(fontsize=8)
-show(figure, "Grey dots, the batch means, scatter around 5. The running mean climbs from 0 and "
-     "reaches them after some 30 steps.")  # fmt: skip
+from course_utils import draw_curves
+
+curves = {"running mean: used in eval()": remembered, "mean of each batch: used in training": seen}
+draw_curves(range(1, 41), curves, title="What training sees, and what eval will use",
+            labels=("step", "mean"), alt="The batch means scatter around 5. The running mean climbs "
+            "from 0 and reaches them after some 30 steps.")  # fmt: skip
+print(f"running mean after 10 steps {remembered[9]:.1f}, after 40 steps {remembered[39]:.1f}")
 
 # %% [markdown]
 # Call `eval()` after ten steps, and the layer subtracts a mean that is still far too small. This is
@@ -1122,19 +1026,80 @@ print("along hat:", round((arrived * hat.detach()).sum().abs().item(), 6))
 
 
 # %% nbgrader={"grade_id": "try-batch-norm", "locked": true} jupyter={"source_hidden": true}
-NORMS = ("*batch_norm*", "*layer_norm*", "*group_norm*", "*instance_norm*", "*rms_norm*")
-
-
 @runs_with_the_answer
 def try_batch_norm(*args) -> tuple:
-    """What batch_norm returns, the names it called, and whether an argument changed."""
     return watched(batch_norm, *args)
 
 
+# %% nbgrader={"grade_id": "try-batch-norm-backward", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
 def try_batch_norm_backward(*args) -> tuple:
-    """The same for batch_norm_backward."""
     return watched(batch_norm_backward, *args)
+
+
+# %% nbgrader={"grade_id": "batch-norm-slips", "locked": true} jupyter={"source_hidden": true}
+from course_utils import refused
+
+NORMS = ("*batch_norm*", "*layer_norm*", "*group_norm*", "*instance_norm*", "*rms_norm*")
+
+
+def batch_norm_slips(x, weight, bias, mean, var, training, momentum, eps, right):
+    """What known slips make of y."""
+    column = (-1, 1, 1)
+    slips = {"weight and bias are missing": (right - bias.view(column)) / weight.view(column)}
+    if x.numel() > x.shape[1]:
+        used = "in training the batch's statistics are used, otherwise the running ones"
+        stats = mean.clone(), var.clone()
+        slips[used] = F.batch_norm(x, *stats, weight, bias, not training, momentum, eps)
+        words = "the batch is normalised by the variance divided by n, not n - 1"
+        stats = x.mean((0, 2, 3)), x.var((0, 2, 3))
+        slips[words] = F.batch_norm(x, *stats, weight, bias, False, momentum, eps)
+    return slips
+
+
+# %% nbgrader={"grade_id": "batch-norm-truth-1", "locked": true} jupyter={"source_hidden": true}
+def check_batch_norm_1(x, training, normal, momentum=0.1, eps=1e-5):
+    weight, bias, mean, var = normal(4, x.shape[1]).to(x.dtype).unbind()
+    args = x, weight, bias, mean, var.square() + 0.5, training, momentum, eps
+    var, new_mean, new_var = args[4], mean.clone(), args[4].clone()
+    right = F.batch_norm(x, new_mean, new_var, weight, bias, training, momentum, eps)
+    result, names, changed = try_batch_norm(*args)
+    check_rules(names, changed, *NORMS)
+    y, found_mean, found_var = check_parts(result, "y", "new_mean", "new_var")
+    double = x.dtype == torch.double
+    slips = batch_norm_slips(*args, right)
+    check_value(y, right, "y", slips, 1e-4, 1e-5 if double else 1e-4)
+    mean_slips, var_slips = {}, {}
+    if training:
+        words = "momentum is the share of the new value"
+        mean_slips[words] = momentum * mean + (1 - momentum) * x.mean((0, 2, 3))
+        words = "the running variance takes the unbiased one: divided by n - 1"
+        var_slips[words] = (1 - momentum) * var + momentum * x.var((0, 2, 3), correction=0)
+    check_value(found_mean, new_mean, "the new running mean", mean_slips)
+    check_value(found_var, new_var, "the new running variance", var_slips)
+
+
+# %% nbgrader={"grade_id": "batch-norm-truth-3", "locked": true} jupyter={"source_hidden": true}
+def check_batch_norm_3(x, normal, eps=1e-5):
+    x, weight, grad = x.double(), normal(x.shape[1]).double(), normal(*x.shape).double()
+    z, w, b = (t.clone().requires_grad_() for t in (x, weight, torch.zeros_like(weight)))
+    y = F.batch_norm(z, None, None, w, b, True, 0.1, eps)
+    right = torch.autograd.grad(y, (z, w, b), grad)
+    stats = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+    constant = F.batch_norm(z, *stats, weight, b.detach(), False, 0.1, eps)
+    (direct,) = torch.autograd.grad(constant, z, grad)
+    slips = {
+        "mean and variance depend on x too: gradients flow through them": direct,
+        "the variance depends on x too: the part along hat is still there": direct
+        - direct.mean((0, 2, 3), keepdim=True),
+        "the gradient arrives at y, behind the weight: multiply by it": right[0]
+        / weight.view(-1, 1, 1),
+    }
+    result, names, changed = try_batch_norm_backward(grad, x, weight, eps)
+    check_rules(names, changed, *NORMS, "grad", "backward")
+    names = ("grad_x", "grad_weight", "grad_bias")
+    for part, truth, name in zip(check_parts(result, *names), right, names, strict=True):
+        check_value(part, truth, name, slips if name == "grad_x" else None, 1e-5, 1e-7)
 
 
 # %% nbgrader={"grade_id": "batch-norm", "solution": true}
@@ -1180,62 +1145,28 @@ def batch_norm_backward(
 
 
 # %% nbgrader={"grade_id": "batch-norm-check-1", "grade": true, "points": 3}
-def check_case(x, training, normal, momentum=0.1, eps=1e-5):
-    weight, bias, mean, var = normal(4, x.shape[1]).to(x.dtype).unbind()
-    var = var.square() + 0.5
-    result, names, spoilt = try_batch_norm(x, weight, bias, mean, var, training, momentum, eps)
-    check_rules(names, spoilt, *NORMS)
-    y, new_mean, new_var = check_parts(result, "y", "new_mean", "new_var")
-    right_mean, right_var = mean.clone(), var.clone()
-    right = F.batch_norm(x, right_mean, right_var, weight, bias, training, momentum, eps)
-    column, n = (-1, 1, 1), x.numel() // x.shape[1]
-    used = "in training the batch's statistics are used, otherwise the running ones"
-    slips = {"weight and bias are missing": (right - bias.view(column)) / weight.view(column)}
-    if n > 1:
-        stats = mean.clone(), var.clone()
-        slips[used] = F.batch_norm(x, *stats, weight, bias, not training, momentum, eps)
-        words = "the batch is normalised by the variance divided by n, not n - 1"
-        stats = x.mean((0, 2, 3)), x.var((0, 2, 3))
-        slips[words] = F.batch_norm(x, *stats, weight, bias, False, momentum, eps)
-    check_value(y, right, "y", slips, rtol=1e-4, atol=1e-5 if x.dtype == torch.double else 1e-4)
-    batch_mean = x.mean((0, 2, 3))
-    swapped = {
-        "momentum is the share of the new value": momentum * mean + (1 - momentum) * batch_mean
-    }
-    check_value(new_mean, right_mean, "the new running mean", swapped if training else None)
-    words = "the running variance takes the unbiased one: divided by n - 1"
-    biased = (1 - momentum) * var + (right_var - (1 - momentum) * var) * (n - 1) / n
-    check_value(
-        new_var, right_var, "the new running variance", {words: biased} if training else None
-    )
-
-
 normal = seeded(0)
 with every_case() as case:
     with case("training, 2 x 3 x 2 x 2"):
-        check_case(5 + 3 * normal(2, 3, 2, 2), True, normal)
+        check_batch_norm_1(5 + 3 * normal(2, 3, 2, 2), True, normal)
     with case("eval"):
-        check_case(5 + 3 * normal(2, 3, 2, 2), False, normal)
+        check_batch_norm_1(5 + 3 * normal(2, 3, 2, 2), False, normal)
     with case("another momentum, a large eps"):
-        check_case(normal(4, 2, 1, 3), True, normal, 0.4, 0.5)
+        check_batch_norm_1(normal(4, 2, 1, 3), True, normal, 0.4, 0.5)
     with case("one image of 1 x 1 in eval"):
-        check_case(normal(1, 3, 1, 1), False, normal)
+        check_batch_norm_1(normal(1, 3, 1, 1), False, normal)
     with case("one image of 1 x 1 in training"):
-        vectors = normal(4, 3).square().unbind()
-        try:
-            try_batch_norm(normal(1, 3, 1, 1), *vectors, True)
-            refused = "nothing"
-        except Exception as error:
-            refused = type(error).__name__
-        check_equal(refused, "ValueError", "what is raised", "one value has no variance")
+        args = normal(1, 3, 1, 1), *normal(4, 3).square().unbind(), True
+        what = refused(lambda: try_batch_norm(*args))
+        check_equal(what, "ValueError", "what is raised", "one value has no variance")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("double precision, a transposed view"):
-        check_case(normal(3, 4, 2, 5).double().transpose(0, 1), True, normal)
+        check_batch_norm_1(normal(3, 4, 2, 5).double().transpose(0, 1), True, normal)
     with case("one channel"):
-        check_case(normal(5, 1, 3, 3), True, normal)
+        check_batch_norm_1(normal(5, 1, 3, 3), True, normal)
     with case("a channel that is constant"):
-        check_case(torch.ones(2, 2, 2, 2, device=device), True, normal)
+        check_batch_norm_1(torch.ones(2, 2, 2, 2, device=device), True, normal)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "batch-norm-check-2", "grade": true, "points": 1}
@@ -1252,41 +1183,18 @@ with every_case() as case, case("ten steps, each on what the last one returned")
 
 
 # %% nbgrader={"grade_id": "batch-norm-check-3", "grade": true, "points": 2}
-def check_case(x, normal, eps=1e-5):
-    x, weight, grad = x.double(), normal(x.shape[1]).double(), normal(*x.shape).double()
-    result, names, spoilt = try_batch_norm_backward(grad, x, weight, eps)
-    check_rules(names, spoilt, *NORMS, "grad", "backward", "*batch_norm_backward*")
-    parts = check_parts(result, "grad_x", "grad_weight", "grad_bias")
-    leaves = [x.clone().requires_grad_(), weight.clone().requires_grad_()]
-    bias = torch.zeros_like(weight, requires_grad=True)
-    y = F.batch_norm(leaves[0], None, None, leaves[1], bias, True, 0.1, eps)
-    right = torch.autograd.grad(y, [*leaves, bias], grad)
-    stats = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
-    fixed = F.batch_norm(leaves[0], *stats, leaves[1], bias, False, 0.1, eps)
-    (direct,) = torch.autograd.grad(fixed, leaves[0], grad)
-    centred = direct - direct.mean((0, 2, 3), keepdim=True)
-    slips = {
-        "mean and variance depend on x too: gradients flow through them": direct,
-        "the variance depends on x too: the part along hat is still there": centred,
-        "the gradient arrives at y, behind the weight: multiply by it": right[0]
-        / weight.view(-1, 1, 1),
-    }
-    for part, truth, name in zip(parts, right, ("grad_x", "grad_weight", "grad_bias"), strict=True):
-        check_value(part, truth, name, slips if name == "grad_x" else None, 1e-5, 1e-7)
-
-
 normal = seeded(2)
 with every_case() as case:
     with case("2 x 3 x 2 x 2"):
-        check_case(5 + 3 * normal(2, 3, 2, 2), normal)
+        check_batch_norm_3(5 + 3 * normal(2, 3, 2, 2), normal)
     with case("a large eps"):
-        check_case(normal(4, 2, 3, 1), normal, 0.5)
+        check_batch_norm_3(normal(4, 2, 3, 1), normal, 0.5)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("one channel, a transposed view"):
-        check_case(normal(2, 1, 5, 3).transpose(0, 3), normal)
+        check_batch_norm_3(normal(2, 1, 5, 3).transpose(0, 3), normal)
     with case("two values for each channel"):
-        check_case(normal(2, 5, 1, 1), normal)
+        check_batch_norm_3(normal(2, 5, 1, 1), normal)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1315,15 +1223,17 @@ with every_case() as case:
 
 # %% topics=["layernorm-and-others"]
 image, channel, _ = torch.meshgrid(*(torch.arange(n) for n in (3, 4, 4)), indexing="ij")
-shared = {"batch": channel, "layer, RMS": image, "instance": 4 * image + channel,
-          "group (2 groups)": 2 * image + channel // 2}  # fmt: skip
-figure, panels = plt.subplots(1, 4, figsize=(9, 1.9))
+shared = {"batch": channel, "layer, RMS": image, "instance": 4 * image + channel}
+shared["group (2 groups)"] = 2 * image + channel // 2
+print("colours:", {name: len(groups.unique()) for name, groups in shared.items()})
+
+# %% topics=["layernorm-and-others"]
+figure, panels = plt.subplots(1, 4, figsize=(9, 2), layout="constrained")
 for axes, (name, groups) in zip(panels, shared.items(), strict=True):
     axes.imshow(groups.flatten(1), cmap="tab20", aspect="auto", vmax=12)
-    for edge in (3.5, 7.5, 11.5):
-        axes.axvline(edge, color="white", linewidth=2)
-    axes.set(title=name, xticks=[1.5, 5.5, 9.5, 13.5], yticks=[0, 1, 2], xlabel="channel")
-    axes.set_xticklabels(range(4))
+    axes.vlines([3.5, 7.5, 11.5], -0.5, 2.5, color="white", linewidth=2)
+    axes.set(title=name, yticks=[0, 1, 2], xlabel="channel (4 pixels each)")
+    axes.set_xticks([1.5, 5.5, 9.5, 13.5], range(4))
 panels[0].set_ylabel("image")
 show(figure, "Four grids of 3 images by 4 channels. Batch norm: one colour for each channel. Layer "
      "and RMS norm: one for each image. Instance: one for each image and channel. Group: one for "
@@ -1366,8 +1276,28 @@ print("an image alone gives the same:", torch.allclose(alone, F.group_norm(x, 2)
 # %% nbgrader={"grade_id": "try-norm-family", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
 def try_norm_family(x: torch.Tensor, kind: str, groups: int, eps: float) -> tuple:
-    """The result, the names it called, and whether an argument changed."""
     return watched(norm_family, x, kind, groups, eps)
+
+
+# %% nbgrader={"grade_id": "norm-family-truth", "locked": true} jupyter={"source_hidden": true}
+def check_norm_family(x, kind, groups=1, eps=1e-5):
+    whole, dims = x.shape[1:], (0, 2, 3) if kind == "batch" else (1, 2, 3)
+    norms = {
+        "batch": F.batch_norm(x, None, None, training=True, eps=eps),
+        "layer": F.layer_norm(x, whole, eps=eps),
+        "instance": F.instance_norm(x, eps=eps),
+        "group": F.group_norm(x, groups, eps=eps),
+        "rms": F.rms_norm(x, whole, eps=eps),
+    }
+    right = norms.pop(kind)
+    slips = {f"this is {name} norm": wrong for name, wrong in norms.items()}
+    if kind in ("batch", "layer"):
+        biased, unbiased = (x.var(dims, correction=c, keepdim=True) + eps for c in (0, 1))
+        words = "divide the variance by n, not n - 1 (correction=0)"
+        slips[words] = right * (biased / unbiased).sqrt()
+    y, names, changed = try_norm_family(x, kind, groups, eps)
+    check_rules(names, changed, *NORMS)
+    check_value(y, right, f"{kind} norm", slips, atol=1e-4)
 
 
 # %% nbgrader={"grade_id": "norm-family", "solution": true}
@@ -1386,48 +1316,24 @@ def norm_family(x: torch.Tensor, kind: str, groups: int = 1, eps: float = 1e-5) 
 
 
 # %% nbgrader={"grade_id": "norm-family-check", "grade": true, "points": 3}
-def check_case(x, kind, groups=1, eps=1e-5):
-    y, names, spoilt = try_norm_family(x, kind, groups, eps)
-    check_rules(names, spoilt, *NORMS)
-    whole = x.shape[1:]
-    right = {
-        "batch": lambda: F.batch_norm(x, None, None, training=True, eps=eps),
-        "layer": lambda: F.layer_norm(x, whole, eps=eps),
-        "instance": lambda: F.instance_norm(x, eps=eps),
-        "group": lambda: F.group_norm(x, groups, eps=eps),
-        "rms": lambda: F.rms_norm(x, whole, eps=eps),
-    }
-    others = {f"this is {name} norm": make() for name, make in right.items() if name != kind}
-    truth = right[kind]()
-    var = x.var((0, 2, 3) if kind == "batch" else (1, 2, 3), correction=0, keepdim=True)
-    n = x.numel() // var.numel()
-    unbiased = truth * ((var + eps) / (var * n / (n - 1) + eps)).sqrt()
-    if kind in ("batch", "layer"):
-        others["divide the variance by n, not n - 1 (correction=0)"] = unbiased
-    check_value(y, truth, f"{kind} norm", others, atol=1e-4)
-
-
 normal = seeded(0)
 x = 2 + 3 * normal(3, 4, 2, 3) * (1 + normal(1, 4, 1, 1).abs())
 with every_case() as case:
     for kind in ("batch", "layer", "instance", "rms"):
         with case(kind):
-            check_case(x, kind)
+            check_norm_family(x, kind)
     with case("group, 2 groups of neighbours"):
-        check_case(x, "group", 2)
+        check_norm_family(x, "group", 2)
     with case("a channels-last view, 2 groups, a large eps"):
-        check_case(normal(2, 3, 2, 4).permute(0, 3, 1, 2), "group", 2, 0.5)
+        check_norm_family(normal(2, 3, 2, 4).permute(0, 3, 1, 2), "group", 2, 0.5)
     with case("3 groups of 4 channels"):
-        try:
-            refused = f"nothing, {type(try_norm_family(x, 'group', 3, 1e-5)[0]).__name__} came back"
-        except Exception as error:
-            refused = type(error).__name__
-        check_equal(refused, "ValueError", "what is raised")
+        what = refused(lambda: try_norm_family(x, "group", 3, 1e-5))
+        check_equal(what, "ValueError", "what is raised", "3 does not divide 4")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for kind in ("batch", "layer", "instance", "rms", "group"):
         with case(f"{kind}, transposed, double, eps 0.1"):
-            check_case((1 + normal(5, 6, 3, 2)).double().transpose(2, 3), kind, 3, 0.1)
+            check_norm_family((1 + normal(5, 6, 3, 2)).double().transpose(2, 3), kind, 3, 0.1)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1463,15 +1369,10 @@ print("a random start, different for each word:", not torch.equal(table.weight[1
 # %% topics=["embedding-layer"] errata=["padding-idx-masks"]
 table = nn.Embedding(3, 2, padding_idx=0)
 nn.init.constant_(table.weight[1:], 1.0)
-padded, plain = torch.tensor([[1, 0, 0]]), torch.tensor([[1]])
+padded, plain = torch.tensor([[1, 0, 0]]), torch.tensor([[1]])  # (batch, time)
 table(padded).sum().backward()
-print(
-    "gradient of the pad's row:",
-    table.weight.grad[0].tolist(),
-    " word 1:",
-    table.weight.grad[1].tolist(),
-)
-print("mean with pads:", table(padded).mean(1).tolist(), " without:", table(plain).mean(1).tolist())
+print("gradient of rows 0 and 1:", table.weight.grad[:2].tolist())
+print("mean without pads:", table(plain).mean(1).tolist(), " with:", table(padded).mean(1))
 
 # %% [markdown]
 # So a mean needs a mask of its own, as attention will (section 10):
@@ -1599,16 +1500,17 @@ check_predictions(embedding_details, machine, because)
 
 # %% topics=["rnn-layers"]
 rnn = nn.RNN(3, 4)  # 3 features in, a state of 4
+w_ih, w_hh, b_ih, b_hh = rnn.parameters()
 x, h, states = torch.randn(6, 2, 3), torch.zeros(2, 4), []  # (time, batch, feature), (batch, state)
 for step in x:
-    h = (
-        F.linear(step, rnn.weight_ih_l0, rnn.bias_ih_l0)
-        + F.linear(h, rnn.weight_hh_l0, rnn.bias_hh_l0)
-    ).tanh()
+    h = (step @ w_ih.t() + b_ih + h @ w_hh.t() + b_hh).tanh()
     states.append(h)
+
+# %% topics=["rnn-layers"]
 output, last = rnn(x)
 torch.testing.assert_close(torch.stack(states), output)
 torch.testing.assert_close(h, last[0])
+print("output:", tuple(output.shape), " last:", tuple(last.shape))
 
 # %% [markdown]
 # `output` has the state after every step, `last` the final one. Time comes first, unless you say
@@ -1638,34 +1540,29 @@ for kind in (nn.RNNCell, nn.GRUCell, nn.LSTMCell):
 # For the backward pass the graph keeps what each step needs. So its bytes grow with the number of
 # steps, though the weights are few. **Truncated** backpropagation cuts the graph every $k$ steps:
 # the state's *value* goes on, `detach()` stops the gradient, and `backward()` after each piece frees
-# it. `saved_bytes`, in the folded cell at the top, counts what autograd saves (chapter 05).
+# it. `saved_bytes` counts what autograd saves, by the hooks of chapter 05.
+
 
 # %% topics=["bptt-memory"]
-cell = nn.RNNCell(16, 64)
-
-
 def run_steps(steps: int) -> torch.Tensor:
     """Read ``steps`` inputs of a batch of 32; the last state, with its graph."""
-    h = torch.zeros(32, 64)
+    cell, h = nn.RNNCell(16, 64), torch.zeros(32, 64)
     for x in torch.zeros(steps, 32, 16):
         h = cell(x, h)
     return h
 
 
-lengths = [16, 32, 64, 128, 256]
-whole = [saved_bytes(lambda: run_steps(steps)) / 2**20 for steps in lengths]  # noqa: B023
-piece = [saved_bytes(lambda: run_steps(min(steps, 32))) / 2**20 for steps in lengths]  # noqa: B023
-
 # %% topics=["bptt-memory"]
-figure, axes = plt.subplots(figsize=(6, 2.6))
-axes.plot(lengths, whole, "o-", color="#0072b2", label="backward once, at the end")
-axes.plot(lengths, piece, "s--", color="#b86e00", label="cut every 32 steps")
-axes.set(
-    xlabel="steps", ylabel="MiB saved", ylim=0, title="What a recurrent layer keeps for backward"
-)
-axes.legend(fontsize=8)
-show(figure, "A straight line rises with the number of steps; cut every 32 steps, it stays flat.")
-print(f"256 steps keep {whole[-1] / whole[0]:.1f} times as much as 16")
+from course_utils import draw_curves, saved_bytes
+
+lengths = [16, 32, 64, 128, 256]
+whole = [saved_bytes(lambda n=n: run_steps(n)) / 2**20 for n in lengths]
+piece = [
+    saved_bytes(lambda n=n: run_steps(min(n, 32))) / 2**20 for n in lengths
+]  # the longest piece
+curves = {"backward once, at the end": whole, "cut every 32 steps": piece}
+draw_curves(lengths, curves, title="What a recurrent layer keeps for backward", labels=("steps", "MiB saved"),
+            alt="A straight line rises with the number of steps; cut every 32 steps, it stays flat.")  # fmt: skip
 
 # %% [markdown]
 # The price is an answer that is no longer exact. The gradient does not know what the steps before
@@ -1678,8 +1575,9 @@ for cut in (3, 2, 1):
     for step in range(3):
         h = w * (h.detach() if step % cut == 0 else h) + 1
         loss = loss + h
-    loss.backward()
-    print(f"cut every {cut} steps: loss {loss.item():.0f}, gradient {w.grad.item():.0f}")
+    print(
+        f"cut every {cut}: loss {loss.item():.0f}, gradient {torch.autograd.grad(loss, w)[0].item():.0f}"
+    )
 
 # %% [markdown]
 # The losses agree, the gradients don't: the true one is 4. With a cut at every step, the old state
@@ -1702,21 +1600,98 @@ for cut in (3, 2, 1):
 
 
 # %% nbgrader={"grade_id": "try-rnn-by-hand", "locked": true} jupyter={"source_hidden": true}
-CELLS = {"rnn": torch.rnn_tanh_cell, "gru": torch.gru_cell, "lstm": torch.lstm_cell}
-
-
 @runs_with_the_answer
 def try_rnn_by_hand(kind: str, x: torch.Tensor, state, *weights: torch.Tensor) -> tuple:
-    """The new state, the names that were called, and whether an argument changed."""
     return watched(rnn_by_hand, kind, x, state, *weights)
 
 
+# %% nbgrader={"grade_id": "try-truncated-gradient", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
 def try_truncated_gradient(
     x: torch.Tensor, w_ih: torch.Tensor, w_hh: torch.Tensor, k: int
 ) -> tuple:
-    """The gradient, the names that were called, and whether an argument changed."""
     return watched(truncated_gradient, x, w_ih, w_hh, k)
+
+
+# %% nbgrader={"grade_id": "rnn-by-hand-cells", "locked": true} jupyter={"source_hidden": true}
+CELLS = {"rnn": torch.rnn_tanh_cell, "gru": torch.gru_cell, "lstm": torch.lstm_cell}
+RECURRENT = ("*rnn*", "*gru*", "*lstm*")
+
+
+def with_gates(kind, x, state, weights, order, turned=None):
+    """PyTorch's cell, the gates of its weights in another order, one of them with another sign."""
+    changed = [torch.stack(weight.chunk(len(order)))[list(order)] for weight in weights]
+    for weight in changed:
+        weight[turned if turned is not None else []] *= -1
+    return CELLS[kind](x, state, *(weight.flatten(0, 1) for weight in changed))
+
+
+# %% nbgrader={"grade_id": "rnn-by-hand-truth-1", "locked": true} jupyter={"source_hidden": true}
+def check_rnn_by_hand_1(kind, batch, features, size, normal):
+    gates = {"rnn": 1, "gru": 3, "lstm": 4}[kind]
+    x, h, c = normal(batch, features), normal(batch, size), normal(batch, size)
+    weights = normal(gates * size, features), normal(gates * size, size), *normal(2, gates * size)
+    state = (h, c) if kind == "lstm" else h
+    right = CELLS[kind](x, state, *weights)
+    found, names, changed = try_rnn_by_hand(kind, x, state, *weights)
+    check_rules(names, changed, *RECURRENT)
+    slips, order = (
+        {},
+        f"the gates stand in the order {'r, z, n' if kind == 'gru' else 'i, f, g, o'}",
+    )
+    if kind == "lstm":
+        found, right = check_parts(found, "h", "c"), right
+        for number, wrong in enumerate(((0, 1, 3, 2), (1, 0, 2, 3))):
+            slips[order + " " * number] = with_gates(kind, x, state, weights, wrong)[1]
+        check_value(found[1], right[1], "c", slips)
+        slips = {"h is o times the tanh of c": right[0] / right[1].tanh() * right[1]}
+        found, right = found[0], right[0]
+    if kind == "gru":
+        slips[order] = with_gates(kind, x, h, weights, (1, 0, 2))
+        words = "z keeps the old state, 1 - z takes the new one"
+        slips[words] = with_gates(kind, x, h, weights, (0, 1, 2), turned=1)
+    check_value(found, right, "h", slips)
+
+
+# %% nbgrader={"grade_id": "rnn-by-hand-reset", "locked": true} jupyter={"source_hidden": true}
+def check_reset(normal):
+    """A GRU whose w_hh is zero: of the recurrent part only b_hh is left."""
+    x, h, w_ih, (b_ih, b_hh) = normal(2, 3), normal(2, 4), normal(12, 3), normal(2, 12)
+    w_hh, wide_open = torch.zeros(12, 4, device=device), b_ih.clone()
+    wide_open[:4] = 100
+    words = "r multiplies all of b_n, its bias too, and stands behind the product with the weight"
+    slips = {words: torch.gru_cell(x, h, w_ih, w_hh, wide_open, b_hh)}
+    found, _, _ = try_rnn_by_hand("gru", x, h, w_ih, w_hh, b_ih, b_hh)
+    check_value(found, torch.gru_cell(x, h, w_ih, w_hh, b_ih, b_hh), "h", slips)
+
+
+# %% nbgrader={"grade_id": "rnn-by-hand-truth-2", "locked": true} jupyter={"source_hidden": true}
+def gradient(x, w_ih, w_hh, cuts, fresh=False):
+    """The gradient with the graph cut before these steps; fresh: the state starts anew there."""
+    w, total = w_hh.clone().requires_grad_(), 0
+    h = x.new_zeros(x.shape[1], len(w))
+    for t in range(len(x)):
+        h = (h * (0 if fresh else 1)).detach() if t in cuts else h
+        h = torch.rnn_tanh_cell(x[t], h, w_ih, w)
+        total = total + h.sum()
+    return torch.autograd.grad(total, w)[0]
+
+
+def check_rnn_by_hand_2(time, k, normal):
+    x, w_ih, w_hh = normal(time, 2, 3), normal(4, 3) / 2, normal(4, 4) / 2
+    found, names, spoilt = try_truncated_gradient(x, w_ih, w_hh, k)
+    check_rules(names, spoilt, "*rnn*", "*gru*", "*lstm*")
+    cuts = range(k, time, k)
+    slips = {
+        "nothing is cut: this is the whole gradient": gradient(x, w_ih, w_hh, ()),
+        "the graph is cut at every step": gradient(x, w_ih, w_hh, range(time)),
+        "the state's values go on at a cut; here they start from zero": gradient(
+            x, w_ih, w_hh, cuts, True
+        ),
+        "the first cut is before step k, not k - 1": gradient(x, w_ih, w_hh, range(k - 1, time, k)),
+        "the first cut is before step k, not k + 1": gradient(x, w_ih, w_hh, range(k + 1, time, k)),
+    }
+    check_value(found, gradient(x, w_ih, w_hh, cuts), f"time {time}, k = {k}", slips)
 
 
 # %% nbgrader={"grade_id": "rnn-by-hand", "solution": true}
@@ -1761,111 +1736,34 @@ def truncated_gradient(
 
 
 # %% nbgrader={"grade_id": "rnn-by-hand-check-1", "grade": true, "points": 3}
-def with_gates(kind, x, state, weights, order, signs=None):
-    """PyTorch's cell, with the gates of its weights in another order, or with another sign."""
-    changed = [torch.stack(w.chunk(len(order)))[list(order)].clone() for w in weights]
-    for gate in signs or ():
-        for w in changed:
-            w[gate] *= -1
-    return CELLS[kind](x, state, *(w.flatten(0, 1) for w in changed))
-
-
-def check_case(kind, batch, features, size, normal):
-    gates = {"rnn": 1, "gru": 3, "lstm": 4}[kind]
-    x, h, c = normal(batch, features), normal(batch, size), normal(batch, size)
-    weights = [normal(gates * size, n) for n in (features, size)]
-    weights += [normal(gates * size) for _ in range(2)]
-    state = (h, c) if kind == "lstm" else h
-    found, names, spoilt = try_rnn_by_hand(kind, x, state, *weights)
-    check_rules(names, spoilt, "*rnn*", "*gru*", "*lstm*")
-    right = CELLS[kind](x, state, *weights)
-    if kind == "lstm":
-        found = check_parts(found, "h", "c")
-        order = "the gates stand in the order i, f, g, o"
-        others = [with_gates(kind, x, state, weights, o) for o in ((0, 1, 3, 2), (1, 0, 2, 3))]
-        check_value(found[1], right[1], "c", {f"{order} ({n})": o[1] for n, o in enumerate(others)})
-        plain = right[0] / right[1].tanh() * right[1]
-        check_value(found[0], right[0], "h", {"h is o times the tanh of c": plain})
-    else:
-        slips = {}
-        if kind == "gru":
-            words = "z keeps the old state, 1 - z takes the new one"
-            slips[words] = with_gates(kind, x, state, weights, (0, 1, 2), [1])
-            slips["the gates stand in the order r, z, n"] = with_gates(
-                kind, x, h, weights, (1, 0, 2)
-            )
-        check_value(found, right, "h", slips)
-
-
-def check_reset(normal):
-    """A GRU whose w_hh is zero: of the recurrent part only b_hh is left."""
-    x, h, w_ih, b_ih, b_hh = normal(2, 3), normal(2, 4), normal(12, 3), normal(12), normal(12)
-    w_hh, open_gate = torch.zeros(12, 4, device=device), b_ih.clone()
-    found, _, _ = try_rnn_by_hand("gru", x, h, w_ih, w_hh, b_ih, b_hh)
-    open_gate[:4] = 100
-    slips = {
-        "r multiplies all of b_n, its bias too, and stands behind the product with the weight":
-        torch.gru_cell(x, h, w_ih, w_hh, open_gate, b_hh)
-    }  # fmt: skip
-    check_value(found, torch.gru_cell(x, h, w_ih, w_hh, b_ih, b_hh), "h", slips)
-
-
 normal = seeded(0)
 with every_case() as case:
     for kind in ("rnn", "gru", "lstm"):
         with case(f"{kind}, batch of 2, 3 features, a state of 4"):
-            check_case(kind, 2, 3, 4, normal)
+            check_rnn_by_hand_1(kind, 2, 3, 4, normal)
     with case("gru with w_hh all zeros"):
         check_reset(normal)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for kind in ("rnn", "gru", "lstm"):
         with case(f"{kind}, as many features as state"):
-            check_case(kind, 3, 3, 3, normal)
+            check_rnn_by_hand_1(kind, 3, 3, 3, normal)
         with case(f"{kind}, batch and state of 1"):
-            check_case(kind, 1, 5, 1, normal)
+            check_rnn_by_hand_1(kind, 1, 5, 1, normal)
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "rnn-by-hand-check-2", "grade": true, "points": 2}
-def gradient(x, w_ih, w_hh, cuts, fresh=False):
-    """The gradient with the graph cut before these steps; fresh: the state starts anew there."""
-    w, total = w_hh.clone().requires_grad_(), 0
-    h = x.new_zeros(x.shape[1], len(w))
-    for t in range(len(x)):
-        h = (h * (0 if fresh else 1)).detach() if t in cuts else h
-        h = torch.rnn_tanh_cell(x[t], h, w_ih, w)
-        total = total + h.sum()
-    return torch.autograd.grad(total, w)[0]
-
-
-def check_case(time, k, normal):
-    x, w_ih, w_hh = normal(time, 2, 3), normal(4, 3) / 2, normal(4, 4) / 2
-    found, names, spoilt = try_truncated_gradient(x, w_ih, w_hh, k)
-    check_rules(names, spoilt, "*rnn*", "*gru*", "*lstm*")
-    cuts = range(k, time, k)
-    slips = {
-        "nothing is cut: this is the whole gradient": gradient(x, w_ih, w_hh, ()),
-        "the graph is cut at every step": gradient(x, w_ih, w_hh, range(time)),
-        "the state's values go on at a cut; here they start from zero": gradient(
-            x, w_ih, w_hh, cuts, True
-        ),
-        "the first cut is before step k, not k - 1": gradient(x, w_ih, w_hh, range(k - 1, time, k)),
-        "the first cut is before step k, not k + 1": gradient(x, w_ih, w_hh, range(k + 1, time, k)),
-    }
-    check_value(found, gradient(x, w_ih, w_hh, cuts), f"time {time}, k = {k}", slips)
-
-
 normal = seeded(1)
 with every_case() as case:
     for time, k in ((6, 3), (7, 3), (5, 1), (4, 9)):
         with case("truncated_gradient"):
-            check_case(time, k, normal)
+            check_rnn_by_hand_2(time, k, normal)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for time, k in ((9, 4), (1, 1), (12, 2)):
         with case("truncated_gradient"):
-            check_case(time, k, normal)
+            check_rnn_by_hand_2(time, k, normal)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1888,10 +1786,10 @@ with every_case() as case:
 
 # %% topics=["rnn-layers"]
 words = [torch.tensor([11, 12]), torch.tensor([21, 22, 23, 24]), torch.tensor([31, 32, 33])]
-packed = nn.utils.rnn.pack_sequence(words, enforce_sorted=False)
-print("data:       ", packed.data.tolist())
-print("batch_sizes:", packed.batch_sizes.tolist())
-print("order:      ", packed.sorted_indices.tolist())
+data, batch_sizes, order, _ = packed = nn.utils.rnn.pack_sequence(words, enforce_sorted=False)
+print("data:       ", data.tolist())
+print("batch_sizes:", batch_sizes.tolist())
+print("order:      ", order.tolist())
 
 # %% [markdown]
 # Nine words, no pad. The sentences were sorted, longest first: sentence 1, then 2, then 0. So with
@@ -1915,9 +1813,8 @@ print("lengths:", lengths.tolist())
 # Call `rnn` exactly once. Leave it and the list as they are.
 
 
-# %% nbgrader={"grade_id": "try-packed-sequences", "locked": true} jupyter={"source_hidden": true}
+# %% nbgrader={"grade_id": "make-rnn", "locked": true} jupyter={"source_hidden": true}
 def make_rnn(kind: str, **options) -> nn.Module:
-    """An nn.RNN, nn.GRU or nn.LSTM from 3 features to 4, with weights from a seed."""
     rnn, normal = getattr(nn, kind)(3, 4, **options, device=device), seeded(7)
     with torch.no_grad():
         for parameter in rnn.parameters():
@@ -1925,6 +1822,7 @@ def make_rnn(kind: str, **options) -> nn.Module:
     return rnn
 
 
+# %% nbgrader={"grade_id": "try-packed-sequences", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
 def try_packed_sequences(kind: str, options: dict, sequences: list[torch.Tensor]) -> tuple:
     """The outputs, how often the layer ran, and what is not as it was."""
@@ -1949,19 +1847,8 @@ def try_packed_sequences(kind: str, options: dict, sequences: list[torch.Tensor]
     return outputs, len(calls), changed
 
 
-# %% nbgrader={"grade_id": "packed-sequences", "solution": true}
-def packed_sequences(rnn: nn.Module, sequences: list[torch.Tensor]) -> list[torch.Tensor]:
-    """The outputs of a recurrent layer for each (time, feature) sequence, by one call."""
-    ### BEGIN SOLUTION
-    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
-    outputs, _ = rnn(packed)
-    padded, lengths = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
-    return [y[:n] for y, n in zip(padded, lengths.tolist(), strict=True)]
-    ### END SOLUTION
-
-
-# %% nbgrader={"grade_id": "packed-sequences-check", "grade": true, "points": 3}
-def check_case(kind, lengths, seed=0, **options):
+# %% nbgrader={"grade_id": "packed-sequences-truth", "locked": true} jupyter={"source_hidden": true}
+def check_packed_sequences(kind, lengths, seed=0, **options):
     normal = seeded(seed)
     sequences = [normal(n, 3) for n in lengths]
     rnn = make_rnn(kind, **options)
@@ -1987,21 +1874,33 @@ def check_case(kind, lengths, seed=0, **options):
     check_equal(calls, 1, "how often the layer was called")
 
 
+# %% nbgrader={"grade_id": "packed-sequences", "solution": true}
+def packed_sequences(rnn: nn.Module, sequences: list[torch.Tensor]) -> list[torch.Tensor]:
+    """The outputs of a recurrent layer for each (time, feature) sequence, by one call."""
+    ### BEGIN SOLUTION
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    outputs, _ = rnn(packed)
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
+    return [y[:n] for y, n in zip(padded, lengths.tolist(), strict=True)]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "packed-sequences-check", "grade": true, "points": 3}
 with every_case() as case:
     with case("a GRU, lengths 2, 4, 3"):
-        check_case("GRU", [2, 4, 3])
+        check_packed_sequences("GRU", [2, 4, 3])
     with case("a bidirectional GRU, lengths 1, 3, 2"):
-        check_case("GRU", [1, 3, 2], bidirectional=True)
+        check_packed_sequences("GRU", [1, 3, 2], bidirectional=True)
     with case("an LSTM, batch_first, lengths 2, 5"):
-        check_case("LSTM", [2, 5], batch_first=True)
+        check_packed_sequences("LSTM", [2, 5], batch_first=True)
     with case("one sequence"):
-        check_case("RNN", [3])
+        check_packed_sequences("RNN", [3])
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("five lengths, two of them equal, two layers, bidirectional"):
-        check_case("LSTM", [2, 6, 1, 6, 3], seed=1, bidirectional=True, num_layers=2)
+        check_packed_sequences("LSTM", [2, 6, 1, 6, 3], seed=1, bidirectional=True, num_layers=2)
     with case("equal lengths"):
-        check_case("RNN", [2, 2, 2], seed=2, batch_first=True, bidirectional=True)
+        check_packed_sequences("RNN", [2, 2, 2], seed=2, batch_first=True, bidirectional=True)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2024,17 +1923,12 @@ with every_case() as case:
 # answer is the weighted mean of the values.
 
 # %%
-q = torch.tensor([[4.0, 0.0]])  # one query of two features
-k = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])  # three keys
-v = torch.tensor([[10.0], [20.0], [30.0]])  # their values
+q, k = torch.tensor([[4.0, 0]]), torch.tensor([[1.0, 0], [0, 1], [1, 1]])  # one query, three keys
+v = torch.tensor([[10.0], [20], [30]])  # their values
 weights = (q @ k.t() / 2**0.5).softmax(dim=-1)
 torch.testing.assert_close(weights @ v, F.scaled_dot_product_attention(q, k, v))
-print(
-    "weights:",
-    [round(w, 2) for w in weights[0].tolist()],
-    " answer:",
-    round((weights @ v).item(), 2),
-)
+print("weights:", weights)
+print("answer: ", weights @ v)
 
 # %% [markdown]
 # Keys 0 and 2 match the query, so the answer lies near the mean of 10 and 30. Why the division by
@@ -2066,18 +1960,19 @@ for d in (4, 64, 1024):
 
 # %%
 torch.manual_seed(0)
-q, k = torch.randn(5, 8), torch.randn(5, 8)
-scores = q @ k.t() / 8**0.5
+scores = torch.randn(5, 8) @ torch.randn(8, 5) / 8**0.5  # (query, key)
 causal = torch.ones(5, 5, dtype=torch.bool).tril()
-words_there = torch.tensor([True, True, True, False, False])
-masks = {"no mask": causal | True, "causal": causal, "two pads": words_there.expand(5, 5)}
-figure, panels = plt.subplots(1, 3, figsize=(8.5, 2.9))
-for axes, (name, mask) in zip(panels, masks.items(), strict=True):
-    image = axes.imshow(
-        scores.masked_fill(~mask, -torch.inf).softmax(-1), cmap="Blues", vmin=0, vmax=1
-    )
-    axes.set(title=name, xlabel="key (looked at)", ylabel="query (looks)")
-figure.colorbar(image, ax=panels, shrink=0.8, label="weight")
+pads = torch.tensor([False, False, False, True, True])
+masks = {"no mask": causal | True, "causal": causal, "two pads": ~pads.expand(5, 5)}
+maps = {name: scores.masked_fill(~mask, -torch.inf).softmax(-1) for name, mask in masks.items()}
+
+# %%
+figure, panels = plt.subplots(1, 3, figsize=(8.5, 2.9), sharey=True, layout="constrained")
+for axes, (name, weights) in zip(panels, maps.items(), strict=True):
+    image = axes.imshow(weights, cmap="Blues", vmin=0, vmax=1)
+    axes.set(title=name, xlabel="key (looked at)")
+panels[0].set_ylabel("query (looks)")
+figure.colorbar(image, ax=panels, label="weight")
 show(figure, "Three 5 by 5 maps of weights; each row sums to 1. Without a mask all cells are filled, "
      "the causal one is a lower triangle, with two pads the last two columns are empty.")  # fmt: skip
 
@@ -2107,13 +2002,14 @@ print("PyTorch:  ", F.scaled_dot_product_attention(q, k, v, attn_mask=nothing).t
 mha = nn.MultiheadAttention(8, num_heads=2, batch_first=True)
 for name, parameter in mha.named_parameters():
     print(f"{name:>16} {tuple(parameter.shape)}")
+
+# %%
 x = torch.randn(1, 5, 8)  # (batch, time, feature)
 q, k, v = F.linear(x, mha.in_proj_weight, mha.in_proj_bias).chunk(3, dim=-1)
-heads = [
-    F.scaled_dot_product_attention(q[..., i : i + 4], k[..., i : i + 4], v[..., i : i + 4])
-    for i in (0, 4)
-]
-torch.testing.assert_close(mha.out_proj(torch.cat(heads, dim=-1)), mha(x, x, x)[0])
+head0 = F.scaled_dot_product_attention(q[..., :4], k[..., :4], v[..., :4])
+head1 = F.scaled_dot_product_attention(q[..., 4:], k[..., 4:], v[..., 4:])
+joined = mha.out_proj(torch.cat([head0, head1], dim=-1))
+torch.testing.assert_close(joined, mha(x, x, x)[0])
 
 # %% [markdown]
 # Head 0 owns features 0 to 3, head 1 the rest. In practice the heads become a dimension, (batch,
@@ -2123,31 +2019,29 @@ torch.testing.assert_close(mha.out_proj(torch.cat(heads, dim=-1)), mha(x, x, x)[
 #
 # The map of weights has time × time entries for each head. The naive way keeps it for the backward
 # pass. PyTorch's function is **fused**: it goes over the keys in blocks and keeps, for each query,
-# one number more than its answer. (`saved_bytes`, in the folded cell at the top, counts what
-# autograd saves.)
+# one number more than its answer. (`saved_bytes` counts what autograd saves for it.)
 
 
 # %% topics=["bptt-memory"]
+from course_utils import saved_bytes
+
+
 def naive_attention(q, k, v):
     return (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).softmax(-1) @ v
 
 
-def bytes_at(time, attend):
+def mebibytes(attend, time):
     q, k, v = (torch.zeros(1, 4, time, 32, requires_grad=True) for _ in range(3))
     return saved_bytes(lambda: attend(q, k, v)) / 2**20
 
 
-times = [64, 128, 256, 512, 1024]
-naive = [bytes_at(time, naive_attention) for time in times]
-fused = [bytes_at(time, F.scaled_dot_product_attention) for time in times]
-
 # %% topics=["bptt-memory"]
-figure, axes = plt.subplots(figsize=(6, 2.6))
-axes.plot(times, naive, "o-", color="#0072b2", label="naive: the whole map")
-axes.plot(times, fused, "s--", color="#b86e00", label="fused")
-axes.set(xlabel="time", ylabel="MiB saved", ylim=0, title="Attention, four heads of 32 features")
-axes.legend(fontsize=8)
-show(figure, "The naive curve bends up with the square of the time, the fused one is a low line.")
+times = [64, 128, 256, 512, 1024]
+naive = [mebibytes(naive_attention, time) for time in times]
+fused = [mebibytes(F.scaled_dot_product_attention, time) for time in times]
+draw_curves(times, {"naive: the whole map": naive, "fused": fused}, title="Attention, four heads of 32",
+            labels=("time", "MiB saved"), alt="The naive curve bends up with the square of the time, "
+            "the fused one is a low line.")  # fmt: skip
 print(
     f"from 512 to 1024: naive {naive[-1] / naive[-2]:.1f} times, fused {fused[-1] / fused[-2]:.1f} times"
 )
@@ -2176,17 +2070,88 @@ print(
 # %% nbgrader={"grade_id": "try-attention", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
 def try_attention(q, k, v, mask, causal: bool) -> tuple:
-    """The result, the names that were called, and whether an argument changed."""
     return watched(attention, q, k, v, mask, causal)
 
 
+# %% nbgrader={"grade_id": "try-multi-head", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
 def try_multi_head(x, weights: dict, heads: int, padding) -> tuple:
-    """The same for multi_head."""
     return watched(multi_head, x, weights, heads, padding)
 
 
+# %% nbgrader={"grade_id": "attention-library", "locked": true} jupyter={"source_hidden": true}
 FUSED = ("*scaled_dot_product*", "*multi_head_attention*", "_transformer_encoder*")
+
+
+def library(q, k, v, mask, causal, diagonal=0, **options):
+    """PyTorch's attention with any mask and causal at once."""
+    added = q.new_zeros(q.shape[-2], k.shape[-2])
+    if causal:
+        added = added.masked_fill(torch.ones_like(added).tril(diagonal) == 0, -torch.inf)
+    if mask is not None and mask.dtype == torch.bool:
+        mask = torch.where(mask, 0.0, -torch.inf).to(q.dtype)
+    added = added if mask is None else added + mask
+    added = added.expand(*q.shape[:-1], k.shape[-2])
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=added, **options)
+
+
+# %% nbgrader={"grade_id": "attention-slips", "locked": true} jupyter={"source_hidden": true}
+def attention_slips(q, k, v, mask, causal):
+    """What known slips make of the answer."""
+    d = q.shape[-1]
+    slips = {
+        "divide the scores by the root of d": library(q, k, v, mask, causal, scale=1.0),
+        "the root of d, not d itself": library(q, k, v, mask, causal, scale=1 / d),
+    }
+    if causal:
+        slips["query i sees key i itself too"] = library(q, k, v, mask, True, diagonal=-1)
+        slips["causal was not obeyed"] = library(q, k, v, mask, False)
+    if mask is not None:
+        slips["the mask was not obeyed"] = library(q, k, v, None, causal)
+        if mask.dtype == torch.bool:
+            slips["True means that a query may look"] = library(q, k, v, ~mask, causal)
+        else:
+            words = "a floating mask is added after the division"
+            slips[words] = library(q, k, v, mask / d**0.5, causal)
+    return slips
+
+
+# %% nbgrader={"grade_id": "attention-truth-1", "locked": true} jupyter={"source_hidden": true}
+def check_attention_1(q, k, v, mask=None, causal=False):
+    right, slips = library(q, k, v, mask, causal), attention_slips(q, k, v, mask, causal)
+    y, names, changed = try_attention(q, k, v, mask, causal)
+    check_rules(names, changed, *FUSED)
+    blind = (right == 0).all(-1)
+    if isinstance(y, torch.Tensor) and y.shape == right.shape:
+        rows = y[blind]
+        assert not rows.isnan().any(), "a query that sees nothing got NaN (0/0), expected zeros"
+        assert (rows == 0).all(), "a query that sees nothing still got a mean, expected zeros"
+        assert not y.isnan().any(), "NaN: the exponential of a large score overflows"
+    check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-4)
+
+
+# %% nbgrader={"grade_id": "attention-truth-2", "locked": true} jupyter={"source_hidden": true}
+def check_attention_2(batch, time, width, heads, lengths=None):
+    module, normal = (
+        nn.MultiheadAttention(width, heads, batch_first=True, device=device),
+        seeded(time),
+    )
+    weights = {name: normal(*p.shape) / 2 for name, p in module.named_parameters()}
+    _ = module.load_state_dict(weights)
+    x, padding = normal(batch, time, width), None
+    if lengths:
+        padding = torch.arange(time, device=device) >= torch.tensor(lengths, device=device).view(
+            -1, 1
+        )
+    with torch.no_grad():
+        right = module(x, x, x, key_padding_mask=padding)[0]
+        slips = {} if padding is None else {"padding was not obeyed": module(x, x, x)[0]}
+        if padding is not None:
+            turned = module(x, x, x, key_padding_mask=~padding, need_weights=False)[0]
+            slips["True means pad here: ignore this key"] = turned
+    y, names, spoilt = try_multi_head(x, weights, heads, padding)
+    check_rules(names, spoilt, *FUSED)
+    check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-4)
 
 
 # %% nbgrader={"grade_id": "attention", "solution": true}
@@ -2228,119 +2193,60 @@ def multi_head(
 
 
 # %% nbgrader={"grade_id": "attention-check-1", "grade": true, "points": 4}
-def check_case(q, k, v, mask=None, causal=False):
-    y, names, spoilt = try_attention(q, k, v, mask, causal)
-    check_rules(names, spoilt, *FUSED)
-    whole = torch.zeros(q.shape[-2], k.shape[-2], dtype=q.dtype, device=q.device)
-    lower = torch.ones_like(whole, dtype=torch.bool).tril()
-
-    def library(mask, causal, lower=lower, **options):
-        added = whole.masked_fill(~lower, -torch.inf) if causal else whole
-        if mask is not None:
-            soft = mask.dtype != torch.bool
-            added = added + (mask if soft else torch.where(mask, 0.0, -torch.inf).to(q.dtype))
-        added = added.expand(*q.shape[:-1], k.shape[-2])
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=added, **options)
-
-    right = library(mask, causal)
-    slips = {
-        "divide the scores by the root of d": library(mask, causal, scale=1.0),
-        "the root of d, not d itself": library(mask, causal, scale=1 / q.shape[-1]),
-        "with causal, query i sees key i itself too": library(mask, causal, lower.tril(-1)),
-    }
-    if causal:
-        slips["causal was not obeyed"] = library(mask, False)
-    if mask is not None:
-        slips["the mask was not obeyed"] = library(None, causal)
-        hard = mask.dtype == torch.bool
-        slips["True means that a query may look"] = library(~mask if hard else mask, causal)
-        if not hard:
-            slips["a floating mask is added after the division"] = library(
-                mask / q.shape[-1] ** 0.5, causal
-            )
-    blind = library(mask, causal) == 0
-    if blind.all(-1).any() and isinstance(y, torch.Tensor) and y.shape == right.shape:
-        row = y[blind.all(-1)]
-        assert not row.isnan().any(), "a query that sees nothing got NaN (0/0), expected zeros"
-        assert not (row != 0).any(), "a query that sees nothing still got a mean, expected zeros"
-    check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-4)
-
-
 normal = seeded(0)
 sentence = [normal(2, 5, 4) for _ in range(3)]
 hard = torch.tensor([[1, 1, 1, 0, 0], [1, 0, 1, 0, 1]], device=device).bool()
 with every_case() as case:
     with case("2 heads, 5 words, no mask"):
-        check_case(*sentence)
+        check_attention_1(*sentence)
     with case("causal"):
-        check_case(*sentence, causal=True)
+        check_attention_1(*sentence, causal=True)
     with case("a boolean mask (batch, 1, S)"):
-        check_case(*sentence, hard.view(2, 1, 5))
+        check_attention_1(*sentence, hard.view(2, 1, 5))
     with case("a floating mask, any numbers"):
-        check_case(*sentence, normal(5, 5))
+        check_attention_1(*sentence, normal(5, 5))
     with case("causal and a mask together"):
-        check_case(*sentence, hard.view(2, 1, 5), True)
+        check_attention_1(*sentence, hard.view(2, 1, 5), True)
     with case("3 queries, 6 keys, values of 2 features, no batch"):
-        check_case(normal(3, 4), normal(6, 4), normal(6, 2), causal=True)
+        check_attention_1(normal(3, 4), normal(6, 4), normal(6, 2), causal=True)
     with case("a query that sees nothing"):
         rows = torch.tensor([1, 0, 1, 1, 1], device=device).bool().view(5, 1).expand(5, 5)
-        check_case(*sentence, rows)
+        check_attention_1(*sentence, rows)
     with case("a floating mask, a query that sees nothing"):
-        check_case(*sentence, torch.where(rows, 0.0, -torch.inf))
+        check_attention_1(*sentence, torch.where(rows, 0.0, -torch.inf))
     with case("scores of a few thousand"):
-        check_case(100 * sentence[0], 100 * sentence[1], sentence[2])
+        check_attention_1(100 * sentence[0], 100 * sentence[1], sentence[2])
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("double precision, four dimensions"):
-        check_case(*(normal(2, 3, 4, 8).double() for _ in range(3)), normal(2, 1, 1, 4) > 0, True)
+        check_attention_1(
+            *(normal(2, 3, 4, 8).double() for _ in range(3)), normal(2, 1, 1, 4) > 0, True
+        )
     with case("keys and values shared by all heads"):
-        check_case(
+        check_attention_1(
             normal(2, 3, 4, 5), normal(2, 1, 6, 5), normal(2, 1, 6, 5).expand(2, 3, 6, 5)[:, :1]
         )
     with case("one word"):
-        check_case(normal(1, 1, 3), normal(1, 1, 3), normal(1, 1, 3), causal=True)
+        check_attention_1(normal(1, 1, 3), normal(1, 1, 3), normal(1, 1, 3), causal=True)
     with case("views with gaps"):
-        check_case(*(normal(4, 2, 6).transpose(0, 1) for _ in range(3)))
+        check_attention_1(*(normal(4, 2, 6).transpose(0, 1) for _ in range(3)))
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "attention-check-2", "grade": true, "points": 2}
-def check_case(batch, time, width, heads, lengths=None):
-    module, normal = (
-        nn.MultiheadAttention(width, heads, batch_first=True, device=device),
-        seeded(time),
-    )
-    weights = {name: normal(*p.shape) / 2 for name, p in module.named_parameters()}
-    _ = module.load_state_dict(weights)
-    x, padding = normal(batch, time, width), None
-    if lengths:
-        padding = torch.arange(time, device=device) >= torch.tensor(lengths, device=device).view(
-            -1, 1
-        )
-    with torch.no_grad():
-        right = module(x, x, x, key_padding_mask=padding)[0]
-        slips = {} if padding is None else {"padding was not obeyed": module(x, x, x)[0]}
-        if padding is not None:
-            turned = module(x, x, x, key_padding_mask=~padding, need_weights=False)[0]
-            slips["True means pad here: ignore this key"] = turned
-    y, names, spoilt = try_multi_head(x, weights, heads, padding)
-    check_rules(names, spoilt, *FUSED)
-    check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-4)
-
-
 with every_case() as case:
     with case("one head"):
-        check_case(1, 3, 4, 1)
+        check_attention_2(1, 3, 4, 1)
     with case("2 heads"):
-        check_case(2, 5, 8, 2)
+        check_attention_2(2, 5, 8, 2)
     with case("2 heads, 3 sentences of 4, 2 and 1 words"):
-        check_case(3, 4, 6, 2, [4, 2, 1])
+        check_attention_2(3, 4, 6, 2, [4, 2, 1])
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("as many words as heads and features"):
-        check_case(4, 4, 16, 4, [1, 4, 2, 3])
+        check_attention_2(4, 4, 16, 4, [1, 4, 2, 3])
     with case("one word"):
-        check_case(2, 1, 12, 3)
+        check_attention_2(2, 1, 12, 3)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2386,9 +2292,9 @@ codes = torch.tensor([letters.index(letter) for letter in text], device=device)
 print(len(text), "letters,", len(letters), "different ones:", "".join(letters))
 
 # %% [markdown]
-# PyTorch has the block as `nn.TransformerEncoderLayer`. The next cell is folded. It builds the model
-# from that, without biases, and gives us a batch of pieces of the text. Its weights have names as in
-# any checkpoint:
+# PyTorch has the block as `nn.TransformerEncoderLayer`. Three folded cells build the model from
+# that, without biases, give it weights from a seed, and train it. The weights have names as in any
+# checkpoint:
 
 
 # %% nbgrader={"grade_id": "library-model", "locked": true} jupyter={"source_hidden": true}
@@ -2418,6 +2324,7 @@ class LibraryModel(nn.Module):
         return x @ self.token.weight.t()
 
 
+# %% nbgrader={"grade_id": "make-model", "locked": true} jupyter={"source_hidden": true}
 def make_model(seed: int = 0, scale: float = 0.1, **options) -> LibraryModel:
     """A model with weights from a seed; the blocks differ, the tables start small."""
     model, normal = LibraryModel(**options).to(device), seeded(seed)
@@ -2433,6 +2340,7 @@ def make_model(seed: int = 0, scale: float = 0.1, **options) -> LibraryModel:
     return model
 
 
+# %% nbgrader={"grade_id": "train", "locked": true} jupyter={"source_hidden": true}
 def train(forward, weights: dict, steps: int) -> list[float]:
     """AdamW on batches of 24 pieces of 48 letters; the loss before each step."""
     losses, lot = [], torch.Generator().manual_seed(0)
@@ -2476,10 +2384,10 @@ print("parameters in all:", sum(p.numel() for p in model.parameters()))
 # %% nbgrader={"grade_id": "try-tiny-transformer", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
 def try_tiny_transformer(ids: torch.Tensor, weights: dict, heads: int) -> tuple:
-    """The scores, the names that were called, and whether an argument changed."""
     return watched(tiny_transformer, ids, weights, heads)
 
 
+# %% nbgrader={"grade_id": "try-training", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
 def try_training(steps: int) -> tuple:
     """The losses of a training with the answer, and the weights that got no gradient."""
@@ -2495,6 +2403,30 @@ def try_training(steps: int) -> tuple:
 
     losses = train(forward, weights, steps)
     return losses, [name for name, weight in weights.items() if weight.grad is None]
+
+
+# %% nbgrader={"grade_id": "tiny-transformer-truth-1", "locked": true} jupyter={"source_hidden": true}
+def check_tiny_transformer_1(batch, time, heads=4, seed=1, **options):
+    model = make_model(seed, 0.5, heads=heads, **options).requires_grad_(False)
+    weights = {name: p.clone() for name, p in model.named_parameters()}
+    ids = (seeded(seed)(batch, time).abs() * 1000).long() % len(letters)
+    y, _, spoilt = try_tiny_transformer(ids, weights, heads)
+    check_rules([], spoilt)
+    right, whole = model(ids), model(ids, causal=False)
+    slips = {"a letter must not see the ones behind it: the mask is not causal": whole}
+    norm, model.encoder.norm = model.encoder.norm, None
+    slips["the last norm is missing"] = model(ids)
+    model.encoder.norm = norm
+    model.place.weight.zero_()
+    slips["the places are missing"] = model(ids)
+    model.place.weight.copy_(weights["place.weight"])
+    for block in model.encoder.layers:
+        block.activation = F.relu
+    slips["the activation is gelu, not relu"] = model(ids)
+    for block in model.encoder.layers:
+        block.activation, block.norm_first = F.gelu, False
+    slips["the norms stand in front of the two steps, not behind"] = model(ids)
+    check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-3)
 
 
 # %% nbgrader={"grade_id": "tiny-transformer", "solution": true}
@@ -2524,42 +2456,19 @@ def tiny_transformer(
 
 
 # %% nbgrader={"grade_id": "tiny-transformer-check-1", "grade": true, "points": 3}
-def check_case(batch, time, heads=4, seed=1, **options):
-    model = make_model(seed, 0.5, heads=heads, **options).requires_grad_(False)
-    weights = {name: p.clone() for name, p in model.named_parameters()}
-    ids = (seeded(seed)(batch, time).abs() * 1000).long() % len(letters)
-    y, _, spoilt = try_tiny_transformer(ids, weights, heads)
-    check_rules([], spoilt)
-    right, whole = model(ids), model(ids, causal=False)
-    slips = {"a letter must not see the ones behind it: the mask is not causal": whole}
-    norm, model.encoder.norm = model.encoder.norm, None
-    slips["the last norm is missing"] = model(ids)
-    model.encoder.norm = norm
-    model.place.weight.zero_()
-    slips["the places are missing"] = model(ids)
-    model.place.weight.copy_(weights["place.weight"])
-    for block in model.encoder.layers:
-        block.activation = F.relu
-    slips["the activation is gelu, not relu"] = model(ids)
-    for block in model.encoder.layers:
-        block.activation, block.norm_first = F.gelu, False
-    slips["the norms stand in front of the two steps, not behind"] = model(ids)
-    check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-3)
-
-
 with every_case() as case:
     with case("2 pieces of 6 letters, 2 blocks"):
-        check_case(2, 6)
+        check_tiny_transformer_1(2, 6)
     with case("1 block, 1 head"):
-        check_case(2, 5, heads=1, layers=1)
+        check_tiny_transformer_1(2, 5, heads=1, layers=1)
     with case("a piece of 1 letter"):
-        check_case(1, 1)
+        check_tiny_transformer_1(1, 1)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("3 blocks, 2 heads, 24 features"):
-        check_case(3, 7, heads=2, seed=2, width=24, layers=3)
+        check_tiny_transformer_1(3, 7, heads=2, seed=2, width=24, layers=3)
     with case("the longest piece"):
-        check_case(1, 20, seed=3, longest=20)
+        check_tiny_transformer_1(1, 20, seed=3, longest=20)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "tiny-transformer-check-2", "grade": true, "points": 1}
@@ -2583,54 +2492,53 @@ with every_case() as case, case("60 steps of training"):
 #
 # The next cell trains for 240 steps, a few seconds. It takes your function if it gives the right
 # scores, and PyTorch's block otherwise. Chance is a loss of log 25 = 3.2. If the model knew only the
-# letter before, it could get to the dotted line of the picture.
+# letter before, it could get to the dashed line of the picture.
 
 
 # %%
-def by_library(ids, weights):
+def solved() -> bool:
+    """Whether the learner's function gives the right scores."""
+    try:
+        ids = codes[:48].view(2, 24)
+        return torch.allclose(
+            tiny_transformer(ids, dict(model.named_parameters()), 4), model(ids), atol=1e-3
+        )
+    except Exception:
+        return False
+
+
+# %%
+def forward(ids, weights):
+    if solved_before:
+        return tiny_transformer(ids, weights, 4)
     return torch.func.functional_call(model, weights, (ids,))
 
 
-def forward_of_the_payoff():
-    """The learner's function if it is right, else the library's."""
-    try:
-        weights, ids = dict(model.named_parameters()), codes[:48].view(2, 24)
-        if torch.allclose(tiny_transformer(ids, weights, 4), model(ids), atol=1e-3):
-            return lambda ids, weights: tiny_transformer(ids, weights, 4)
-    except Exception as error:
-        print("not yet:", type(error).__name__)
-    return by_library
-
+solved_before = solved()
+print("trained with", "your tiny_transformer" if solved_before else "PyTorch's block")
 
 # %%
-forward = forward_of_the_payoff()
-print("trained with", "PyTorch's block" if forward is by_library else "your tiny_transformer")
-weights = {name: p.detach().clone().requires_grad_() for name, p in make_model().named_parameters()}
+weights = {name: p.detach().clone().requires_grad_() for name, p in model.named_parameters()}
 losses = train(forward, weights, 240)
-print(
-    "loss at the start:",
-    round(losses[0], 1),
-    " below 0.3 at the end:",
-    sum(losses[-10:]) / 10 < 0.3,
-)
+print("loss at the start:", round(losses[0], 1))
+print("below 0.3 at the end:", sum(losses[-10:]) / 10 < 0.3)
 
 # %%
-pairs = torch.zeros(len(letters), len(letters)).index_put(
-    (codes[:-1].cpu(), codes[1:].cpu()), torch.tensor(1.0), True
-)
+pairs = torch.zeros(len(letters), len(letters))
+for before, after in zip(codes[:-1].tolist(), codes[1:].tolist(), strict=True):
+    pairs[before, after] += 1
 share = pairs / pairs.sum(1, keepdim=True)
-one_letter = -(pairs * share.clamp(min=1e-9).log()).sum() / pairs.sum()
-figure, axes = plt.subplots(figsize=(6.5, 2.8))
-axes.plot(losses, color="#0072b2", label="our transformer")
-axes.axhline(
-    one_letter, color="#b86e00", linestyle=":", label="the best that one letter back allows"
-)
-axes.set(xlabel="step", ylabel="loss", ylim=(0, 3.6), title="Learning to write seven sentences")
-axes.legend(fontsize=8)
-show(figure, "The loss falls from 3.3, passes the dotted line near 1.1 and ends below 0.2.")
+one_letter = -(pairs * share.clamp(min=1e-9).log()).sum().item() / pairs.sum().item()
+print("the best loss that one letter back allows:", round(one_letter, 2))
+
+# %%
+curves = {"our transformer": losses, "the best that one letter back allows": [one_letter] * 240}
+draw_curves(range(240), curves, title="Learning to write seven sentences", labels=("step", "loss"),
+            alt="The loss falls from above 3, passes the dashed line at 1.8 after some 50 steps and "
+            "ends below 0.2.")  # fmt: skip
 
 # %% [markdown]
-# It passes the dotted line: from there on it must use more than one letter. What it cannot know is
+# It passes the dashed line: from there on it must use more than one letter. What it cannot know is
 # which sentence comes next, so the loss does not reach zero. Let it write, a letter at a time:
 
 
@@ -2640,8 +2548,8 @@ def write(start: str, count: int) -> str:
     ids, lot = [letters.index(letter) for letter in start], torch.Generator().manual_seed(1)
     with torch.no_grad():
         for _ in range(count):
-            scores = forward(torch.tensor([ids[-48:]], device=device), weights)[0, -1]
-            ids.append(torch.multinomial(scores.softmax(-1).cpu(), 1, generator=lot).item())
+            scores = forward(torch.tensor([ids[-48:]], device=device), weights)[0, -1].cpu()
+            ids.append(torch.multinomial(scores.softmax(-1), 1, generator=lot).item())
     return "".join(letters[i] for i in ids)
 
 
@@ -2657,27 +2565,25 @@ print("whole sentences of the text among those it wrote:", len(found) > 2)
 # And where does it look? Here are the maps of the first block's four heads on a piece of the text.
 # Each row is a letter, and shows which earlier letters it took its information from.
 
-# %% tags=["nbval-ignore-output"]
+# %%
 piece = "a norm forgets mean and"
 ids = torch.tensor([[letters.index(letter) for letter in piece]], device=device)
 x = weights["token.weight"][ids] + weights["place.weight"][: len(piece)]
 x = F.layer_norm(x, (32,), weights["encoder.layers.0.norm1.weight"])
-q, k, _ = (
-    F.linear(x, weights["encoder.layers.0.self_attn.in_proj_weight"])
-    .unflatten(-1, (3, 4, 8))
-    .permute(2, 0, 3, 1, 4)
-)
+qkv = F.linear(x, weights["encoder.layers.0.self_attn.in_proj_weight"])
+q, k, _ = qkv.unflatten(-1, (3, 4, 8)).permute(2, 0, 3, 1, 4)  # (1, heads, time, 8) each
+
+# %% tags=["nbval-ignore-output"]
 future = torch.ones(len(piece), len(piece), dtype=torch.bool, device=device).triu(1)
-maps = (
-    (q @ k.transpose(-2, -1) / 8**0.5).masked_fill(future, -torch.inf).softmax(-1)[0].detach().cpu()
-)
-figure, panels = plt.subplots(1, 4, figsize=(11, 3.1))
-for head, axes in enumerate(panels):
-    axes.imshow(maps[head], cmap="Blues", vmin=0, vmax=1)
-    axes.set_xticks(range(len(piece)), piece, fontsize=6)
-    axes.set_yticks(range(len(piece)), piece, fontsize=6)
-    axes.set_title(f"head {head}", fontsize=10)
-show(figure, "Four lower-triangular maps of attention over the letters of a norm forgets mean and.")
+maps = (q @ k.transpose(-2, -1) / 8**0.5).masked_fill(future, -torch.inf).softmax(-1)[0]
+figure, panels = plt.subplots(1, 4, figsize=(11, 3.1), layout="constrained")
+for axes, weight in zip(panels, maps.detach().cpu(), strict=True):
+    axes.imshow(weight, cmap="Blues", vmin=0, vmax=0.6)
+    axes.set_xticks(range(len(piece)), piece, fontsize=7)
+    axes.set_yticks(range(len(piece)), piece, fontsize=7)
+panels[0].set_ylabel("from this letter")
+show(figure, "Four lower-triangular maps of attention, one for each head, over the letters of: "
+     "a norm forgets mean and.")  # fmt: skip
 
 # %% [markdown]
 # ## What to take home

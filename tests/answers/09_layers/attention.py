@@ -142,7 +142,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="causal without oneself" says=["with causal, query i sees key i itself too"]
+# %% wrong="causal without oneself" says=["causal: the result: query i sees key i itself too"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
