@@ -84,8 +84,9 @@ except RuntimeError as error:
 # ### Exercise 9.1 — Linear by hand ★ · 2 min · 1 point · core
 #
 # Write `linear_by_hand(x, weight, bias)`. `x` has shape (…, in) with any number of leading
-# dimensions, none included; `weight` is (out, in); `bias` is (out,) or `None`. Return (…, out). Not
-# allowed: `nn.Linear`, `F.linear`.
+# dimensions, none included, in any memory layout; `weight` is (out, in); `bias` is (out,) or `None`.
+# Return (…, out). Not allowed: `nn.Linear`, `F.linear`. Leave the arguments as they are, here and in
+# all exercises of this chapter: values, `requires_grad`, `grad`.
 #
 # Example: with `x = [1, 2]`, `weight = [[1, 10], [0, 1]]` and `bias = [0, 5]` it gives `[21, 7]`.
 
@@ -130,12 +131,14 @@ with every_case() as case:
         check_linear_by_hand(normal(4, 3), normal(2, 3), normal(2))
     with case("leading dimensions (2, 5, 3), no bias"):
         check_linear_by_hand(normal(2, 5, 3), normal(4, 3), None)
+    with case("a transposed input"):
+        check_linear_by_hand(normal(3, 4, 2).transpose(0, 2), normal(1, 3), normal(1))
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("an empty batch"):
         check_linear_by_hand(normal(0, 3), normal(2, 3), normal(2))
-    with case("a transposed input"):
-        check_linear_by_hand(normal(3, 4).t(), normal(1, 3), normal(1))
+    with case("two transposed views"):
+        check_linear_by_hand(normal(3, 4).t(), normal(3, 5).t(), normal(5))
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -337,11 +340,14 @@ with every_case() as case:
         check_conv_arithmetic(
             [conv | {"kernel": 4, "padding": "same", "dilation": 3}], 9, "the size stays"
         )
-    with case("a pool with a stride of its own"):
-        check_conv_arithmetic([pool | {"kernel": 3, "stride": 2, "padding": 1}], 9)
+    with case("a pool with a stride of its own, dilated"):
+        options = {"kernel": 3, "stride": 2, "padding": 1, "dilation": 2}
+        check_conv_arithmetic([pool | options], 9)
+    with case("a pool that is too large"):
+        check_conv_arithmetic([pool | {"kernel": 5}], 4, "5 pixels do not fit into 4")
     with case("transposed"):
         options = {"kernel": 4, "stride": 2, "padding": 1, "dilation": 2}
-        check_conv_arithmetic([up | options], 5, "(n - 1) s - 2 p + r")
+        check_conv_arithmetic([up | options], 3, "(n - 1) s - 2 p + r; it always fits")
     with case("transposed with output_padding"):
         options = {"kernel": 3, "stride": 2, "padding": 1, "output_padding": 1}
         check_conv_arithmetic([up | options], 7, "output_padding adds to the size")
@@ -434,8 +440,8 @@ show(figure, "Three heat maps on an image of 31 by 31 pixels: the gradient of on
 #   convolutions along one dimension. Return `(field, jump)`, two whole numbers.
 # - `footprint(model, size)`: `model` is an `nn.Sequential` of `nn.Conv1d` without padding whose
 #   weights are all positive; it maps (1, 1, size) to (1, 1, m). Return how many pixels the output
-#   `m // 2` covers, **from the first that it sees to the last**, as an `int`. Find it from what the
-#   model does, not by formula, and leave the model as it was, its parameters' `.grad` included.
+#   `m // 2` covers, **from the first that it sees to the last**, as an `int`. Find it by running the
+#   model, and leave the model as it was, its parameters' `.grad` included.
 #
 # Example: layers `[(3, 2, 1), (3, 1, 1)]` give `(7, 2)`. A single kernel of 3 with dilation 2 covers
 # 5 pixels, though it looks at 3.
@@ -454,8 +460,11 @@ def make_stack(layers: list[tuple[int, int, int]]) -> nn.Sequential:
 @runs_with_the_answer
 def try_footprint(layers: list[tuple[int, int, int]], size: int) -> tuple:
     """The footprint of such a stack, and what about the stack is not as it was."""
-    stack, other = make_stack(layers), make_stack(layers)
+    stack, other, runs = make_stack(layers), make_stack(layers), []
+    hook = stack[0].register_forward_pre_hook(lambda *_: runs.append(1))
     found, changed = footprint(stack, size), []
+    hook.remove()
+    assert runs or found is None, "the model never ran: find the footprint by what it does"
     pairs = list(zip(stack.parameters(), other.parameters(), strict=True))
     changed += ["a parameter's .grad"] * any(p.grad is not None for p, _ in pairs)
     changed += ["requires_grad"] * any(not p.requires_grad for p, _ in pairs)
@@ -589,7 +598,7 @@ show(figure, "Stacked bars: outputs 2 and 4 are sums of two stamps, the others c
 # Write `transposed_conv(x, weight, stride, padding)`. `x` is (N, C, H, W), `weight` is
 # (C, D, kh, kw), `stride` (1 or more) and `padding` are numbers. Return what `F.conv_transpose2d`
 # returns: (N, D, (H - 1)·stride - 2·padding + kh, the same for W), `padding` pixels cut from each
-# side. The values are wanted, no graph.
+# side. The values are wanted, no graph; the arguments may be views with gaps.
 #
 # Not allowed: `F.conv_transpose1d`, `2d`, `3d`, `torch.convolution`, and modules that call them. All
 # else is: `F.conv2d` and its gradient, stamps in a loop, `F.fold`.
@@ -648,14 +657,15 @@ with every_case() as case:
         check_transposed_conv(normal(2, 2, 4, 3), normal(2, 3, 3, 3), 1, 1)
     with case("a stride larger than the kernel leaves zeros"):
         check_transposed_conv(normal(1, 2, 3, 3), normal(2, 2, 2, 2), 3, 0)
+    with case("an input and weights with gaps in memory"):
+        x, weight = normal(3, 5, 4, 2).transpose(0, 3), normal(3, 5, 3, 2).transpose(0, 1)
+        check_transposed_conv(x, weight, 2, 1)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("4 channels to 1, kernel (2, 4), stride 3, padding 1"):
         check_transposed_conv(normal(2, 4, 3, 5), normal(4, 1, 2, 4), 3, 1)
-    with case("an input with gaps in memory"):
-        check_transposed_conv(normal(3, 5, 4, 2).transpose(0, 3), normal(5, 2, 3, 2), 2, 1)
-    with case("weights with gaps in memory"):
-        check_transposed_conv(normal(1, 3, 4, 4), normal(3, 3, 2, 5).transpose(0, 1), 2, 0)
+    with case("stride 2, padding 2, kernel (4, 5)"):
+        check_transposed_conv(normal(1, 3, 4, 4), normal(3, 3, 4, 5), 2, 2)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -726,7 +736,7 @@ print("one by one:", tuple(torch.stack([F.adaptive_avg_pool2d(x, 2) for x in ima
 # ### Exercise 9.5 — Pooling and back ★★ · 15 min · 4 points
 #
 # Three functions, without PyTorch's pooling and unpooling (`F.max_pool…`, `F.avg_pool…`,
-# `F.adaptive_…`, `F.max_unpool…`). `x` is floating, (N, C, H, W) in the first.
+# `F.adaptive_…`, `F.max_unpool…`). `x` is floating, in any memory layout, (N, C, H, W) in the first.
 #
 # - `pooling_and_back(x, k)` returns `(largest, where, mean)` of windows k × k, side by side. Rows
 #   and columns that fill no window are left out. `where` holds positions in the image, counted as
@@ -821,10 +831,12 @@ with every_case() as case:
         check_pooling_and_back_1(-normal(2, 3, 6, 4).abs(), 2)
     with case("7 x 8 pixels, k = 3: rows and columns are left over"):
         check_pooling_and_back_1(normal(1, 2, 7, 8), 3)
-### BEGIN HIDDEN TESTS
-with every_case() as case:
     with case("a transposed image"):
         check_pooling_and_back_1(normal(2, 2, 6, 9).transpose(2, 3), 2)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    with case("channels last"):
+        check_pooling_and_back_1(normal(2, 6, 9, 3).permute(0, 3, 1, 2), 3)
     with case("windows of one pixel"):
         check_pooling_and_back_1(normal(1, 1, 2, 3), 1)
     with case("ties everywhere"):
@@ -836,11 +848,13 @@ with every_case() as case:
 with every_case() as case:
     with case("2 images, 3 channels"):
         check_pooling_and_back_2(seeded(1)(2, 3, 4, 6), 2)
+    with case("negative values"):
+        check_pooling_and_back_2(-seeded(3)(2, 1, 6, 3).abs(), 3)
     with case("a larger image than the windows fill"):
         check_pooling_and_back_2(seeded(2)(1, 2, 5, 8), 3)
 ### BEGIN HIDDEN TESTS
-with every_case() as case, case("negative values"):
-    check_pooling_and_back_2(-seeded(3)(2, 1, 6, 3).abs(), 3)
+with every_case() as case, case("3 images, 2 channels, 5 x 7"):
+    check_pooling_and_back_2(seeded(4)(3, 2, 5, 7), 2)
 ### END HIDDEN TESTS
 
 
@@ -1011,8 +1025,8 @@ print("along hat:", round((arrived * hat.detach()).sum().abs().item(), 6))
 #
 # ### Exercise 9.6 — Batch norm, both ways ★★★ · 25 min · 6 points · core
 #
-# Write two functions. `x` is (N, C, H, W), floating; `weight`, `bias` and the running statistics
-# have shape (C,).
+# Write two functions. `x` is (N, C, H, W), float32 or float64, in any memory layout; `weight`, `bias`
+# and the running statistics have shape (C,).
 #
 # - `batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5)`
 #   returns `(y, new_mean, new_var)`. In training it normalises by the batch's statistics and returns
@@ -1159,12 +1173,14 @@ with every_case() as case:
         args = normal(1, 3, 1, 1), *normal(4, 3).square().unbind(), True
         what = refused(lambda: try_batch_norm(*args))
         check_equal(what, "ValueError", "what is raised", "one value has no variance")
-### BEGIN HIDDEN TESTS
-with every_case() as case:
     with case("double precision, a transposed view"):
         check_batch_norm_1(normal(3, 4, 2, 5).double().transpose(0, 1), True, normal)
     with case("one channel"):
         check_batch_norm_1(normal(5, 1, 3, 3), True, normal)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    with case("channels last, eval"):
+        check_batch_norm_1(normal(2, 3, 2, 5).permute(0, 3, 1, 2), False, normal)
     with case("a channel that is constant"):
         check_batch_norm_1(torch.ones(2, 2, 2, 2, device=device), True, normal)
 ### END HIDDEN TESTS
@@ -1189,10 +1205,12 @@ with every_case() as case:
         check_batch_norm_3(5 + 3 * normal(2, 3, 2, 2), normal)
     with case("a large eps"):
         check_batch_norm_3(normal(4, 2, 3, 1), normal, 0.5)
+    with case("one channel, a transposed view"):
+        check_batch_norm_3(normal(1, 2, 5, 3).transpose(0, 1).flip(2), normal)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    with case("one channel, a transposed view"):
-        check_batch_norm_3(normal(2, 1, 5, 3).transpose(0, 3), normal)
+    with case("a transposed view"):
+        check_batch_norm_3(normal(2, 4, 5, 3).transpose(0, 3), normal)
     with case("two values for each channel"):
         check_batch_norm_3(normal(2, 5, 1, 1), normal)
 ### END HIDDEN TESTS
@@ -1321,7 +1339,7 @@ x = 2 + 3 * normal(3, 4, 2, 3) * (1 + normal(1, 4, 1, 1).abs())
 with every_case() as case:
     for kind in ("batch", "layer", "instance", "rms"):
         with case(kind):
-            check_norm_family(x, kind)
+            check_norm_family(x, kind, eps=0.1)
     with case("group, 2 groups of neighbours"):
         check_norm_family(x, "group", 2)
     with case("a channels-last view, 2 groups, a large eps"):
@@ -1596,7 +1614,8 @@ for cut in (3, 2, 1):
 #   respect to `w_hh`, the graph cut before the steps k, 2k, … (counted from 0): the state's values
 #   go on there, gradients do not pass. `time` need not be a multiple of k.
 #
-# Not allowed: PyTorch's recurrent layers and cells, modules or functions. Autograd is allowed.
+# Not allowed: PyTorch's recurrent layers and cells, modules or functions. Autograd is allowed, but
+# the arguments get no `grad` and no `requires_grad`.
 
 
 # %% nbgrader={"grade_id": "try-rnn-by-hand", "locked": true} jupyter={"source_hidden": true}
@@ -2126,7 +2145,7 @@ def check_attention_1(q, k, v, mask=None, causal=False):
         rows = y[blind]
         assert not rows.isnan().any(), "a query that sees nothing got NaN (0/0), expected zeros"
         assert (rows == 0).all(), "a query that sees nothing still got a mean, expected zeros"
-        assert not y.isnan().any(), "NaN: the exponential of a large score overflows"
+        assert not y.isnan().any(), "NaN: does the exponential of a large score overflow?"
     check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-4)
 
 
@@ -2216,20 +2235,17 @@ with every_case() as case:
         check_attention_1(*sentence, torch.where(rows, 0.0, -torch.inf))
     with case("scores of a few thousand"):
         check_attention_1(100 * sentence[0], 100 * sentence[1], sentence[2])
+    with case("float64, four dimensions, a mask (N, 1, 1, S), views with gaps"):
+        views = [normal(4, 2, 3, 8).double().transpose(0, 2) for _ in range(3)]
+        check_attention_1(*views, normal(3, 1, 1, 4) > -1, True)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    with case("double precision, four dimensions"):
-        check_attention_1(
-            *(normal(2, 3, 4, 8).double() for _ in range(3)), normal(2, 1, 1, 4) > 0, True
-        )
-    with case("keys and values shared by all heads"):
-        check_attention_1(
-            normal(2, 3, 4, 5), normal(2, 1, 6, 5), normal(2, 1, 6, 5).expand(2, 3, 6, 5)[:, :1]
-        )
+    with case("4 x 2 x 7 words"):
+        check_attention_1(*(normal(4, 2, 7, 6) for _ in range(3)), normal(7, 7), True)
     with case("one word"):
         check_attention_1(normal(1, 1, 3), normal(1, 1, 3), normal(1, 1, 3), causal=True)
-    with case("views with gaps"):
-        check_attention_1(*(normal(4, 2, 6).transpose(0, 1) for _ in range(3)))
+    with case("more queries than keys, masked"):
+        check_attention_1(normal(2, 6, 4), normal(2, 3, 4), normal(2, 3, 5), normal(6, 3) > 0)
 ### END HIDDEN TESTS
 
 
@@ -2420,9 +2436,11 @@ def check_tiny_transformer_1(batch, time, heads=4, seed=1, **options):
     model.place.weight.zero_()
     slips["the places are missing"] = model(ids)
     model.place.weight.copy_(weights["place.weight"])
-    for block in model.encoder.layers:
-        block.activation = F.relu
-    slips["the activation is gelu, not relu"] = model(ids)
+    kinds = {"relu": F.relu, "gelu by tanh": lambda x: F.gelu(x, approximate="tanh")}
+    for name, activation in kinds.items():
+        for block in model.encoder.layers:
+            block.activation = activation
+        slips[f"the activation is the exact gelu, not {name}"] = model(ids)
     for block in model.encoder.layers:
         block.activation, block.norm_first = F.gelu, False
     slips["the norms stand in front of the two steps, not behind"] = model(ids)
@@ -2463,10 +2481,12 @@ with every_case() as case:
         check_tiny_transformer_1(2, 5, heads=1, layers=1)
     with case("a piece of 1 letter"):
         check_tiny_transformer_1(1, 1)
-### BEGIN HIDDEN TESTS
-with every_case() as case:
     with case("3 blocks, 2 heads, 24 features"):
         check_tiny_transformer_1(3, 7, heads=2, seed=2, width=24, layers=3)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    with case("1 block, 8 heads, 16 features"):
+        check_tiny_transformer_1(2, 9, heads=8, seed=4, width=16, layers=1)
     with case("the longest piece"):
         check_tiny_transformer_1(1, 20, seed=3, longest=20)
 ### END HIDDEN TESTS

@@ -173,3 +173,20 @@ def conv_arithmetic(layers, size):
             raise ValueError(first)
         new = int(room / o["stride"] + 1)
     return (new, *conv_arithmetic(rest, new))
+
+
+# %% wrong="refuses transposed layers as well" says=["transposed: the sizes from 3", "it always fits"]
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        k, p = layer["kernel"], layer.get("padding", 0)
+        s = layer.get("stride", k if layer["kind"] == "pool" else 1)
+        r = layer.get("dilation", 1) * (k - 1) + 1
+        if p != "same" and r > size + 2 * p:
+            raise ValueError
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p != "same":
+            size = (size + 2 * p - r) // s + 1
+        sizes.append(size)
+    return sizes

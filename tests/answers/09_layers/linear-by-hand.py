@@ -6,7 +6,7 @@ def linear_by_hand(x, weight, bias):
     return y if bias is None else y + bias
 
 
-# %% wrong="never transposes" says=["3 of 3 cases fail", "raised RuntimeError", "a row of weight belongs to an output"]
+# %% wrong="never transposes" says=["4 of 4 cases fail", "raised RuntimeError", "a row of weight belongs to an output"]
 def linear_by_hand(x, weight, bias):
     y = x @ weight
     return y if bias is None else y + bias
@@ -65,3 +65,9 @@ def linear_by_hand(x, weight, bias=None):
     if bias is not None:
         y += bias
     return y
+
+
+# %% wrong="view on a transposed input" says=["a transposed input: raised RuntimeError"]
+def linear_by_hand(x, weight, bias):
+    y = (x.view(-1, x.shape[-1]) @ weight.t()).view(*x.shape[:-1], -1)
+    return y if bias is None else y + bias

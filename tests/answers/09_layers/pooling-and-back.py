@@ -169,3 +169,24 @@ def adaptive_mean(x, m):
     i, j = torch.arange(m, device=x.device).view(-1, 1), torch.arange(n, device=x.device)
     inside = ((j >= i * n // m) & (j * m < (i + 1) * n)).to(x.dtype)
     return x @ (inside / inside.sum(1, keepdim=True)).t()
+
+
+# %% wrong="keeps the larger of value and zero" says=["negative values: unpool differs"]
+def pooling_and_back(x, k):
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    h, w = largest.shape[2:]
+    rows = torch.arange(h, device=x.device).view(-1, 1) * k + inside // k
+    columns = torch.arange(w, device=x.device) * k + inside % k
+    return largest, rows * x.shape[3] + columns, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    flat = flat.scatter_reduce(2, where.flatten(2), values.flatten(2), "amax")
+    return flat.unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)

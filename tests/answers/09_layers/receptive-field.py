@@ -158,3 +158,16 @@ def footprint(model, size):
     row = rows[len(rows) // 2].detach().cpu().numpy()
     seen = row.nonzero()[0]
     return seen.max() - seen.min() + 1
+
+
+# %% wrong="the footprint by the formula again" says=["the model never ran: find the footprint by what it does"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    layers = [(c.kernel_size[0], c.stride[0], c.dilation[0]) for c in model]
+    return receptive_field(layers)[0]

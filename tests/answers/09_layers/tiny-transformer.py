@@ -11,7 +11,7 @@ def tiny_transformer(ids, weights, heads):
             * w
         )
 
-    future = torch.ones(t, t, device=ids.device).triu(1).bool()
+    torch.ones(t, t, device=ids.device).triu(1).bool()
     block = 0
     while f"encoder.layers.{block}.norm1.weight" in weights:
         w = {
@@ -101,7 +101,7 @@ def tiny_transformer(ids, weights, heads):
     return x @ weights["token.weight"].t()
 
 
-# %% wrong="relu" says=["the activation is gelu, not relu"]
+# %% wrong="relu" says=["the activation is the exact gelu, not relu"]
 def tiny_transformer(ids, weights, heads):
     n, t = ids.shape
     x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
@@ -404,3 +404,38 @@ def tiny_transformer(ids, weights, heads):
     mask = nn.Transformer.generate_square_subsequent_mask(ids.shape[1], device=ids.device)
     x = torch.func.functional_call(encoder, mine, (x,), {"mask": mask, "is_causal": True})
     return x @ weights["token.weight"].t()
+
+
+# %% wrong="a width of 32, whatever comes" says=["3 blocks, 2 heads, 24 features: raised"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    x = weights["token.weight"][ids] + weights["place.weight"][:t]
+    for block in range(sum("norm1" in name for name in weights)):
+        w = {
+            k.split(f"layers.{block}.")[1]: v for k, v in weights.items() if f"layers.{block}." in k
+        }
+        qkv = F.layer_norm(x, (32,), w["norm1.weight"]) @ w["self_attn.in_proj_weight"].t()
+        q, k, v = (part.view(n, t, heads, 32 // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + y.transpose(1, 2).reshape(n, t, 32) @ w["self_attn.out_proj.weight"].t()
+        h = F.gelu(F.layer_norm(x, (32,), w["norm2.weight"]) @ w["linear1.weight"].t())
+        x = x + h @ w["linear2.weight"].t()
+    return F.layer_norm(x, (32,), weights["encoder.norm.weight"]) @ weights["token.weight"].t()
+
+
+# %% wrong="gelu by tanh" says=["the activation is the exact gelu, not gelu by tanh"]
+def tiny_transformer(ids, weights, heads):
+    n, t = ids.shape
+    x = weights["token.weight"][ids] + weights["place.weight"][:t]
+    e = x.shape[-1]
+    for block in range(sum("norm1" in name for name in weights)):
+        w = {
+            k.split(f"layers.{block}.")[1]: v for k, v in weights.items() if f"layers.{block}." in k
+        }
+        qkv = F.layer_norm(x, (e,), w["norm1.weight"]) @ w["self_attn.in_proj_weight"].t()
+        q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + y.transpose(1, 2).reshape(n, t, e) @ w["self_attn.out_proj.weight"].t()
+        h = F.layer_norm(x, (e,), w["norm2.weight"]) @ w["linear1.weight"].t()
+        x = x + F.gelu(h, approximate="tanh") @ w["linear2.weight"].t()
+    return F.layer_norm(x, (e,), weights["encoder.norm.weight"]) @ weights["token.weight"].t()
