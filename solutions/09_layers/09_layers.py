@@ -240,8 +240,8 @@ show(figure, "Ten pixels with one of padding on each side. Below, four kernels o
 
 # %% [markdown]
 # The kernel reaches over $r = d(k-1)+1 = 5$ pixels. Its start can move over $n + 2p - r = 7$ further
-# pixels, in steps of two: 3 whole steps, and so 4 outputs. The half step is lost: the
-# padding on the right is in no window.
+# pixels, in steps of two: 3 whole steps, and so 4 outputs. The half step is lost: the padding on the
+# right is in no window.
 #
 # $$n' = \left\lfloor \frac{n + 2p - r}{s} \right\rfloor + 1, \qquad r = d\,(k-1) + 1$$
 #
@@ -598,7 +598,8 @@ show(figure, "Stacked bars: outputs 2 and 4 are sums of two stamps, the others c
 # Write `transposed_conv(x, weight, stride, padding)`. `x` is (N, C, H, W), `weight` is
 # (C, D, kh, kw), `stride` (1 or more) and `padding` are numbers. Return what `F.conv_transpose2d`
 # returns: (N, D, (H - 1)·stride - 2·padding + kh, the same for W), `padding` pixels cut from each
-# side. The values are wanted, no graph; the arguments may be views with gaps.
+# side. The values are wanted, no graph. The arguments may be views with gaps, and are both float32 or
+# both float64; the result has their dtype.
 #
 # Not allowed: `F.conv_transpose1d`, `2d`, `3d`, `torch.convolution`, and modules that call them. All
 # else is: `F.conv2d` and its gradient, stamps in a loop, `F.fold`.
@@ -615,6 +616,7 @@ def try_transposed_conv(x: torch.Tensor, weight: torch.Tensor, stride: int, padd
 
 # %% nbgrader={"grade_id": "transposed-conv-truth", "locked": true} jupyter={"source_hidden": true}
 def check_transposed_conv(x, weight, stride, padding):
+    x, weight = x.double(), weight.double()
     y, names, spoilt = try_transposed_conv(x, weight, stride, padding)
     check_rules(names, spoilt, "*conv_transpose*", "convolution")
     right = F.conv_transpose2d(x, weight, stride=stride, padding=padding)
@@ -1020,8 +1022,7 @@ print("along hat:", round((arrived * hat.detach()).sum().abs().item(), 6))
 # %% [markdown]
 # Take from $g$ its part along $1$, which is its mean. Take its part along $\hat x$, which is
 # $\hat x$ times the mean of $g\,\hat x$. What is left is divided by the standard deviation, because
-# that is what the forward pass did. With eps
-# this stays exact.
+# that is what the forward pass did. With eps this stays exact.
 #
 # ### Exercise 9.6 — Batch norm, both ways ★★★ · 25 min · 6 points · core
 #
@@ -1583,8 +1584,8 @@ draw_curves(lengths, curves, title="What a recurrent layer keeps for backward", 
             alt="A straight line rises with the number of steps; cut every 32 steps, it stays flat.")  # fmt: skip
 
 # %% [markdown]
-# The price is an answer that is no longer exact. The gradient does not know what the steps before
-# the cut contributed. Shown on three steps with all inputs 1 and a state of one number, $h_t = w
+# The price: the gradient is no longer exact. It does not know what the steps before the cut
+# contributed. Shown on three steps with all inputs 1 and a state of one number, $h_t = w
 # h_{t-1} + x_t$ (no tanh), loss $h_1 + h_2 + h_3$, at $w = 1$:
 
 # %% topics=["bptt-memory"]
@@ -1825,16 +1826,17 @@ print("lengths:", lengths.tolist())
 # ### Exercise 9.10 — Packed sequences ★★ · 10 min · 3 points
 #
 # Write `packed_sequences(rnn, sequences)`. `rnn` is an `nn.RNN`, `nn.GRU` or `nn.LSTM`, maybe
-# bidirectional, maybe `batch_first`. `sequences` is a list of tensors of shape (time, feature),
-# each with its own time of 1 or more, in any order. Return a list of outputs, (time, features of
-# the output), in the order of `sequences`, each equal to what `rnn` gives for that sequence alone.
+# bidirectional, maybe `batch_first`. `sequences` is a list of tensors of shape (time, feature), each
+# with its own time of 1 or more, in any order; dtype and device are the layer's. Return a list of
+# outputs, (time, features of the output), in the order of `sequences`, each equal to what `rnn`
+# gives for that sequence alone.
 #
 # Call `rnn` exactly once. Leave it and the list as they are.
 
 
 # %% nbgrader={"grade_id": "make-rnn", "locked": true} jupyter={"source_hidden": true}
 def make_rnn(kind: str, **options) -> nn.Module:
-    rnn, normal = getattr(nn, kind)(3, 4, **options, device=device), seeded(7)
+    rnn, normal = getattr(nn, kind)(3, 4, **options, device=device, dtype=torch.double), seeded(7)
     with torch.no_grad():
         for parameter in rnn.parameters():
             parameter.copy_(normal(*parameter.shape) / 2)
@@ -1869,7 +1871,7 @@ def try_packed_sequences(kind: str, options: dict, sequences: list[torch.Tensor]
 # %% nbgrader={"grade_id": "packed-sequences-truth", "locked": true} jupyter={"source_hidden": true}
 def check_packed_sequences(kind, lengths, seed=0, **options):
     normal = seeded(seed)
-    sequences = [normal(n, 3) for n in lengths]
+    sequences = [normal(n, 3).double() for n in lengths]
     rnn = make_rnn(kind, **options)
     right = [rnn(sequence)[0].detach() for sequence in sequences]
     found, calls, changed = try_packed_sequences(kind, options, list(sequences))

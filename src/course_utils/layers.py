@@ -12,8 +12,8 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
+import course_utils
 from course_utils.checks import check_close
-from course_utils.devices import device
 from course_utils.drawings import LINES, show
 from course_utils.tracebacks import ends_in_notebook
 
@@ -150,7 +150,8 @@ def refused(call: Callable[[], Any]) -> str:
 def seeded(seed: int) -> Callable[..., torch.Tensor]:
     """A function from a shape to normally distributed numbers on ``device``, fixed by the seed."""
     generator = torch.Generator().manual_seed(seed)
-    return lambda *shape: torch.randn(*shape, generator=generator).to(device)
+    # The package's name, asked for at each call: a test may have changed it.
+    return lambda *shape: torch.randn(*shape, generator=generator).to(course_utils.device)
 
 
 def dry_run(layers: Sequence[Mapping[str, Any]], size: int) -> list[int] | str:
