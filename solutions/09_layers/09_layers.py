@@ -377,7 +377,7 @@ with every_case() as case:
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# `layer.get("stride", 1)` gives a default. Which default has a pool?
+# `layer.get("stride", 1)` gives a default. Which default does a pool have?
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -404,8 +404,8 @@ for kernel, stride, dilation in ((3, 2, 1), (3, 1, 1), (3, 1, 2)):
 
 # %% [markdown]
 # The other order, jump first, would say 5 after the first layer, which covers 3. And does the
-# machine agree? Ask for the gradient of one output by the image: it is zero at every pixel that this
-# output does not see.
+# machine agree? Take the gradient of one output with respect to the image: it is zero at every pixel
+# that this output does not see.
 
 
 # %%
@@ -429,8 +429,9 @@ show(figure, "Three heat maps on an image of 31 by 31 pixels: the gradient of on
      "Three 3x3 cover 7 pixels, with stride 2 first 11, with dilations 1, 2, 4 they cover 15.")  # fmt: skip
 
 # %% [markdown]
-# Same number of weights, very different fields. Within a field the centre counts more, because more
-# paths lead there.
+# Same number of weights, very different fields. A pixel counts more the more paths lead from it to the
+# output. In the first two stacks that is the centre. With dilations 1, 2, 4 paths rarely meet, and the
+# field shows a grid: the pixel in the very middle has a single path.
 #
 # ### Exercise 9.3 — Receptive field, twice ★★ · 12 min · 4 points
 #
@@ -614,6 +615,20 @@ def try_transposed_conv(x: torch.Tensor, weight: torch.Tensor, stride: int, padd
     return y.detach() if isinstance(y, torch.Tensor) else y, names, changed
 
 
+# %% nbgrader={"grade_id": "transposed-conv-overwritten", "locked": true} jupyter={"source_hidden": true}
+def overwritten(x, weight, stride, backwards):
+    """What comes out if a stamp replaces what lies below it."""
+    right = F.conv_transpose2d(x, weight, stride=stride)
+    (kh, kw), places = (
+        weight.shape[2:],
+        [(i, j) for i in range(x.shape[2]) for j in range(x.shape[3])],
+    )
+    for i, j in places[::-1] if backwards else places:
+        stamp = torch.einsum("nc,cdij->ndij", x[:, :, i, j], weight)
+        right[:, :, stride * i : stride * i + kh, stride * j : stride * j + kw] = stamp
+    return right
+
+
 # %% nbgrader={"grade_id": "transposed-conv-truth", "locked": true} jupyter={"source_hidden": true}
 def check_transposed_conv(x, weight, stride, padding):
     x, weight = x.double(), weight.double()
@@ -626,6 +641,11 @@ def check_transposed_conv(x, weight, stride, padding):
     if stride > 1:
         close = F.conv_transpose2d(x, weight, stride=1, padding=padding)
         slips["the stamps lie stride pixels apart, not one"] = close
+    for n in range(2):
+        whole = overwritten(x, weight, stride, n)
+        height, width = (m - padding for m in whole.shape[2:])
+        words = "where stamps overlap they add up; here one replaces the other" + " " * n
+        slips[words] = whole[:, :, padding:height, padding:width]
     check_value(y, right, "the result", slips)
 
 
@@ -782,7 +802,16 @@ def check_pooling_and_back_2(x, k):
     y, names, spoilt = try_pooling("unpool", largest, where, *x.shape[2:])
     check_rules(names, spoilt, "*pool*")
     right = F.max_unpool2d(largest, where, k, output_size=x.shape[2:])
-    check_value(y, right, "unpool")
+    shared = where[:1, :1].expand_as(where)
+    slips = {
+        "each channel of each image has places of its own": F.max_unpool2d(
+            largest, shared, k, output_size=x.shape[2:]
+        ),
+        "a value stands in one place, with zeros around it; here it is repeated": F.interpolate(
+            largest, x.shape[2:]
+        ),
+    }
+    check_value(y, right, "unpool", slips)
 
 
 # %% nbgrader={"grade_id": "pooling-and-back-truth-3", "locked": true} jupyter={"source_hidden": true}
@@ -790,7 +819,17 @@ def check_pooling_and_back_3(x, m):
     y, names, spoilt = try_pooling("mean", x, m)
     check_rules(names, spoilt, "*pool*")
     right = F.adaptive_avg_pool1d(x.reshape(1, -1, x.shape[-1]), m).view(*x.shape[:-1], m)
-    check_value(y, right, f"adaptive_mean of {x.shape[-1]} to {m}")
+    n, slips = x.shape[-1], {}
+    begins = [i * n // m for i in range(m)]
+    words = "a window ends at (i + 1) n / m rounded up; here it is rounded down"
+    ends = [max(a + 1, (i + 1) * n // m) for i, a in enumerate(begins)]
+    slips[words] = torch.stack(
+        [x[..., a:b].mean(-1) for a, b in zip(begins, ends, strict=True)], -1
+    )
+    if n >= m:
+        words = "the windows are not n // m long, side by side: see the two formulas"
+        slips[words] = x.unfold(-1, n // m, n // m)[..., :m, :].mean(-1)
+    check_value(y, right, f"adaptive_mean of {n} to {m}", slips)
 
 
 # %% nbgrader={"grade_id": "pooling-and-back", "solution": true}
@@ -960,7 +999,7 @@ print("weight:", bn.weight.tolist(), " bias:", bn.bias.tolist())
 print("a ReLU has a bias:", hasattr(nn.ReLU(), "bias"))
 
 # %% [markdown]
-# So far one line. But what shall it do with a *single* image, when the network is used? The answer
+# So far one line. But what should it do with a *single* image, when the network is used? The answer
 # must not depend on who else is in the batch. So during training the layer keeps **running
 # statistics**: a moving average with `momentum` 0.1, which is the share of the **new** value.
 # In `eval()` it uses these.
@@ -1020,8 +1059,8 @@ print("along 1:  ", round(arrived.sum().abs().item(), 6))
 print("along hat:", round((arrived * hat.detach()).sum().abs().item(), 6))
 
 # %% [markdown]
-# Take from $g$ its part along $1$, which is its mean. Take its part along $\hat x$, which is
-# $\hat x$ times the mean of $g\,\hat x$. What is left is divided by the standard deviation, because
+# So subtract from $g$ its part along $1$, which is its mean. Then subtract its part along $\hat x$,
+# which is $\hat x$ times the mean of $g\,\hat x$. What is left is divided by the standard deviation, because
 # that is what the forward pass did. With eps this stays exact.
 #
 # ### Exercise 9.6 — Batch norm, both ways ★★★ · 25 min · 6 points · core
@@ -1062,6 +1101,12 @@ def batch_norm_slips(x, weight, bias, mean, var, training, momentum, eps, right)
     """What known slips make of y."""
     column = (-1, 1, 1)
     slips = {"weight and bias are missing": (right - bias.view(column)) / weight.view(column)}
+    used = mean, var
+    if training:
+        used = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+    centre, spread = (t.view(column) for t in used)
+    outside = (x - centre) / (spread.sqrt() + eps) * weight.view(column) + bias.view(column)
+    slips["eps is added to the variance, under the root"] = outside
     if x.numel() > x.shape[1]:
         used = "in training the batch's statistics are used, otherwise the running ones"
         stats = mean.clone(), var.clone()
@@ -1094,6 +1139,37 @@ def check_batch_norm_1(x, training, normal, momentum=0.1, eps=1e-5):
     check_value(found_var, new_var, "the new running variance", var_slips)
 
 
+# %% nbgrader={"grade_id": "batch-norm-backward-slips", "locked": true} jupyter={"source_hidden": true}
+def backward_slips(grad, x, weight, eps, right):
+    """What known slips make of grad_x."""
+    var = x.var((0, 2, 3), correction=0, keepdim=True)
+    std, g = (var + eps).sqrt(), grad * weight.view(-1, 1, 1)
+    hat = (x - x.mean((0, 2, 3), keepdim=True)) / var.sqrt()
+    part = hat * (g * hat).mean((0, 2, 3), keepdim=True)
+    mean = g.mean((0, 2, 3), keepdim=True)
+    return {
+        "divide by the standard deviation, as the forward pass did": right * std,
+        "eps is part of the hat as well": (g - mean - part) / std,
+        "eps is missing everywhere": (g - mean - part) / var.sqrt(),
+    }
+
+
+def sum_slips(grad, x, eps):
+    """What known slips make of grad_weight and grad_bias."""
+    var, mean = torch.var_mean(x, (0, 2, 3), correction=0, keepdim=True)
+    hat, n = (x - mean) / (var + eps).sqrt(), x.numel() // x.shape[1]
+    words = "weight and bias are used once for each value: a sum, not a mean"
+    of_weight = {
+        words: (grad * hat).sum((0, 2, 3)) / n,
+        "weight multiplies the hat, not x": (grad * x).sum((0, 2, 3)),
+        "weight multiplies the hat, divided by the standard deviation": (grad * (x - mean)).sum(
+            (0, 2, 3)
+        ),
+        "eps is part of the hat as well": (grad * (x - mean) / var.sqrt()).sum((0, 2, 3)),
+    }
+    return of_weight, {words: grad.sum((0, 2, 3)) / n}
+
+
 # %% nbgrader={"grade_id": "batch-norm-truth-3", "locked": true} jupyter={"source_hidden": true}
 def check_batch_norm_3(x, normal, eps=1e-5):
     x, weight, grad = x.double(), normal(x.shape[1]).double(), normal(*x.shape).double()
@@ -1110,11 +1186,12 @@ def check_batch_norm_3(x, normal, eps=1e-5):
         "the gradient arrives at y, behind the weight: multiply by it": right[0]
         / weight.view(-1, 1, 1),
     }
+    slips = [slips | backward_slips(grad, x, weight, eps, right[0]), *sum_slips(grad, x, eps)]
     result, names, changed = try_batch_norm_backward(grad, x, weight, eps)
     check_rules(names, changed, *NORMS, "grad", "backward")
     names = ("grad_x", "grad_weight", "grad_bias")
-    for part, truth, name in zip(check_parts(result, *names), right, names, strict=True):
-        check_value(part, truth, name, slips if name == "grad_x" else None, 1e-5, 1e-7)
+    for number, part in enumerate(check_parts(result, *names)):
+        check_value(part, right[number], names[number], slips[number], 1e-5, 1e-7)
 
 
 # %% nbgrader={"grade_id": "batch-norm", "solution": true}
@@ -1168,6 +1245,8 @@ with every_case() as case:
         check_batch_norm_1(5 + 3 * normal(2, 3, 2, 2), False, normal)
     with case("another momentum, a large eps"):
         check_batch_norm_1(normal(4, 2, 1, 3), True, normal, 0.4, 0.5)
+    with case("training on one image of 2 x 3 pixels: six values per channel"):
+        check_batch_norm_1(normal(1, 2, 2, 3), True, normal)
     with case("one image of 1 x 1 in eval"):
         check_batch_norm_1(normal(1, 3, 1, 1), False, normal)
     with case("one image of 1 x 1 in training"):
@@ -1298,9 +1377,40 @@ def try_norm_family(x: torch.Tensor, kind: str, groups: int, eps: float) -> tupl
     return watched(norm_family, x, kind, groups, eps)
 
 
+# %% nbgrader={"grade_id": "norm-family-slips", "locked": true} jupyter={"source_hidden": true}
+def norm_slips(x, kind, groups, eps):
+    """What known slips make of a norm, over wrong dimensions and with other variances."""
+    rms, y, dims = kind == "rms", x, {"batch": (0, 2, 3), "instance": (2, 3)}.get(kind, (1, 2, 3))
+    if kind == "group":
+        y, dims = x.reshape(len(x), groups, -1, *x.shape[2:]), (2, 3, 4)
+
+    def normed(y, dims, correction=0, outside=False):
+        mean = 0 if rms else y.mean(dims, keepdim=True)
+        var = (y - mean).square().mean(dims, keepdim=True)
+        if correction:
+            var = y.var(dims, keepdim=True)
+        return ((y - mean) / (var.sqrt() + eps if outside else (var + eps).sqrt())).reshape(x.shape)
+
+    slips = {"eps is added under the root": normed(y, dims, outside=True)}
+    if not rms:
+        slips["divide the variance by n, not n - 1 (correction=0)"] = normed(y, dims, 1)
+    if kind in ("layer", "rms"):
+        for words, wrong in {"channels": 1, "pixels": (2, 3), "last dimension": 3}.items():
+            words = f"one mean for each image, over channels and pixels, not over the {words} alone"
+            slips[words] = normed(x, wrong)
+    if kind == "group":
+        words = "groups says how many there are, not how many channels each has"
+        swapped = x.reshape(len(x), -1, groups, *x.shape[2:])
+        slips[words] = normed(swapped, dims)
+        turned = normed(swapped.transpose(1, 2), dims).reshape(len(x), groups, -1, *x.shape[2:])
+        words = "a group is a run of neighbouring channels, not every second or third"
+        slips[words] = turned.transpose(1, 2).reshape(x.shape)
+    return slips
+
+
 # %% nbgrader={"grade_id": "norm-family-truth", "locked": true} jupyter={"source_hidden": true}
 def check_norm_family(x, kind, groups=1, eps=1e-5):
-    whole, dims = x.shape[1:], (0, 2, 3) if kind == "batch" else (1, 2, 3)
+    whole = x.shape[1:]
     norms = {
         "batch": F.batch_norm(x, None, None, training=True, eps=eps),
         "layer": F.layer_norm(x, whole, eps=eps),
@@ -1310,10 +1420,7 @@ def check_norm_family(x, kind, groups=1, eps=1e-5):
     }
     right = norms.pop(kind)
     slips = {f"this is {name} norm": wrong for name, wrong in norms.items()}
-    if kind in ("batch", "layer"):
-        biased, unbiased = (x.var(dims, correction=c, keepdim=True) + eps for c in (0, 1))
-        words = "divide the variance by n, not n - 1 (correction=0)"
-        slips[words] = right * (biased / unbiased).sqrt()
+    slips |= norm_slips(x, kind, groups, eps)
     y, names, changed = try_norm_family(x, kind, groups, eps)
     check_rules(names, changed, *NORMS)
     check_value(y, right, f"{kind} norm", slips, atol=1e-4)
@@ -1341,8 +1448,10 @@ with every_case() as case:
     for kind in ("batch", "layer", "instance", "rms"):
         with case(kind):
             check_norm_family(x, kind, eps=0.1)
-    with case("group, 2 groups of neighbours"):
-        check_norm_family(x, "group", 2)
+    with case("group, 2 groups of 3 neighbours"):
+        check_norm_family(
+            normal(2, 6, 2, 3) * torch.arange(1, 7, device=device).view(-1, 1, 1), "group", 2
+        )
     with case("a channels-last view, 2 groups, a large eps"):
         check_norm_family(normal(2, 3, 2, 4).permute(0, 3, 1, 2), "group", 2, 0.5)
     with case("3 groups of 4 channels"):
@@ -1368,7 +1477,7 @@ with every_case() as case:
 #
 # ## 8. Embedding: a table of rows · core
 #
-# Words are no numbers. An **embedding** gives each word a row of a table, and looking up is all it
+# Words are not numbers. An **embedding** gives each word a row of a table, and looking up is all it
 # does. It equals a linear layer on one-hot vectors, without the multiplication by zeros:
 
 # %% topics=["embedding-layer"]
@@ -1383,7 +1492,7 @@ print("a random start, different for each word:", not torch.equal(table.weight[1
 #
 # > **Often said.** *"With `padding_idx=0` the network does not compute with pads."* It does. Only two
 # > things happen. The row starts at zero, and its gradient through the look-up is zero. What comes
-# > later, a mean for one, counts the pads like any word:
+# > later, such as a mean, counts the pads like any word:
 
 # %% topics=["embedding-layer"] errata=["padding-idx-masks"]
 table = nn.Embedding(3, 2, padding_idx=0)
@@ -1391,7 +1500,8 @@ nn.init.constant_(table.weight[1:], 1.0)
 padded, plain = torch.tensor([[1, 0, 0]]), torch.tensor([[1]])  # (batch, time)
 table(padded).sum().backward()
 print("gradient of rows 0 and 1:", table.weight.grad[:2].tolist())
-print("mean without pads:", table(plain).mean(1).tolist(), " with:", table(padded).mean(1))
+for name, ids in (("without", plain), ("with", padded)):
+    print(f"mean {name} pads:", [round(m, 2) for m in table(ids).mean(1)[0].tolist()])
 
 # %% [markdown]
 # So a mean needs a mask of its own, as attention will (section 10):
@@ -1646,6 +1756,32 @@ def with_gates(kind, x, state, weights, order, turned=None):
     return CELLS[kind](x, state, *(weight.flatten(0, 1) for weight in changed))
 
 
+# %% nbgrader={"grade_id": "rnn-by-hand-slips", "locked": true} jupyter={"source_hidden": true}
+def common_slips(kind, x, state, weights, gates):
+    """The cell without one of its biases, and with its gates' rows mixed."""
+    w_ih, w_hh, b_ih, b_hh = weights
+    mixed = [w.unflatten(0, (-1, gates)).transpose(0, 1).flatten(0, 1) for w in weights]
+    slips = {
+        "b_hh is missing": (w_ih, w_hh, b_ih, 0 * b_hh),
+        "b_ih is missing": (w_ih, w_hh, 0 * b_ih, b_hh),
+        "each gate is a block of rows; here the rows alternate": mixed,
+    }
+    return {words: CELLS[kind](x, state, *wrong) for words, wrong in slips.items()}
+
+
+def soft_g(x, state, weights):
+    """The LSTM's c if g were a sigmoid, which is (tanh(a / 2) + 1) / 2."""
+
+    def with_g(factor, shift):
+        changed = [torch.stack(weight.chunk(4)) for weight in weights]
+        for weight in changed:
+            weight[2] *= factor
+        changed[2][2] += shift
+        return torch.lstm_cell(x, state, *(weight.flatten(0, 1) for weight in changed))[1]
+
+    return (with_g(0.5, 0) + with_g(0, 100)) / 2
+
+
 # %% nbgrader={"grade_id": "rnn-by-hand-truth-1", "locked": true} jupyter={"source_hidden": true}
 def check_rnn_by_hand_1(kind, batch, features, size, normal):
     gates = {"rnn": 1, "gru": 3, "lstm": 4}[kind]
@@ -1655,22 +1791,26 @@ def check_rnn_by_hand_1(kind, batch, features, size, normal):
     right = CELLS[kind](x, state, *weights)
     found, names, changed = try_rnn_by_hand(kind, x, state, *weights)
     check_rules(names, changed, *RECURRENT)
-    slips, order = (
-        {},
-        f"the gates stand in the order {'r, z, n' if kind == 'gru' else 'i, f, g, o'}",
-    )
+    common, slips = common_slips(kind, x, state, weights, gates), {}
+    order = f"the gates stand in the order {'r, z, n' if kind == 'gru' else 'i, f, g, o'}"
     if kind == "lstm":
         found, right = check_parts(found, "h", "c"), right
         for number, wrong in enumerate(((0, 1, 3, 2), (1, 0, 2, 3))):
             slips[order + " " * number] = with_gates(kind, x, state, weights, wrong)[1]
+        slips |= {words: wrong[1] for words, wrong in common.items()}
+        slips["h comes first in the pair, then c"] = right[0]
+        slips["g goes through tanh, the three gates through the sigmoid"] = soft_g(
+            x, state, weights
+        )
         check_value(found[1], right[1], "c", slips)
         slips = {"h is o times the tanh of c": right[0] / right[1].tanh() * right[1]}
+        common = {words: wrong[0] for words, wrong in common.items()}
         found, right = found[0], right[0]
     if kind == "gru":
         slips[order] = with_gates(kind, x, h, weights, (1, 0, 2))
         words = "z keeps the old state, 1 - z takes the new one"
         slips[words] = with_gates(kind, x, h, weights, (0, 1, 2), turned=1)
-    check_value(found, right, "h", slips)
+    check_value(found, right, "h", slips | common)
 
 
 # %% nbgrader={"grade_id": "rnn-by-hand-reset", "locked": true} jupyter={"source_hidden": true}
@@ -1686,14 +1826,14 @@ def check_reset(normal):
 
 
 # %% nbgrader={"grade_id": "rnn-by-hand-truth-2", "locked": true} jupyter={"source_hidden": true}
-def gradient(x, w_ih, w_hh, cuts, fresh=False):
-    """The gradient with the graph cut before these steps; fresh: the state starts anew there."""
+def gradient(x, w_ih, w_hh, cuts, fresh=False, first=0):
+    """Cut before these steps; fresh: the state starts anew there; the loss counts from first on."""
     w, total = w_hh.clone().requires_grad_(), 0
     h = x.new_zeros(x.shape[1], len(w))
     for t in range(len(x)):
         h = (h * (0 if fresh else 1)).detach() if t in cuts else h
         h = torch.rnn_tanh_cell(x[t], h, w_ih, w)
-        total = total + h.sum()
+        total = total + h.sum() * (t >= first)
     return torch.autograd.grad(total, w)[0]
 
 
@@ -1711,7 +1851,21 @@ def check_rnn_by_hand_2(time, k, normal):
         "the first cut is before step k, not k - 1": gradient(x, w_ih, w_hh, range(k - 1, time, k)),
         "the first cut is before step k, not k + 1": gradient(x, w_ih, w_hh, range(k + 1, time, k)),
     }
-    check_value(found, gradient(x, w_ih, w_hh, cuts), f"time {time}, k = {k}", slips)
+    right = gradient(x, w_ih, w_hh, cuts)
+    slips |= {
+        "the loss counts the states of every piece, not of the last alone": gradient(
+            x, w_ih, w_hh, cuts, first=(time - 1) // k * k
+        ),
+        "the loss counts every state, not the last alone": gradient(
+            x, w_ih, w_hh, cuts, first=time - 1
+        ),
+        "the loss is a sum over the batch and the state, not a mean": right
+        / x.shape[1]
+        / len(w_hh),
+        "the loss is a sum over steps, batch and state, not a mean": right
+        / (time * x.shape[1] * len(w_hh)),
+    }
+    check_value(found, right, "the gradient", slips)
 
 
 # %% nbgrader={"grade_id": "rnn-by-hand", "solution": true}
@@ -1777,12 +1931,12 @@ with every_case() as case:
 normal = seeded(1)
 with every_case() as case:
     for time, k in ((6, 3), (7, 3), (5, 1), (4, 9)):
-        with case("truncated_gradient"):
+        with case(f"truncated_gradient, time {time}, k = {k}"):
             check_rnn_by_hand_2(time, k, normal)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for time, k in ((9, 4), (1, 1), (12, 2)):
-        with case("truncated_gradient"):
+        with case(f"truncated_gradient, time {time}, k = {k}"):
             check_rnn_by_hand_2(time, k, normal)
 ### END HIDDEN TESTS
 
@@ -1849,9 +2003,8 @@ def try_packed_sequences(kind: str, options: dict, sequences: list[torch.Tensor]
     """The outputs, how often the layer ran, and what is not as it was."""
     rnn, calls, given = make_rnn(kind, **options), [], list(sequences)
     copies = [sequence.clone() for sequence in sequences]
-    hook = rnn.register_forward_hook(lambda *_: calls.append(1))
+    rnn.forward = lambda *args, run=rnn.forward, **more: calls.append(1) or run(*args, **more)
     outputs = packed_sequences(rnn, sequences)
-    hook.remove()
     if isinstance(outputs, (list, tuple)):
         outputs = [y.detach() if isinstance(y, torch.Tensor) else y for y in outputs]
     other = make_rnn(kind, **options)
@@ -1889,8 +2042,10 @@ def check_packed_sequences(kind, lengths, seed=0, **options):
     rows = nn.utils.rnn.pad_sequence(sequences, batch_first=rnn.batch_first)
     padded = rnn(rows)[0].detach()
     padded = padded if rnn.batch_first else padded.transpose(0, 1)
+    joined = rnn(torch.cat(sequences))[0].detach().split(lengths)
     for i, (y, truth) in enumerate(zip(found, right, strict=True)):
         slips = {"the layer read the padding: pack the sequences": padded[i, : len(truth)]}
+        slips["each sequence starts from zeros, not from another's state"] = joined[i]
         check_value(y, truth, f"output {i}, of length {len(truth)}", slips)
     check_equal(calls, 1, "how often the layer was called")
 
@@ -1945,15 +2100,15 @@ with every_case() as case:
 
 # %%
 q, k = torch.tensor([[4.0, 0]]), torch.tensor([[1.0, 0], [0, 1], [1, 1]])  # one query, three keys
-v = torch.tensor([[10.0], [20], [30]])  # their values
+v = torch.tensor([[10.0], [90], [30]])  # their values
 weights = (q @ k.t() / 2**0.5).softmax(dim=-1)
 torch.testing.assert_close(weights @ v, F.scaled_dot_product_attention(q, k, v))
 print("weights:", weights)
 print("answer: ", weights @ v)
 
 # %% [markdown]
-# Keys 0 and 2 match the query, so the answer lies near the mean of 10 and 30. Why the division by
-# $\sqrt d$? A dot product of $d$ random numbers has the standard deviation $\sqrt d$. Without the
+# Keys 0 and 2 match the query, so the answer lies near 20, the mean of 10 and 30. The mean of all
+# three values would be 43. Why the division by $\sqrt d$? A dot product of $d$ random numbers has the standard deviation $\sqrt d$. Without the
 # division, long vectors would make softmax pick one key and pass hardly any gradient:
 
 # %%
@@ -2116,6 +2271,31 @@ def library(q, k, v, mask, causal, diagonal=0, **options):
     return F.scaled_dot_product_attention(q, k, v, attn_mask=added, **options)
 
 
+# %% nbgrader={"grade_id": "attention-weight-slips", "locked": true} jupyter={"source_hidden": true}
+def weight_slips(q, k, v, mask, causal):
+    """What slips after the scores make of the answer."""
+    may = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device)
+    late, may = k.shape[-2] - q.shape[-2], may.tril() if causal else may
+    added = 0
+    if mask is not None:
+        may, added = (may & mask, 0) if mask.dtype == torch.bool else (may, mask)
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5 + added
+    columns = scores.masked_fill(~may, -torch.inf).softmax(-2) @ v
+    words = "mask the scores before the softmax: here a row's weights no longer sum to 1"
+    slips = {
+        "the softmax goes over the keys, not over the queries": columns,
+        "the softmax goes over the keys, not over the queries ": columns.nan_to_num(),
+        words: (scores.softmax(-1) * may) @ v,
+        "divide by the root of d, the last dimension of q, not by another root": library(
+            q, k, v, mask, causal, scale=k.shape[-2] ** -0.5
+        ),
+    }
+    if causal and late:
+        words = "query i sees keys 0 to i, counted from the start, however many keys there are"
+        slips[words] = library(q, k, v, mask, True, diagonal=late)
+    return slips
+
+
 # %% nbgrader={"grade_id": "attention-slips", "locked": true} jupyter={"source_hidden": true}
 def attention_slips(q, k, v, mask, causal):
     """What known slips make of the answer."""
@@ -2134,7 +2314,7 @@ def attention_slips(q, k, v, mask, causal):
         else:
             words = "a floating mask is added after the division"
             slips[words] = library(q, k, v, mask / d**0.5, causal)
-    return slips
+    return slips | weight_slips(q, k, v, mask, causal)
 
 
 # %% nbgrader={"grade_id": "attention-truth-1", "locked": true} jupyter={"source_hidden": true}
@@ -2147,8 +2327,68 @@ def check_attention_1(q, k, v, mask=None, causal=False):
         rows = y[blind]
         assert not rows.isnan().any(), "a query that sees nothing got NaN (0/0), expected zeros"
         assert (rows == 0).all(), "a query that sees nothing still got a mean, expected zeros"
-        assert not y.isnan().any(), "NaN: does the exponential of a large score overflow?"
+        if (q.abs().max() > 50) & (y.isnan().any() or (y == 0).all(-1).any()):
+            raise AssertionError("NaN or zeros: does the exponential of a large score overflow?")
     check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-4)
+
+
+# %% nbgrader={"grade_id": "multi-head-slips", "locked": true} jupyter={"source_hidden": true}
+@torch.no_grad()
+def head_slips(x, module, padding):
+    """What known slips make of several heads: the module with other weights, or reshaped wrongly."""
+    weights, heads, width = module.state_dict(), module.num_heads, x.shape[-1]
+    q, k, v = weights["in_proj_weight"].chunk(3)
+    b, c, d = weights["in_proj_bias"].chunk(3)
+    wide, none = heads**-0.5, (width / heads) ** 0.5
+    plain = {"out_proj.weight": torch.eye(width, device=x.device), "out_proj.bias": 0 * b}
+    words = "queries first, then keys, then values"
+    changes = {
+        "divide by the root of a head's width, not of the whole": (
+            [q * wide, k, v],
+            [b * wide, c, d],
+        ),
+        "divide the scores by the root of a head's width": ([q * none, k, v], [b * none, c, d]),
+        "in_proj_bias is missing": ([q, k, v], [0 * b] * 3),
+        f"in_proj_weight holds {words}": ([k, q, v], [c, b, d]),
+        f"in_proj_weight holds {words} ": ([v, k, q], [d, c, b]),
+        f"in_proj_weight holds {words}  ": ([q, v, k], [b, d, c]),
+    }
+    changes = {
+        name: {"in_proj_weight": torch.cat(w), "in_proj_bias": torch.cat(biases)}
+        for name, (w, biases) in changes.items()
+    }
+    changes["the last projection is missing"] = plain
+    changes["out_proj.bias is missing"] = {"out_proj.bias": 0 * b}
+    run = lambda new: torch.func.functional_call(  # noqa: E731
+        module, weights | new, (x, x, x), {"key_padding_mask": padding}
+    )[0]
+    slips = {name: run(new) for name, new in changes.items()}
+    return slips | shape_slips(x, module, run(plain), padding)
+
+
+# %% nbgrader={"grade_id": "multi-head-shapes", "locked": true} jupyter={"source_hidden": true}
+@torch.no_grad()
+def shape_slips(x, module, joined, padding):
+    """Heads that are cut or joined by a reshape alone, and pads that are kept from looking."""
+    n, time, width = x.shape
+    mixed = joined.unflatten(-1, (module.num_heads, -1)).transpose(1, 2).reshape(n, time, width)
+    parts = F.linear(x, module.in_proj_weight, module.in_proj_bias).chunk(3, -1)
+    bare = [part.reshape(n, module.num_heads, time, -1) for part in parts]
+    mask = None if padding is None else ~padding.view(n, 1, 1, time)
+    cut = F.scaled_dot_product_attention(*bare, attn_mask=mask).reshape(n, time, width)
+    slips = {
+        "heads and words must change places again before the heads are joined": module.out_proj(
+            mixed
+        ),
+        "a head owns some of the features of every word; this reshape mixes words": module.out_proj(
+            cut
+        ),
+    }
+    if padding is not None:
+        seen = module(x, x, x)[0]
+        words = "padding hides keys: a pad may not be seen, though it may look"
+        slips[words] = torch.where(padding.unsqueeze(-1), module.out_proj.bias, seen)
+    return slips
 
 
 # %% nbgrader={"grade_id": "attention-truth-2", "locked": true} jupyter={"source_hidden": true}
@@ -2170,6 +2410,7 @@ def check_attention_2(batch, time, width, heads, lengths=None):
         if padding is not None:
             turned = module(x, x, x, key_padding_mask=~padding, need_weights=False)[0]
             slips["True means pad here: ignore this key"] = turned
+    slips |= head_slips(x, module, padding)
     y, names, spoilt = try_multi_head(x, weights, heads, padding)
     check_rules(names, spoilt, *FUSED)
     check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-4)
@@ -2423,15 +2664,52 @@ def try_training(steps: int) -> tuple:
     return losses, [name for name, weight in weights.items() if weight.grad is None]
 
 
+# %% nbgrader={"grade_id": "tiny-transformer-slips", "locked": true} jupyter={"source_hidden": true}
+def block_slips(make, ids, heads, width):
+    """What slips inside the blocks make of the scores: the library's model, spoilt."""
+    slips, spoilt = {}, {}
+
+    def forget(block, step):
+        def forward(x, src_mask=None, **_):
+            y = block._sa_block(block.norm1(x), src_mask, None)
+            x = y if step == 1 else x + y
+            y = block._ff_block(block.norm2(x))
+            return y if step == 2 else x + y
+
+        block.forward = forward
+
+    for step, name in ((1, "attention"), (2, "the small net")):
+        words = f"its input is added behind {name}: the x + is missing"
+        spoilt[words] = lambda block, step=step: forget(block, step)
+    words = f"attention has {heads} heads, each with its own part of the features"
+    spoilt[words] = lambda block: setattr(block.self_attn, "num_heads", 1)
+    words = "divide the scores by the root of a head's width, not of the whole"
+    spoilt[words] = lambda block: block.self_attn.in_proj_weight[:width].mul_(heads**-0.5)
+    for words, change in spoilt.items():
+        model = make()
+        for block in model.encoder.layers:
+            change(block)
+        slips[words] = model(ids)
+    for count in range(1, len(make().encoder.layers)):
+        model = make()
+        model.encoder.layers = model.encoder.layers[:count]
+        slips[f"only {count} of the blocks ran"] = model(ids)
+    return slips
+
+
 # %% nbgrader={"grade_id": "tiny-transformer-truth-1", "locked": true} jupyter={"source_hidden": true}
 def check_tiny_transformer_1(batch, time, heads=4, seed=1, **options):
-    model = make_model(seed, 0.5, heads=heads, **options).requires_grad_(False)
+    make = lambda: make_model(seed, 0.5, heads=heads, **options).requires_grad_(False)  # noqa: E731
+    model = make()
     weights = {name: p.clone() for name, p in model.named_parameters()}
     ids = (seeded(seed)(batch, time).abs() * 1000).long() % len(letters)
     y, _, spoilt = try_tiny_transformer(ids, weights, heads)
     check_rules([], spoilt)
     right, whole = model(ids), model(ids, causal=False)
     slips = {"a letter must not see the ones behind it: the mask is not causal": whole}
+    slips["the scores themselves are wanted, without softmax"] = right.softmax(-1)
+    slips["the scores themselves are wanted, without log_softmax"] = right.log_softmax(-1)
+    slips |= block_slips(make, ids, heads, model.token.weight.shape[1])
     norm, model.encoder.norm = model.encoder.norm, None
     slips["the last norm is missing"] = model(ids)
     model.encoder.norm = norm
@@ -2608,6 +2886,10 @@ show(figure, "Four lower-triangular maps of attention, one for each head, over t
      "a norm forgets mean and.")  # fmt: skip
 
 # %% [markdown]
+# Nothing lies above the diagonal: the mask is there. And the four maps differ. One softmax has one
+# focus, so four heads can look for four things at once.
+
+# %% [markdown]
 # ## What to take home
 #
 # Can every layer be written in ten lines? Count yours:
@@ -2629,11 +2911,11 @@ show(figure, "Four lower-triangular maps of attention, one for each head, over t
 #
 # **Three mistakes to remember**
 #
-# 1. To believe a shape. A square weight that is not transposed, heads reshaped without a transpose,
+# 1. Trusting a shape. A square weight that is not transposed, heads reshaped without a transpose,
 #    a norm over the wrong dimension: all give the right shape and wrong numbers. Compare values.
-# 2. To forget that a layer behaves differently in training. Batch norm uses the batch there, and its
+# 2. Forgetting that a layer behaves differently in training. Batch norm uses the batch there, and its
 #    memory needs some 30 steps before `eval()` can be trusted.
-# 3. To think that padding is harmless. Pads enter means, states, backward directions and attention
+# 3. Thinking that padding is harmless. Pads enter means, states, backward directions and attention
 #    until a mask or a packed sequence keeps them out.
 #
 # **Read more.** The PyTorch documentation of `torch.nn`, whose formulas you can now read as code, and

@@ -171,7 +171,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="softmax over the queries" says=["2 heads, 5 words, no mask: the result differs"]
+# %% wrong="softmax over the queries" says=["the softmax goes over the keys, not over the queries"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
@@ -424,7 +424,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="heads joined without going back" says=["2 heads: the result differs"]
+# %% wrong="heads joined without going back" says=["change places again before the heads are joined"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
@@ -453,7 +453,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="no last projection" says=["one head: the result differs"]
+# %% wrong="no last projection" says=["the last projection is missing"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
@@ -581,3 +581,138 @@ def multi_head(x, weights, heads, padding=None):
         mask = None if padding is None else padding.logical_not().unsqueeze(1)
         answers.append(attention(*parts, mask=mask))
     return F.linear(torch.cat(answers, -1), weights["out_proj.weight"], weights["out_proj.bias"])
+
+
+# %% wrong="masks after the softmax without renormalising" says=["mask the scores before the softmax"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if mask is not None and mask.dtype != torch.bool:
+        s = s + mask
+    w = torch.where((s == -torch.inf).all(-1, keepdim=True), 0, s.softmax(-1))
+    if causal:
+        w = w.tril()
+    if mask is not None and mask.dtype == torch.bool:
+        w = w * mask
+    return w @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (p.view(n, t, heads, e // heads).transpose(1, 2) for p in qkv.chunk(3, -1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="causal for the last queries (aligned to the end)" says=["counted from the start"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if causal:
+        s = s.masked_fill(
+            torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(
+                1 + s.shape[-1] - s.shape[-2]
+            ),
+            -torch.inf,
+        )
+    if mask is not None:
+        s = s.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else s + mask
+    blind = (s == -torch.inf).all(-1, keepdim=True)
+    return s.softmax(-1).masked_fill(blind, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (p.view(n, t, heads, e // heads).transpose(1, 2) for p in qkv.chunk(3, -1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="scaled by the whole width" says=["the root of a head's width, not of the whole"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if causal:
+        s = s.masked_fill(
+            torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1), -torch.inf
+        )
+    if mask is not None:
+        s = s.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else s + mask
+    blind = (s == -torch.inf).all(-1, keepdim=True)
+    return s.softmax(-1).masked_fill(blind, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (p.view(n, t, heads, e // heads).transpose(1, 2) for p in qkv.chunk(3, -1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q * heads**-0.5, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="padding masks the queries" says=["padding hides keys"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if causal:
+        s = s.masked_fill(
+            torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1), -torch.inf
+        )
+    if mask is not None:
+        s = s.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else s + mask
+    blind = (s == -torch.inf).all(-1, keepdim=True)
+    return s.softmax(-1).masked_fill(blind, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (p.view(n, t, heads, e // heads).transpose(1, 2) for p in qkv.chunk(3, -1))
+    mask = None if padding is None else ~padding[:, None, :, None]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="order k q v" says=["queries first, then keys, then values"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if causal:
+        s = s.masked_fill(
+            torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1), -torch.inf
+        )
+    if mask is not None:
+        s = s.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else s + mask
+    blind = (s == -torch.inf).all(-1, keepdim=True)
+    return s.softmax(-1).masked_fill(blind, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    k, q, v = (p.view(n, t, heads, e // heads).transpose(1, 2) for p in qkv.chunk(3, -1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="the biases forgotten" says=["in_proj_bias is missing"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if causal:
+        s = s.masked_fill(
+            torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1), -torch.inf
+        )
+    if mask is not None:
+        s = s.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else s + mask
+    blind = (s == -torch.inf).all(-1, keepdim=True)
+    return s.softmax(-1).masked_fill(blind, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t()
+    q, k, v = (p.view(n, t, heads, e // heads).transpose(1, 2) for p in qkv.chunk(3, -1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]

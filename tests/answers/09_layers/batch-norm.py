@@ -230,7 +230,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
 
 
-# %% wrong="eps outside the root" says=["another momentum, a large eps: y differs"]
+# %% wrong="eps outside the root" says=["eps is added to the variance, under the root"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     column = (1, -1, 1, 1)
     mean, var = running_mean, running_var
@@ -375,7 +375,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return torch.autograd.grad(y, (x, weight, bias), grad)
 
 
-# %% wrong="gradients of weight and bias as means" says=["grad_weight differs"]
+# %% wrong="gradients of weight and bias as means" says=["a sum, not a mean"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     column = (1, -1, 1, 1)
     mean, var = running_mean, running_var
@@ -455,3 +455,142 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
         parts.append((inner.view(len(x), *x.shape[2:]), torch.dot(g, hat), g.sum()))
     xs, ws, bs = zip(*parts)
     return torch.stack(xs, 1), torch.stack(ws), torch.stack(bs)
+
+
+# %% wrong="ValueError whenever the batch is one image" says=["training on one image of 2 x 3 pixels", "raised ValueError"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    if training:
+        n = x.numel() // x.shape[1]
+        if x.shape[0] == 1:
+            raise ValueError("one value per channel")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean, running_var
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="backward normalises hat without eps" says=["eps is part of the hat as well"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean, running_var
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / var.sqrt()
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="backward forgets to divide by std" says=["divide by the standard deviation, as the forward pass did"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean, running_var
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="grad_weight from x, not hat" says=["weight multiplies the hat, not x"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean, running_var
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * x).sum(dims), grad.sum(dims)
+
+
+# %% right="lerp, einsum, channels last"
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    flat = x.movedim(1, -1).reshape(-1, x.shape[1])
+    if not training:
+        scale = weight * torch.rsqrt(running_var + eps)
+        y = x.movedim(1, -1) * scale + (bias - running_mean * scale)
+        return [y.movedim(-1, 1), running_mean.clone(), running_var.clone()]
+    if len(flat) < 2:
+        raise ValueError("a variance needs two values")
+    mean = flat.mean(0)
+    centred = flat - mean
+    biased = torch.einsum("nc,nc->c", centred, centred) / len(flat)
+    y = centred * (biased + eps).rsqrt() * weight + bias
+    y = y.view(x.shape[0], *x.shape[2:], x.shape[1]).movedim(-1, 1)
+    return [y, running_mean.lerp(mean, momentum), running_var.lerp(flat.var(0), momentum)]
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    n, c = x.numel() // x.shape[1], x.shape[1]
+    X, G = (t.transpose(0, 1).reshape(c, -1) for t in (x, grad))
+    mu = X.sum(1, keepdim=True) / n
+    xc = X - mu
+    inv = (xc.pow(2).sum(1, keepdim=True) / n + eps) ** -0.5
+    dhat = G * weight[:, None]
+    dvar = (dhat * xc).sum(1, keepdim=True) * -0.5 * inv**3
+    dmu = -(dhat * inv).sum(1, keepdim=True)
+    dx = dhat * inv + dvar * 2 * xc / n + dmu / n
+    dx = dx.reshape(c, x.shape[0], *x.shape[2:]).transpose(0, 1)
+    return dx, (G * xc * inv).sum(1), G.sum(1)

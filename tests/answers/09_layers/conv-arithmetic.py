@@ -190,3 +190,45 @@ def conv_arithmetic(layers, size):
             size = (size + 2 * p - r) // s + 1
         sizes.append(size)
     return sizes
+
+
+# %% wrong="compares the kernel, not its reach, with the input" says=["a reach of 7 does not fit into 4 + 2 pixels"]
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        k = layer["kernel"]
+        s = layer.get("stride", k if layer["kind"] == "pool" else 1)
+        p = layer.get("padding", 0)
+        d = layer.get("dilation", 1)
+        r = d * (k - 1) + 1
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p == "same":
+            pass
+        else:
+            if k > size + 2 * p:
+                raise ValueError("too small")
+            size = (size + 2 * p - r) // s + 1
+        sizes.append(size)
+    return sizes
+
+
+# %% right="counting starts with range"
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        k = layer["kernel"]
+        s = layer.get("stride", k if layer["kind"] == "pool" else 1)
+        p = layer.get("padding", 0)
+        d = layer.get("dilation", 1)
+        r = d * (k - 1) + 1
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p == "same":
+            pass
+        else:
+            if r > size + 2 * p:
+                raise ValueError("too small")
+            size = len(range(-p, size + p - r + 1, s))
+        sizes.append(size)
+    return sizes

@@ -28,7 +28,7 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     return y.reshape(n, c, h, w)
 
 
-# %% wrong="layer norm over channels only" says=["layer norm differs"]
+# %% wrong="layer norm over channels only" says=["not over the channels alone"]
 def norm_family(x, kind, groups=1, eps=1e-5):
     n, c, h, w = x.shape
     if kind == "group":
@@ -60,7 +60,7 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     return y.reshape(n, c, h, w)
 
 
-# %% wrong="groups of every second channel" says=["group norm differs"]
+# %% wrong="groups of every second channel" says=["a group is a run of neighbouring channels"]
 def norm_family(x, kind, groups=1, eps=1e-5):
     n, c, h, w = x.shape
     if kind == "group":
@@ -92,7 +92,7 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     return y.reshape(n, c, h, w)
 
 
-# %% wrong="eps outside the root" says=["a large eps: group norm differs"]
+# %% wrong="eps outside the root" says=["eps is added under the root"]
 def norm_family(x, kind, groups=1, eps=1e-5):
     n, c, h, w = x.shape
     if kind == "group":
@@ -185,3 +185,75 @@ def norm_family(x, kind, groups=1, eps=1e-5):
         part = part if kind == "rms" else part - part.mean()
         y[where] = part / (part.pow(2).mean() + eps) ** 0.5
     return y
+
+
+# %% wrong="layer norm over the last dimension" says=["not over the last dimension alone"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    if kind == "rms":
+        return x / (x.square().mean((1, 2, 3), keepdim=True) + eps).sqrt()
+    if kind == "group":
+        n, c, h, w = x.shape
+        if c % groups:
+            raise ValueError("groups")
+        z = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        z, dims = x, {"batch": (0, 2, 3), "layer": (3,), "instance": (2, 3)}[kind]
+    var, mean = torch.var_mean(z, dim=dims, correction=0, keepdim=True)
+    return ((z - mean) / (var + eps).sqrt()).reshape(x.shape)
+
+
+# %% wrong="rms over each channel" says=["not over the pixels alone"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    if kind == "rms":
+        return x / (x.square().mean((2, 3), keepdim=True) + eps).sqrt()
+    if kind == "group":
+        n, c, h, w = x.shape
+        if c % groups:
+            raise ValueError("groups")
+        z = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        z, dims = x, {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3)}[kind]
+    var, mean = torch.var_mean(z, dim=dims, correction=0, keepdim=True)
+    return ((z - mean) / (var + eps).sqrt()).reshape(x.shape)
+
+
+# %% wrong="groups is the number of channels in a group" says=["groups says how many there are"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    if kind == "rms":
+        return x / (x.square().mean((1, 2, 3), keepdim=True) + eps).sqrt()
+    if kind == "group":
+        n, c, h, w = x.shape
+        if c % groups:
+            raise ValueError("groups")
+        z = x.reshape(n, c // groups, groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        z, dims = x, {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3)}[kind]
+    var, mean = torch.var_mean(z, dim=dims, correction=0, keepdim=True)
+    return ((z - mean) / (var + eps).sqrt()).reshape(x.shape)
+
+
+# %% right="einops style loops"
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group" and c % groups != 0:
+        raise ValueError(f"{groups} groups of {c} channels")
+    pieces = {
+        "batch": lambda: [x[:, i : i + 1] for i in range(c)],
+        "layer": lambda: list(x.split(1)),
+        "rms": lambda: list(x.split(1)),
+        "instance": lambda: [x[i : i + 1, j : j + 1] for i in range(n) for j in range(c)],
+        "group": lambda: [p for i in range(n) for p in x[i : i + 1].chunk(groups, 1)],
+    }[kind]()
+    done = []
+    for p in pieces:
+        centre = 0 if kind == "rms" else p.mean()
+        done.append((p - centre) * torch.rsqrt(((p - centre) ** 2).mean() + eps))
+    if kind == "batch":
+        return torch.cat(done, 1)
+    if kind in ("layer", "rms"):
+        return torch.cat(done, 0)
+    per = len(done) // n
+    return torch.cat([torch.cat(done[i * per : (i + 1) * per], 1) for i in range(n)], 0)

@@ -75,3 +75,28 @@ def packed_sequences(rnn, sequences):
 def packed_sequences(rnn, sequences):
     packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
     return nn.utils.rnn.unpack_sequence(rnn(packed)[0])
+
+
+# %% wrong="one call of forward for each sequence" says=["how often the layer was called: expected 1, got 3"]
+def packed_sequences(rnn, sequences):
+    return [rnn.forward(s)[0] for s in sequences]
+
+
+# %% wrong="joins all into one long sequence" says=["each sequence starts from zeros"]
+def packed_sequences(rnn, sequences):
+    y, _ = rnn(torch.cat(sequences))
+    return list(y.split([len(s) for s in sequences]))
+
+
+# %% right="sorted by hand and back, walks batch_sizes"
+def packed_sequences(rnn, sequences):
+    order = sorted(range(len(sequences)), key=lambda i: -len(sequences[i]))
+    packed = nn.utils.rnn.pack_sequence([sequences[i] for i in order])
+    out = rnn(packed)[0]
+    rows = [[] for _ in sequences]
+    at = 0
+    for count in out.batch_sizes.tolist():
+        for j in range(count):
+            rows[order[j]].append(out.data[at + j])
+        at += count
+    return tuple(torch.stack(r) for r in rows)

@@ -85,7 +85,7 @@ def adaptive_mean(x, m):
     return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
 
 
-# %% wrong="only one channel's values are put back" says=["unpool differs"]
+# %% wrong="only one channel's values are put back" says=["each channel of each image has places of its own"]
 def pooling_and_back(x, k):
     windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
     largest, inside = windows.max(4)
@@ -190,3 +190,71 @@ def unpool(values, where, height, width):
 def adaptive_mean(x, m):
     n = x.shape[-1]
     return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
+
+
+# %% wrong="adaptive end rounds down" says=["here it is rounded down"]
+def pooling_and_back(x, k):
+    w = x.unfold(2, k, k).unfold(3, k, k).flatten(-2)
+    largest, at = w.max(-1)
+    rows = torch.arange(largest.shape[2], device=x.device).view(-1, 1) * k + at // k
+    cols = torch.arange(largest.shape[3], device=x.device) * k + at % k
+    return largest, rows * x.shape[3] + cols, w.mean(-1)
+
+
+def unpool(values, where, height, width):
+    out = values.new_zeros(*values.shape[:2], height * width)
+    out.scatter_(2, where.flatten(2), values.flatten(2))
+    return out.view(*values.shape[:2], height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack(
+        [x[..., i * n // m : max((i + 1) * n // m, i * n // m + 1)].mean(-1) for i in range(m)], -1
+    )
+
+
+# %% wrong="adaptive by equal windows n // m" says=["the windows are not n // m long"]
+def pooling_and_back(x, k):
+    w = x.unfold(2, k, k).unfold(3, k, k).flatten(-2)
+    largest, at = w.max(-1)
+    rows = torch.arange(largest.shape[2], device=x.device).view(-1, 1) * k + at // k
+    cols = torch.arange(largest.shape[3], device=x.device) * k + at % k
+    return largest, rows * x.shape[3] + cols, w.mean(-1)
+
+
+def unpool(values, where, height, width):
+    out = values.new_zeros(*values.shape[:2], height * width)
+    out.scatter_(2, where.flatten(2), values.flatten(2))
+    return out.view(*values.shape[:2], height, width)
+
+
+def adaptive_mean(x, m):
+    k = x.shape[-1] // m
+    return x.unfold(-1, k, k)[..., :m, :].mean(-1)
+
+
+# %% right="F.unfold of positions, one-hot, a matrix"
+def pooling_and_back(x, k):
+    n, c, h, w = x.shape
+    windows = F.unfold(x.reshape(n * c, 1, h, w), k, stride=k)
+    places = torch.arange(h * w, device=x.device).view(h, w)[: h // k * k, : w // k * k]
+    places = places.reshape(h // k, k, w // k, k).transpose(1, 2).reshape(1, -1, k * k).mT
+    best, at = windows.max(1, keepdim=True)
+    where = places.expand(n * c, -1, -1).gather(1, at)
+    shape = n, c, h // k, w // k
+    return best.reshape(shape), where.reshape(shape), windows.mean(1).reshape(shape)
+
+
+def unpool(values, where, height, width):
+    hot = F.one_hot(where.flatten(2), height * width).to(values.dtype)
+    return torch.einsum("ncp,ncpq->ncq", values.flatten(2), hot).unflatten(-1, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    matrix = torch.zeros(n, m, dtype=x.dtype, device=x.device)
+    for i in range(m):
+        a, b = i * n // m, ((i + 1) * n + m - 1) // m
+        matrix[a:b, i] = 1 / (b - a)
+    return x @ matrix

@@ -167,7 +167,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return w.grad
 
 
-# %% wrong="forgets b_hh" says=["rnn, batch of 2, 3 features, a state of 4: h differs"]
+# %% wrong="forgets b_hh" says=["rnn, batch of 2, 3 features, a state of 4: h: b_hh is missing"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "rnn":
         return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh))
@@ -351,7 +351,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return w.grad
 
 
-# %% wrong="the last piece only" says=["truncated_gradient", "differs in"]
+# %% wrong="the last piece only" says=["the loss counts the states of every piece"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     if kind == "rnn":
         return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
@@ -443,3 +443,149 @@ def truncated_gradient(x, w_ih, w_hh, k):
         gradient += inner.T @ states[end - 1]
         arriving = inner @ w_hh
     return gradient
+
+
+# %% wrong="lstm gate g by sigmoid" says=["g goes through tanh"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h, c = state if kind == "lstm" else (state, None)
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (ar, az, an), (br, bz, bn) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+        n = (an + r * bn).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * c + i.sigmoid() * g.sigmoid()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h, total = x.new_zeros(x.shape[1], w_hh.shape[0]), 0
+    for t, step in enumerate(x):
+        if t % k == 0:
+            h = h.detach()
+        h = (step @ w_ih.t() + h @ w.t()).tanh()
+        total = total + h.sum()
+    return torch.autograd.grad(total, w)[0]
+
+
+# %% wrong="lstm returns (c, h)" says=["h comes first in the pair"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h, c = state if kind == "lstm" else (state, None)
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (ar, az, an), (br, bz, bn) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+        n = (an + r * bn).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return c, o.sigmoid() * c.tanh()
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h, total = x.new_zeros(x.shape[1], w_hh.shape[0]), 0
+    for t, step in enumerate(x):
+        if t % k == 0:
+            h = h.detach()
+        h = (step @ w_ih.t() + h @ w.t()).tanh()
+        total = total + h.sum()
+    return torch.autograd.grad(total, w)[0]
+
+
+# %% wrong="weights interleaved: reshape to (size, gates)" says=["each gate is a block of rows"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h, c = state if kind == "lstm" else (state, None)
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (ar, az, an), (br, bz, bn) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+        n = (an + r * bn).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).view(len(x), -1, 4).unbind(2)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h, total = x.new_zeros(x.shape[1], w_hh.shape[0]), 0
+    for t, step in enumerate(x):
+        if t % k == 0:
+            h = h.detach()
+        h = (step @ w_ih.t() + h @ w.t()).tanh()
+        total = total + h.sum()
+    return torch.autograd.grad(total, w)[0]
+
+
+# %% wrong="loss of the last state alone" says=["the loss counts every state"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h, c = state if kind == "lstm" else (state, None)
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (ar, az, an), (br, bz, bn) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+        n = (an + r * bn).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h, total = x.new_zeros(x.shape[1], w_hh.shape[0]), 0
+    for t, step in enumerate(x):
+        if t % k == 0:
+            h = h.detach()
+        h = (step @ w_ih.t() + h @ w.t()).tanh()
+        total = h.sum()
+    return torch.autograd.grad(total, w)[0]
+
+
+# %% right="by hand backward; numpy-ish; sigmoid by exp"
+def _s(t):
+    return 1 / (1 + torch.exp(-t))
+
+
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(x.matmul(w_ih.T) + state.matmul(w_hh.T) + b_ih + b_hh)
+    if kind == "gru":
+        W, U, p, q = w_ih.chunk(3), w_hh.chunk(3), b_ih.chunk(3), b_hh.chunk(3)
+        r = _s(x @ W[0].T + p[0] + state @ U[0].T + q[0])
+        z = _s(x @ W[1].T + p[1] + state @ U[1].T + q[1])
+        n = torch.tanh(x @ W[2].T + p[2] + r * (state @ U[2].T + q[2]))
+        return torch.lerp(n, state, z)
+    h, c = state
+    parts = [
+        x @ A.T + a + h @ B.T + b
+        for A, B, a, b in zip(w_ih.chunk(4), w_hh.chunk(4), b_ih.chunk(4), b_hh.chunk(4))
+    ]
+    i, f, g, o = (fn(p) for fn, p in zip((_s, _s, torch.tanh, _s), parts))
+    c = f * c + i * g
+    return (o * torch.tanh(c), c)
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    states = [x.new_zeros(x.shape[1], len(w_hh))]
+    with torch.no_grad():
+        for step in x:
+            states.append(torch.tanh(step @ w_ih.T + states[-1] @ w_hh.T))
+        grad, arriving = torch.zeros_like(w_hh), torch.zeros_like(states[0])
+        for t in reversed(range(len(x))):
+            h = states[t + 1]
+            inner = (1 + arriving) * (1 - h * h)
+            grad += inner.T @ states[t]
+            arriving = inner @ w_hh if t % k else torch.zeros_like(inner)
+    return grad

@@ -207,7 +207,7 @@ def tiny_transformer(ids, weights, heads):
     return x @ weights["token.weight"].t()
 
 
-# %% wrong="divides by the root of the whole width" says=["2 pieces of 6 letters, 2 blocks: the result differs"]
+# %% wrong="divides by the root of the whole width" says=["the root of a head's width, not of the whole"]
 def tiny_transformer(ids, weights, heads):
     n, t = ids.shape
     x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
@@ -242,7 +242,7 @@ def tiny_transformer(ids, weights, heads):
     return x @ weights["token.weight"].t()
 
 
-# %% wrong="one block only" says=["2 pieces of 6 letters, 2 blocks: the result differs"]
+# %% wrong="one block only" says=["only 1 of the blocks ran"]
 def tiny_transformer(ids, weights, heads):
     n, t = ids.shape
     x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
@@ -313,7 +313,7 @@ def tiny_transformer(ids, weights, heads):
     return x @ weights["token.weight"].t()
 
 
-# %% wrong="probabilities instead of scores" says=["the result differs"]
+# %% wrong="probabilities instead of scores" says=["without softmax"]
 def tiny_transformer(ids, weights, heads):
     n, t = ids.shape
     x = F.embedding(ids, weights["token.weight"]) + weights["place.weight"][:t]
@@ -439,3 +439,85 @@ def tiny_transformer(ids, weights, heads):
         h = F.layer_norm(x, (e,), w["norm2.weight"]) @ w["linear1.weight"].t()
         x = x + F.gelu(h, approximate="tanh") @ w["linear2.weight"].t()
     return F.layer_norm(x, (e,), weights["encoder.norm.weight"]) @ weights["token.weight"].t()
+
+
+# %% wrong="two blocks hard-coded" says=["only 2 of the blocks ran"]
+def tiny_transformer(ids, weights, heads):
+    t = ids.shape[1]
+    x = weights["token.weight"][ids] + weights["place.weight"][:t]
+    width = x.shape[-1]
+    for i in range(2):
+        w = lambda name: weights[f"encoder.layers.{i}.{name}.weight"]
+        z = F.layer_norm(x, (width,), w("norm1"))
+        q, k, v = (z @ weights[f"encoder.layers.{i}.self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (p.unflatten(-1, (heads, -1)).transpose(1, 2) for p in (q, k, v))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+        x = x + y @ w("self_attn.out_proj").t()
+        x = x + F.gelu(F.layer_norm(x, (width,), w("norm2")) @ w("linear1").t()) @ w("linear2").t()
+    x = F.layer_norm(x, (width,), weights["encoder.norm.weight"])
+    return x @ weights["token.weight"].t()
+
+
+# %% wrong="no residual on attention" says=["its input is added behind attention"]
+def tiny_transformer(ids, weights, heads):
+    t = ids.shape[1]
+    x = weights["token.weight"][ids] + weights["place.weight"][:t]
+    width = x.shape[-1]
+    i = 0
+    while f"encoder.layers.{i}.norm1.weight" in weights:
+        w = lambda name: weights[f"encoder.layers.{i}.{name}.weight"]
+        z = F.layer_norm(x, (width,), w("norm1"))
+        q, k, v = (z @ weights[f"encoder.layers.{i}.self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (p.unflatten(-1, (heads, -1)).transpose(1, 2) for p in (q, k, v))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+        x = y @ w("self_attn.out_proj").t()
+        x = x + F.gelu(F.layer_norm(x, (width,), w("norm2")) @ w("linear1").t()) @ w("linear2").t()
+        i += 1
+    x = F.layer_norm(x, (width,), weights["encoder.norm.weight"])
+    return x @ weights["token.weight"].t()
+
+
+# %% wrong="one head whatever heads says" says=["each with its own part of the features"]
+def tiny_transformer(ids, weights, heads):
+    t = ids.shape[1]
+    x = weights["token.weight"][ids] + weights["place.weight"][:t]
+    width = x.shape[-1]
+    i = 0
+    while f"encoder.layers.{i}.norm1.weight" in weights:
+        w = lambda name: weights[f"encoder.layers.{i}.{name}.weight"]
+        z = F.layer_norm(x, (width,), w("norm1"))
+        q, k, v = (z @ weights[f"encoder.layers.{i}.self_attn.in_proj_weight"].t()).chunk(3, -1)
+        q, k, v = (p.unflatten(-1, (1, -1)).transpose(1, 2) for p in (q, k, v))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+        x = x + y @ w("self_attn.out_proj").t()
+        x = x + F.gelu(F.layer_norm(x, (width,), w("norm2")) @ w("linear1").t()) @ w("linear2").t()
+        i += 1
+    x = F.layer_norm(x, (width,), weights["encoder.norm.weight"])
+    return x @ weights["token.weight"].t()
+
+
+# %% right="functional_call on PyTorch's layers"
+def tiny_transformer(ids, weights, heads):
+    width = weights["token.weight"].shape[1]
+    x = F.embedding(ids, weights["token.weight"]) + F.embedding(
+        torch.arange(ids.shape[1], device=ids.device), weights["place.weight"]
+    )
+    mask = torch.full((ids.shape[1],) * 2, -torch.inf, device=ids.device).triu(1)
+    names = sorted({int(n.split(".")[2]) for n in weights if n.startswith("encoder.layers.")})
+    for number in names:
+        prefix = f"encoder.layers.{number}."
+        part = {n.removeprefix(prefix): t for n, t in weights.items() if n.startswith(prefix)}
+        layer = nn.TransformerEncoderLayer(
+            width,
+            heads,
+            part["linear1.weight"].shape[0],
+            dropout=0.0,
+            activation="gelu",
+            batch_first=True,
+            norm_first=True,
+            bias=False,
+            device=ids.device,
+        )
+        x = torch.func.functional_call(layer, part, (x,), {"src_mask": mask})
+    x = F.layer_norm(x, (width,), weights["encoder.norm.weight"])
+    return torch.einsum("nte,le->ntl", x, weights["token.weight"])

@@ -49,7 +49,7 @@ def transposed_conv(x, weight, stride=1, padding=0):
     return y[:, :, padding : y.shape[2] - padding, padding : y.shape[3] - padding]
 
 
-# %% wrong="overlaps are overwritten" says=["differs in"]
+# %% wrong="overlaps are overwritten" says=["where stamps overlap they add up"]
 def transposed_conv(x, weight, stride=1, padding=0):
     n, _, h, w = x.shape
     _, d, kh, kw = weight.shape
@@ -98,3 +98,31 @@ def transposed_conv(x, weight, stride=1, padding=0):
 def transposed_conv(x, weight, stride=1, padding=0):
     h, w = ((n - 1) * stride - 2 * padding + k for n, k in zip(x.shape[2:], weight.shape[2:]))
     return torch.nn.grad.conv2d_input((len(x), weight.shape[1], h, w), weight, x, stride, padding)
+
+
+# %% wrong="cuts with a negative slice: empty at padding 0" says=["has shape (1, 1, 0, 0)"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    n, c, h, w = x.shape
+    _, d, kh, kw = weight.shape
+    y = x.new_zeros(n, d, (h - 1) * stride + kh, (w - 1) * stride + kw)
+    for i in range(h):
+        for j in range(w):
+            y[:, :, i * stride : i * stride + kh, j * stride : j * stride + kw] += torch.einsum(
+                "nc,cdij->ndij", x[:, :, i, j], weight
+            )
+    return y[:, :, padding:-padding, padding:-padding]
+
+
+# %% right="loop over the taps of the kernel"
+def transposed_conv(x, weight, stride=1, padding=0):
+    (n, _, h, w), (_, d, kh, kw) = x.shape, weight.shape
+    y = torch.zeros(
+        n, d, (h - 1) * stride + kh, (w - 1) * stride + kw, dtype=x.dtype, device=x.device
+    )
+    for a in range(kh):
+        for b in range(kw):
+            y[
+                :, :, a : a + (h - 1) * stride + 1 : stride, b : b + (w - 1) * stride + 1 : stride
+            ] += torch.tensordot(x, weight[:, :, a, b], dims=([1], [0])).movedim(-1, 1)
+    H, Wd = y.shape[2:]
+    return y[..., padding : H - padding, padding : Wd - padding]
