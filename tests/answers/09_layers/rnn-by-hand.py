@@ -472,7 +472,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return torch.autograd.grad(total, w)[0]
 
 
-# %% wrong="lstm returns (c, h)" says=["h comes first in the pair"]
+# %% wrong="lstm returns (c, h)" says=["h comes first, then c"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
     h, c = state if kind == "lstm" else (state, None)
     a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
