@@ -395,7 +395,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="heads by a bare reshape" says=["2 heads: the result differs"]
+# %% wrong="heads by a bare reshape" says=["this reshape mixes words"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
     if mask is not None:

@@ -49,7 +49,7 @@ def adaptive_mean(x, m):
     return F.adaptive_avg_pool1d(x.reshape(1, -1, x.shape[-1]), m).view(*x.shape[:-1], m)
 
 
-# %% wrong="a reshape that mixes rows; unpool repeats" says=["largest", "unpool differs"]
+# %% wrong="a reshape that mixes rows; unpool repeats" says=["largest", "here it is repeated"]
 def pooling_and_back(x, k):
     n, c, h, w = x.shape
     h, w = h // k, w // k
@@ -85,7 +85,7 @@ def adaptive_mean(x, m):
     return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
 
 
-# %% wrong="only one channel's values are put back" says=["each channel of each image has places of its own"]
+# %% wrong="only one channel's values are put back" says=["unpool differs"]
 def pooling_and_back(x, k):
     windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
     largest, inside = windows.max(4)

@@ -447,6 +447,8 @@ def tiny_transformer(ids, weights, heads):
     x = weights["token.weight"][ids] + weights["place.weight"][:t]
     width = x.shape[-1]
     for i in range(2):
+        if f"encoder.layers.{i}.norm1.weight" not in weights:
+            break
         w = lambda name: weights[f"encoder.layers.{i}.{name}.weight"]
         z = F.layer_norm(x, (width,), w("norm1"))
         q, k, v = (z @ weights[f"encoder.layers.{i}.self_attn.in_proj_weight"].t()).chunk(3, -1)
