@@ -1,0 +1,2599 @@
+# ---
+# jupyter:
+#   course:
+#     title: Layers
+#     minutes: 240
+#     core: 150
+# ---
+
+# %% [markdown]
+# # Layers: can each one be written in ten lines, equal to PyTorch's?
+#
+# `nn.Conv2d`, `nn.BatchNorm2d`, `nn.LSTM`, `nn.MultiheadAttention`: their names sound like machines
+# with many parts. Their documentation is long, since they take many arguments. What they compute is
+# short. In this chapter you write each of them, compare every number with PyTorch's, and count the
+# lines. At the end your parts stand in a row and learn to write.
+#
+# **After this chapter you can**
+#
+# - say the output size of a stack of convolutions and poolings before you run it, and how much of
+#   the image one output sees;
+# - write batch norm with its backward pass, and the four other norms by changing one argument;
+# - say what an embedding's `padding_idx` does, and what it does not do;
+# - write RNN, GRU and LSTM, and run sequences of different lengths through them in one call;
+# - write attention with its masks, and a small transformer that predicts the next letter.
+#
+# **It leans on** chapters 01 to 04: broadcasting, strides, `@` and einsum, gradients. **Time:**
+# about four hours with all twelve exercises. The **core path**, marked `· core` in the headings,
+# takes two and a half hours; you can skip the rest without losing the thread.
+
+# %% nbgrader={"grade_id": "setup", "locked": true}
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from course_utils import check_equal, check_parts, check_predictions, check_rules, check_value, show
+from course_utils import device, every_case, layer_slips, runs_with_the_answer, seeded, watched
+
+# %% [markdown]
+# ## 1. Linear: one line · core
+#
+# Start with the layer that everyone knows. Each output is a weighted sum of all inputs, plus a bias.
+# **Predict** the shape of `weight`.
+
+# %% topics=["linear-layer"]
+layer = nn.Linear(3, 2)  # from 3 features to 2
+x = torch.randn(4, 3)  # (batch, feature)
+print("weight:", tuple(layer.weight.shape), " bias:", tuple(layer.bias.shape))
+print("output:", tuple(layer(x).shape))
+
+# %% [markdown]
+# The weight is `(out, in)`: one **row for each output**. So the layer multiplies by its transpose,
+# $y = xW^\top + b$. Read naively, that is one dot product for each output. Written compactly, it is
+# one product:
+
+# %% topics=["linear-layer"]
+naive = torch.stack(
+    [(x * row).sum(1) + b for row, b in zip(layer.weight, layer.bias, strict=False)], dim=1
+)
+compact = x @ layer.weight.t() + layer.bias
+torch.testing.assert_close(naive, layer(x))
+torch.testing.assert_close(compact, layer(x))
+
+# %% [markdown]
+# The matrix has a number for every pair of input and output. That grows fast. On the device `meta`,
+# tensors have shapes but no memory, so we can ask what a layer *would* weigh:
+
+# %% topics=["linear-layer"]
+for features in (1_000, 10_000, 224 * 224 * 3):
+    big = nn.Linear(features, features, device="meta")
+    print(f"{features:>7} features: {sum(p.nbytes for p in big.parameters()) / 1e9:8.3f} GB")
+
+# %% [markdown]
+# From a small photo to a small photo: 90 GB. This is why images get another layer (section 2).
+#
+# > **Then and now.** *"A wrong input size shows up as an illegal value in SGEMM."* That was a message
+# > of the maths library below. Today both shapes are in the message:
+
+# %% errata=["sgemm-illegal-value"]
+try:
+    nn.Linear(3, 2)(torch.zeros(1, 4))
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# ### Exercise 9.1 — Linear by hand ★ · 2 min · 1 point · core
+#
+# Write `linear_by_hand(x, weight, bias)`. `x` has shape (…, in) with any number of leading
+# dimensions, none included, in any memory layout; `weight` is (out, in); `bias` is (out,) or `None`.
+# Return (…, out). Not allowed: `nn.Linear`, `F.linear`. Leave the arguments as they are, here and in
+# all exercises of this chapter: values, `requires_grad`, `grad`.
+#
+# Example: with `x = [1, 2]`, `weight = [[1, 10], [0, 1]]` and `bias = [0, 5]` it gives `[21, 7]`.
+
+
+# %% nbgrader={"grade_id": "try-linear-by-hand", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_linear_by_hand(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> tuple:
+    return watched(linear_by_hand, x, weight, bias)
+
+
+# %% nbgrader={"grade_id": "linear-by-hand-truth", "locked": true} jupyter={"source_hidden": true}
+def check_linear_by_hand(x, weight, bias):
+    y, names, spoilt = try_linear_by_hand(x, weight, bias)
+    check_rules(names, spoilt, "linear", "bilinear")
+    slips = {}
+    if weight.shape[0] == weight.shape[1]:
+        turned = F.linear(x, weight.t(), bias)
+        slips["a row of weight belongs to an output: multiply by its transpose"] = turned
+    if bias is not None:
+        slips["the bias is missing"] = F.linear(x, weight)
+    check_value(y, F.linear(x, weight, bias), "the result", slips)
+
+
+# %% nbgrader={"grade_id": "linear-by-hand", "solution": true}
+def linear_by_hand(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None
+) -> torch.Tensor:
+    """``x`` (…, in) times ``weight`` (out, in), transposed, plus ``bias`` (out,): (…, out)."""
+    ### BEGIN SOLUTION
+    y = x @ weight.t()
+    return y if bias is None else y + bias
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "linear-by-hand-check", "grade": true, "points": 1}
+example = [torch.tensor(v, device=device) for v in ([1.0, 2], [[1.0, 10], [0, 1]], [0.0, 5])]
+normal = seeded(0)
+with every_case() as case:
+    with case("the example"):
+        check_linear_by_hand(*example)
+    with case("a batch (4, 3), to 2 features"):
+        check_linear_by_hand(normal(4, 3), normal(2, 3), normal(2))
+    with case("leading dimensions (2, 5, 3), no bias"):
+        check_linear_by_hand(normal(2, 5, 3), normal(4, 3), None)
+    with case("a transposed input"):
+        check_linear_by_hand(normal(3, 4, 2).transpose(0, 2), normal(1, 3), normal(1))
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    with case("an empty batch"):
+        check_linear_by_hand(normal(0, 3), normal(2, 3), normal(2))
+    with case("two transposed views"):
+        check_linear_by_hand(normal(3, 4).t(), normal(3, 5).t(), normal(5))
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# `@` takes any number of leading dimensions on the left, and a vector too. What if there is no bias?
+# </details>
+#
+# Lines: two. One layer done. Now one for which the sizes alone make people search the web.
+#
+# ## 2. Convolution: a linear layer that moves · core
+#
+# A convolution is a small linear layer. It is applied to a window of the image, then to the next
+# window, always with the same weights. The naive way says just that:
+
+# %% topics=["conv-layers"]
+image, weight = torch.randn(3, 6, 7), torch.randn(4, 3, 2, 3)  # (C, H, W), (out, C, kh, kw)
+naive = torch.zeros(4, 6 - 2 + 1, 7 - 3 + 1)
+for i in range(5):
+    for j in range(5):
+        naive[:, i, j] = (weight * image[:, i : i + 2, j : j + 3]).sum((1, 2, 3))
+torch.testing.assert_close(naive, F.conv2d(image, weight))
+
+# %% [markdown]
+# All windows at once are a view (chapter 02), and the sum of products is an einsum (chapter 03):
+
+# %% topics=["conv-layers"]
+windows = image.unfold(1, 2, 1).unfold(2, 3, 1)  # (C, H', W', kh, kw)
+compact = torch.einsum("chwij,ocij->ohw", windows, weight)
+torch.testing.assert_close(compact, F.conv2d(image, weight))
+print("windows:", tuple(windows.shape), "-> output:", tuple(compact.shape))
+
+# %% [markdown]
+# Two lines. As in `nn.Linear`, the weight begins with the outputs: `(out, in, height, width)`. Height
+# comes first here and in every argument: `kernel_size=(2, 3)` is two high and three wide.
+#
+# A kernel of 1 × 1 sees one pixel. So it is a linear layer over the channels, applied everywhere:
+
+# %% topics=["conv-layers"]
+point = nn.Conv2d(3, 4, kernel_size=1)
+by_linear = F.linear(image.permute(1, 2, 0), point.weight.flatten(1), point.bias)
+torch.testing.assert_close(point(image), by_linear.permute(2, 0, 1))
+for name, kernel, groups in (("1x1", 1, 1), ("3x3", 3, 1), ("3x3, each channel alone", 3, 64)):
+    layer = nn.Conv2d(64, 64, kernel, groups=groups, bias=False, device="meta")
+    print(f"{name:>24}: {layer.weight.numel():>6} weights")
+
+# %% [markdown]
+# ### What happens at the border
+#
+# Windows that must fit inside make the output smaller than the input. **Padding** adds a border
+# first. With what? Five modules give five answers:
+
+# %% topics=["padding-layers"]
+row = torch.arange(1.0, 6).view(1, 1, 5)  # (batch, channel, length)
+for pad in (nn.ZeroPad1d, nn.ReflectionPad1d, nn.ReplicationPad1d, nn.CircularPad1d):
+    print(f"{pad.__name__:>18}", pad(2)(row).int().flatten().tolist())
+print(f"{'ConstantPad1d':>18}", nn.ConstantPad1d((2, 1), 9)(row).int().flatten().tolist())
+
+# %% [markdown]
+# Reflection leaves the border pixel out of the mirror; replication repeats it. A pair such as
+# `(2, 1)` says left and right. A convolution pads by itself: `padding=2` with zeros, or with what
+# `padding_mode` says. The string `padding="same"` picks the amount that keeps the size:
+
+# %% topics=["padding-layers"]
+mirror = nn.Conv1d(1, 1, 3, padding=1, padding_mode="reflect")
+by_hand = F.conv1d(nn.ReflectionPad1d(1)(row), mirror.weight, mirror.bias)
+torch.testing.assert_close(mirror(row), by_hand)
+for kernel in (3, 5, 7):
+    print("kernel", kernel, "->", tuple(nn.Conv1d(1, 1, kernel, padding="same")(row).shape))
+
+# %% [markdown]
+# ### How large is the output?
+#
+# Along one dimension there are four numbers: kernel $k$, **stride** $s$ (how far the window moves),
+# padding $p$ on both sides, **dilation** $d$ (how far apart the taps of the kernel lie). Count with
+# the picture. There are $n = 10$ pixels, $k = 3$, $s = 2$, $p = 1$, $d = 2$.
+
+# %% topics=["conv-output-size"]
+import matplotlib.pyplot as plt
+
+n, k, s, p, d = 10, 3, 2, 1, 2
+reach = d * (k - 1) + 1
+starts = range(-p, n + p - reach + 1, s)
+taps = [[start + d * tap for tap in range(k)] for start in starts]
+print(len(taps), "positions; their pixels:", taps)
+
+# %% topics=["conv-output-size"]
+figure, axes = plt.subplots(figsize=(7, 2.6))
+colours = ["#fbdcb0" if 0 <= pixel < n else "#ffffff" for pixel in range(-p, n + p)]
+axes.scatter(
+    range(-p, n + p), [0] * (n + 2 * p), s=190, marker="s", edgecolors="#1a1a1a", c=colours
+)
+for row, pixels in enumerate(taps, start=1):
+    axes.plot(pixels, [-row] * k, "s-", color="#0072b2", markersize=10)
+axes.set(xlabel="pixel (white: padding)", xticks=range(-p, n + p), ylim=(-4.6, 0.6))
+axes.set_yticks(range(0, -5, -1), ["input", *(f"output {row}" for row in range(4))])
+show(figure, "Ten pixels with one of padding on each side. Below, four kernels of three taps, two "
+     "pixels apart, each two pixels right of the last. The padding on the right is in none.")  # fmt: skip
+
+# %% [markdown]
+# The kernel reaches over $r = d(k-1)+1 = 5$ pixels. Its start can move over $n + 2p - r = 7$ further
+# pixels, in steps of two: 3 whole steps, and so 4 outputs. The half step is lost: the padding on the
+# right is in no window.
+#
+# $$n' = \left\lfloor \frac{n + 2p - r}{s} \right\rfloor + 1, \qquad r = d\,(k-1) + 1$$
+#
+# If you forget the dilation, you get 5 outputs. The machine agrees with the picture. On `meta` this
+# **dry run** costs nothing, at any size:
+
+# %% topics=["conv-output-size"]
+for size in (9, 10, 1_000_000):
+    x = torch.empty(1, 1, size, device="meta")
+    print(size, "->", nn.Conv1d(1, 1, k, s, p, d, device="meta")(x).shape[-1])
+
+# %% [markdown]
+# Nine and ten give the same. So the way back is not unique. A **transposed** convolution goes from
+# the small size to the large: $n = (n' - 1)s - 2p + r$, the smallest size that fits. To get one of
+# the others, its `output_padding` adds pixels on one side.
+#
+# ### Exercise 9.2 — Output sizes ★★ · 12 min · 3 points · core
+#
+# Write `conv_arithmetic(layers, size)`. It returns the list of sizes after each layer, along one
+# dimension. A layer is a dict with `"kind"` and `"kernel"`, and maybe `"stride"` (default 1),
+# `"padding"` (0), `"dilation"` (1), `"output_padding"` (0). The kinds are
+#
+# - `"conv"`. Its padding may be `"same"`, always with stride 1;
+# - `"pool"`: the same arithmetic, but its default stride is its kernel, as in `nn.MaxPool1d`;
+# - `"transposed"`.
+#
+# If the kernel of a `"conv"` or `"pool"` reaches over more than the padded input, raise
+# `ValueError`. Calculate with plain numbers: no tensor, no call of PyTorch. Leave `layers` as it is.
+#
+# Example: a conv with kernel 5, then a pool with kernel 2, makes `[24, 12]` of size 28.
+
+
+# %% nbgrader={"grade_id": "try-conv-arithmetic", "locked": true} jupyter={"source_hidden": true}
+import copy
+
+
+@runs_with_the_answer
+def try_conv_arithmetic(layers: list[dict], size: int) -> tuple:
+    given = copy.deepcopy(layers)
+    try:
+        sizes, names, _ = watched(conv_arithmetic, layers, size)
+    except ValueError:
+        sizes, names = "ValueError", []
+    return sizes, names, layers != given
+
+
+# %% nbgrader={"grade_id": "conv-arithmetic-truth", "locked": true} jupyter={"source_hidden": true}
+from course_utils import dry_run
+
+
+def check_conv_arithmetic(layers, size, because=""):
+    sizes, names, changed = try_conv_arithmetic(layers, size)
+    if isinstance(sizes, (list, tuple)):
+        sizes = list(sizes)
+    check_equal(sizes, dry_run(layers, size), f"the sizes from {size}", because)
+    assert not names, f"plain numbers, please: {', '.join(names)} was called"
+    assert not changed, "the dicts in layers were changed: leave them alone"
+
+
+# %% nbgrader={"grade_id": "conv-arithmetic", "solution": true}
+def conv_arithmetic(layers: list[dict], size: int) -> list[int]:
+    """The size after each layer; ValueError where a kernel reaches over the padded input."""
+    ### BEGIN SOLUTION
+    sizes = []
+    for layer in layers:
+        kind, kernel, padding = layer["kind"], layer["kernel"], layer.get("padding", 0)
+        stride = layer.get("stride", kernel if kind == "pool" else 1)
+        reach = layer.get("dilation", 1) * (kernel - 1) + 1
+        if kind == "transposed":
+            size = (size - 1) * stride - 2 * padding + reach + layer.get("output_padding", 0)
+        elif padding != "same":
+            if reach > size + 2 * padding:
+                raise ValueError(f"a kernel of reach {reach} on {size} pixels")
+            size = (size + 2 * padding - reach) // stride + 1
+        sizes.append(size)
+    return sizes
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "conv-arithmetic-check", "grade": true, "points": 3}
+conv, pool, up = ({"kind": kind} for kind in ("conv", "pool", "transposed"))
+with every_case() as case:
+    with case("the example"):
+        check_conv_arithmetic(
+            [conv | {"kernel": 5}, pool | {"kernel": 2}], 28, "a pool's stride is its kernel"
+        )
+    with case("no layer"):
+        check_conv_arithmetic([], 7)
+    with case("a half step"):
+        why = "a step that does not fit is lost: round down"
+        check_conv_arithmetic([conv | {"kernel": 3, "stride": 2, "padding": 1}] * 2, 10, why)
+    with case("dilation"):
+        why = "three taps, two apart, reach over five pixels"
+        check_conv_arithmetic([conv | {"kernel": 3, "dilation": 2}], 10, why)
+    with case("padding 'same' with an even kernel"):
+        check_conv_arithmetic(
+            [conv | {"kernel": 4, "padding": "same", "dilation": 3}], 9, "the size stays"
+        )
+    with case("a pool with a stride of its own, dilated"):
+        options = {"kernel": 3, "stride": 2, "padding": 1, "dilation": 2}
+        check_conv_arithmetic([pool | options], 9)
+    with case("a pool that is too large"):
+        check_conv_arithmetic([pool | {"kernel": 5}], 4, "5 pixels do not fit into 4")
+    with case("transposed"):
+        options = {"kernel": 4, "stride": 2, "padding": 1, "dilation": 2}
+        check_conv_arithmetic([up | options], 3, "(n - 1) s - 2 p + r; it always fits")
+    with case("transposed with output_padding"):
+        options = {"kernel": 3, "stride": 2, "padding": 1, "output_padding": 1}
+        check_conv_arithmetic([up | options], 7, "output_padding adds to the size")
+    with case("too small for the kernel"):
+        why = "a reach of 7 does not fit into 4 + 2 pixels"
+        check_conv_arithmetic([conv | {"kernel": 4, "dilation": 2, "padding": 1}], 4, why)
+    with case("a kernel that just fits"):
+        check_conv_arithmetic([conv | {"kernel": 4, "padding": 1}, pool | {"kernel": 1}], 2)
+### BEGIN HIDDEN TESTS
+import random
+
+numbers = random.Random(0)
+with every_case() as case:
+    for _ in range(40):
+        layers = []
+        for kind in numbers.choices(["conv", "pool", "transposed"], k=numbers.randint(1, 4)):
+            layer = {"kind": kind, "kernel": numbers.randint(2, 4)}
+            layer |= {"stride": numbers.randint(1, 3)} if numbers.random() < 0.6 else {}
+            layer |= {"padding": numbers.randint(0, 1)} if numbers.random() < 0.6 else {}
+            layer |= {"dilation": numbers.randint(1, 3)} if numbers.random() < 0.5 else {}
+            layers.append(layer)
+        size = numbers.randint(6, 40)
+        with case(f"{layers} from {size}"):
+            check_conv_arithmetic(layers, size)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `layer.get("stride", 1)` gives a default. Which default does a pool have?
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Compute the reach first: both formulas need it, and so does the test for `ValueError`.
+# </details>
+
+# %% [markdown]
+# ## 3. What one output sees
+#
+# The size says how many outputs there are. How much of the image does *one* of them see? That is its
+# **receptive field**. Two convolutions with kernel 3 see 5 pixels, as one with kernel 5 does, and
+# with fewer weights: 2 · 9 instead of 25 for each pair of channels.
+#
+# Walk from the input to the output and keep two numbers. The **field** $f$ is how many pixels one
+# output covers. The **jump** $j$ is how many pixels lie between the centres of two neighbours. A
+# layer's kernel reaches over $r$ neighbours: it adds $r - 1$ jumps to the field. Then its stride
+# multiplies the jump.
+
+# %% topics=["conv-output-size"]
+field, jump = 1, 1
+for kernel, stride, dilation in ((3, 2, 1), (3, 1, 1), (3, 1, 2)):
+    field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    print(f"kernel {kernel}, stride {stride}, dilation {dilation}: field {field:>2}, jump {jump}")
+
+# %% [markdown]
+# The other order, jump first, would say 5 after the first layer, which covers 3. And does the
+# machine agree? Take the gradient of one output with respect to the image: it is zero at every pixel
+# that this output does not see.
+
+
+# %%
+def footprint_of(stack):
+    layers = [nn.Conv2d(1, 1, 3, stride, dilation=dilation) for stride, dilation in stack]
+    _ = [nn.init.ones_(layer.weight) for layer in layers]
+    image = torch.zeros(1, 1, 31, 31, requires_grad=True)
+    y = nn.Sequential(*layers)(image)[0, 0]
+    return torch.autograd.grad(y[len(y) // 2, len(y) // 2], image)[0][0, 0]
+
+
+# %%
+stacks = {"three 3x3": [(1, 1), (1, 1), (1, 1)], "stride 2 first": [(2, 1), (1, 1), (1, 1)]}
+stacks["dilation 1, 2, 4"] = [(1, 1), (1, 2), (1, 4)]
+figure, panels = plt.subplots(1, 3, figsize=(9, 3.2))
+for axes, (name, stack) in zip(panels, stacks.items(), strict=True):
+    seen = footprint_of(stack)
+    axes.imshow(seen / seen.max(), cmap="Blues")
+    axes.set_title(f"{name}: {int((seen > 0).any(1).sum())} pixels wide", fontsize=10)
+show(figure, "Three heat maps on an image of 31 by 31 pixels: the gradient of one output. "
+     "Three 3x3 cover 7 pixels, with stride 2 first 11, with dilations 1, 2, 4 they cover 15.")  # fmt: skip
+
+# %% [markdown]
+# Same number of weights, very different fields. A pixel counts more the more paths lead from it to the
+# output. In the first two stacks that is the centre. With dilations 1, 2, 4 paths rarely meet, and the
+# field shows a grid: the pixel in the very middle has a single path.
+#
+# ### Exercise 9.3 — Receptive field, twice ★★ · 12 min · 4 points
+#
+# Write two functions.
+#
+# - `receptive_field(layers)`: `layers` is a list of triples (kernel, stride, dilation) of
+#   convolutions along one dimension. Return `(field, jump)`, two whole numbers.
+# - `footprint(model, size)`: `model` is an `nn.Sequential` of `nn.Conv1d` without padding whose
+#   weights are all positive; it maps (1, 1, size) to (1, 1, m). Return how many pixels the output
+#   `m // 2` covers, **from the first that it sees to the last**, as an `int`. Find it by running the
+#   model, and leave the model as it was, its parameters' `.grad` included.
+#
+# Example: layers `[(3, 2, 1), (3, 1, 1)]` give `(7, 2)`. A single kernel of 3 with dilation 2 covers
+# 5 pixels, though it looks at 3.
+
+
+# %% nbgrader={"grade_id": "try-receptive-field", "locked": true} jupyter={"source_hidden": true}
+def make_stack(layers: list[tuple[int, int, int]]) -> nn.Sequential:
+    """Convolutions of these (kernel, stride, dilation), with positive weights."""
+    generator, stack = torch.Generator().manual_seed(0), nn.Sequential()
+    for kernel, stride, dilation in layers:
+        stack.append(nn.Conv1d(1, 1, kernel, stride, dilation=dilation, bias=False))
+        nn.init.uniform_(stack[-1].weight, 0.5, 1.5, generator=generator)
+    return stack.to(device)
+
+
+@runs_with_the_answer
+def try_footprint(layers: list[tuple[int, int, int]], size: int) -> tuple:
+    """The footprint of such a stack, and what about the stack is not as it was."""
+    stack, other, runs = make_stack(layers), make_stack(layers), []
+    hook = stack[0].register_forward_pre_hook(lambda *_: runs.append(1))
+    found, changed = footprint(stack, size), []
+    hook.remove()
+    assert runs or found is None, "the model never ran: find the footprint by what it does"
+    pairs = list(zip(stack.parameters(), other.parameters(), strict=True))
+    changed += ["a parameter's .grad"] * any(p.grad is not None for p, _ in pairs)
+    changed += ["requires_grad"] * any(not p.requires_grad for p, _ in pairs)
+    changed += ["the weights"] * any(not torch.equal(p, q) for p, q in pairs)
+    changed += ["train or eval mode"] * (not stack.training)
+    changed += ["hooks"] * any(module._forward_hooks for module in stack.modules())
+    return found, changed
+
+
+# %% nbgrader={"grade_id": "receptive-field-truth-1", "locked": true} jupyter={"source_hidden": true}
+def check_receptive_field_1(layers, right, because=""):
+    check_equal(receptive_field(layers), right, f"receptive_field({layers})", because)
+
+
+# %% nbgrader={"grade_id": "receptive-field-truth-2", "locked": true} jupyter={"source_hidden": true}
+def check_receptive_field_2(layers, size, right, because=""):
+    found, changed = try_footprint(layers, size)
+    check_equal(found, right, f"the footprint of {layers} on {size} pixels", because)
+    assert not changed, (
+        f"not as it was afterwards: {', '.join(changed)} (torch.autograd.grad fills no .grad)"
+    )
+
+
+# %% nbgrader={"grade_id": "receptive-field", "solution": true}
+def receptive_field(layers: list[tuple[int, int, int]]) -> tuple[int, int]:
+    """(field, jump) in pixels, of a stack of (kernel, stride, dilation)."""
+    ### BEGIN SOLUTION
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field += dilation * (kernel - 1) * jump
+        jump *= stride
+    return field, jump
+    ### END SOLUTION
+
+
+def footprint(model: nn.Module, size: int) -> int:
+    """How many of ``size`` pixels the middle output covers, found from the model's behaviour."""
+    ### BEGIN SOLUTION
+    first = next(model.parameters())
+    x = torch.zeros(1, 1, size, device=first.device, requires_grad=True)
+    y = model(x)
+    (gradient,) = torch.autograd.grad(y[0, 0, y.shape[2] // 2], x)
+    seen = gradient[0, 0].nonzero()
+    return int(seen.max() - seen.min()) + 1
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "receptive-field-check-1", "grade": true, "points": 2}
+with every_case() as case:
+    with case("the example"):
+        why = "the first stride spreads the second kernel: its taps lie 2 pixels apart"
+        check_receptive_field_1([(3, 2, 1), (3, 1, 1)], (7, 2), why)
+    with case("no layer"):
+        check_receptive_field_1([], (1, 1), "a pixel sees itself")
+    with case("dilation"):
+        check_receptive_field_1([(3, 1, 2)], (5, 1), "three taps, two apart, cover five pixels")
+    with case("a stride at the end"):
+        check_receptive_field_1(
+            [(3, 1, 1), (3, 2, 1)], (5, 2), "the last stride moves outputs apart, no more"
+        )
+    with case("a kernel of 1"):
+        check_receptive_field_1(
+            [(1, 2, 3), (2, 3, 1)], (3, 6), "a kernel of 1 adds no pixel, but it can stride"
+        )
+### BEGIN HIDDEN TESTS
+with every_case() as case, case("longer stacks"):
+    check_receptive_field_1([(7, 2, 1), (3, 2, 1), (3, 1, 1), (3, 1, 1)], (27, 4))
+    check_receptive_field_1([(2, 2, 1)] * 5, (32, 32))
+    check_receptive_field_1([(3, 1, 1), (3, 1, 2), (3, 1, 4), (3, 1, 8)], (31, 1))
+    check_receptive_field_1([(5, 3, 2), (4, 2, 3)], (36, 6))
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "receptive-field-check-2", "grade": true, "points": 2}
+with every_case() as case:
+    with case("the example's stack"):
+        check_receptive_field_2([(3, 2, 1), (3, 1, 1)], 20, 7, "of one output, in the middle")
+    with case("dilation"):
+        check_receptive_field_2(
+            [(3, 1, 2)], 11, 5, "from the first pixel to the last, gaps included"
+        )
+    with case("one output in all"):
+        check_receptive_field_2([(3, 2, 1), (3, 1, 1)], 7, 7)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    for layers, size, right in (([(5, 3, 2), (4, 2, 3)], 90, 36), ([(1, 4, 1)], 9, 1), ([(2, 2, 3), (3, 1, 1)], 41, 8)):  # fmt: skip
+        with case("another stack"):
+            check_receptive_field_2(layers, size, right)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# For the footprint: an image of zeros that requires grad, one output picked, its gradient by the
+# image. `torch.autograd.grad` returns it and fills no `.grad`.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `gradient.nonzero()` lists the pixels that are seen. First and last are what counts, both included.
+# </details>
+#
+# ### The way back: a transposed convolution
+#
+# Gradients went from the output to the image just now. For a convolution they go by a fixed linear
+# map, and this map is the layer that decoders use to make small maps large: the **transposed
+# convolution**. In one dimension a picture says it all. Each input value stamps the kernel, times
+# itself; stamps lie a stride apart; overlaps add up.
+
+# %% topics=["conv-layers"]
+values, kernel, stamps = torch.tensor([1.0, 3, 2]), torch.tensor([1.0, 2, 1]), torch.zeros(3, 7)
+for i, value in enumerate(values):
+    stamps[i, 2 * i : 2 * i + 3] = value * kernel
+library = F.conv_transpose1d(values.view(1, 1, 3), kernel.view(1, 1, 3), stride=2)
+torch.testing.assert_close(stamps.sum(0), library.flatten())
+print(library.flatten().tolist())
+
+# %%
+figure, axes = plt.subplots(figsize=(6.5, 2.6))
+for i, colour in enumerate(("#0072b2", "#e69f00", "#009e73")):
+    axes.bar(range(7), stamps[i], bottom=stamps[:i].sum(0), color=colour, label=f"input {i}")
+axes.set(xlabel="output pixel", ylabel="value", title="Three inputs, kernel (1, 2, 1), stride 2")
+axes.legend(fontsize=8)
+show(figure, "Stacked bars: outputs 2 and 4 are sums of two stamps, the others come from one.")
+
+# %% [markdown]
+# Outputs 2 and 4 get two stamps, their neighbours one. In images this uneven overlap shows as a
+# checkerboard; a kernel that is a multiple of the stride avoids it.
+#
+# ### Exercise 9.4 — Transposed convolution ★★ · 12 min · 3 points
+#
+# Write `transposed_conv(x, weight, stride, padding)`. `x` is (N, C, H, W), `weight` is
+# (C, D, kh, kw), `stride` (1 or more) and `padding` are numbers. Return what `F.conv_transpose2d`
+# returns: (N, D, (H - 1)·stride - 2·padding + kh, the same for W), `padding` pixels cut from each
+# side. The values are wanted, no graph. The arguments may be views with gaps, and are both float32 or
+# both float64; the result has their dtype.
+#
+# Not allowed: `F.conv_transpose1d`, `2d`, `3d`, `torch.convolution`, and modules that call them. All
+# else is: `F.conv2d` and its gradient, stamps in a loop, `F.fold`.
+#
+# Example: one pixel of value 2 gives twice the kernel.
+
+
+# %% nbgrader={"grade_id": "try-transposed-conv", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_transposed_conv(x: torch.Tensor, weight: torch.Tensor, stride: int, padding: int) -> tuple:
+    y, names, changed = watched(transposed_conv, x, weight, stride, padding)
+    return y.detach() if isinstance(y, torch.Tensor) else y, names, changed
+
+
+# %% nbgrader={"grade_id": "transposed-conv-truth", "locked": true} jupyter={"source_hidden": true}
+def check_transposed_conv(x, weight, stride, padding):
+    x, weight = x.double(), weight.double()
+    y, names, spoilt = try_transposed_conv(x, weight, stride, padding)
+    check_rules(names, spoilt, "*conv_transpose*", "convolution")
+    right = F.conv_transpose2d(x, weight, stride=stride, padding=padding)
+    slips = {"padding is cut from the result here": F.conv_transpose2d(x, weight, stride=stride)}
+    turned = F.conv_transpose2d(x, weight.flip(2, 3), stride=stride, padding=padding)
+    slips["the kernel is upside down: a stamp is not mirrored"] = turned
+    if stride > 1:
+        close = F.conv_transpose2d(x, weight, stride=1, padding=padding)
+        slips["the stamps lie stride pixels apart, not one"] = close
+    for n in range(2):
+        whole = layer_slips.overwritten(x, weight, stride, n)
+        height, width = (m - padding for m in whole.shape[2:])
+        words = "where stamps overlap they add up; here one replaces the other" + " " * n
+        slips[words] = whole[:, :, padding:height, padding:width]
+    check_value(y, right, "the result", slips)
+
+
+# %% nbgrader={"grade_id": "transposed-conv", "solution": true}
+def transposed_conv(
+    x: torch.Tensor, weight: torch.Tensor, stride: int = 1, padding: int = 0
+) -> torch.Tensor:
+    """What ``F.conv_transpose2d`` gives for x (N, C, H, W) and weight (C, D, kh, kw)."""
+    ### BEGIN SOLUTION
+    sizes = [
+        (n - 1) * stride - 2 * padding + k
+        for n, k in zip(x.shape[2:], weight.shape[2:], strict=True)
+    ]
+    image = x.new_zeros(x.shape[0], weight.shape[1], *sizes).requires_grad_()
+    with torch.enable_grad():
+        y = F.conv2d(image, weight, stride=stride, padding=padding)
+    return torch.autograd.grad(y, image, x)[0]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "transposed-conv-check", "grade": true, "points": 3}
+normal = seeded(0)
+with every_case() as case:
+    with case("one pixel of value 2"):
+        check_transposed_conv(
+            torch.full((1, 1, 1, 1), 2.0, device=device), normal(1, 1, 2, 3), 1, 0
+        )
+    with case("one channel, stride 2"):
+        check_transposed_conv(normal(1, 1, 3, 4), normal(1, 1, 3, 3), 2, 0)
+    with case("2 channels to 3, padding 1"):
+        check_transposed_conv(normal(2, 2, 4, 3), normal(2, 3, 3, 3), 1, 1)
+    with case("a stride larger than the kernel leaves zeros"):
+        check_transposed_conv(normal(1, 2, 3, 3), normal(2, 2, 2, 2), 3, 0)
+    with case("an input and weights with gaps in memory"):
+        x, weight = normal(3, 5, 4, 2).transpose(0, 3), normal(3, 5, 3, 2).transpose(0, 1)
+        check_transposed_conv(x, weight, 2, 1)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    with case("4 channels to 1, kernel (2, 4), stride 3, padding 1"):
+        check_transposed_conv(normal(2, 4, 3, 5), normal(4, 1, 2, 4), 3, 1)
+    with case("stride 2, padding 2, kernel (4, 5)"):
+        check_transposed_conv(normal(1, 3, 4, 4), normal(3, 3, 4, 5), 2, 2)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `weight`, read as the weight of a convolution, goes from D channels to C. So the image before that
+# convolution has the shape of your result, and `x` has the shape of what comes out.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# A convolution without bias is linear: its gradient does not depend on the image, zeros will do. The
+# third argument of `torch.autograd.grad` is the gradient that arrives at the output.
+# </details>
+
+# %% [markdown]
+# ## 4. Pooling, and back
+#
+# A pooling layer has no weights. It takes the largest, or the mean, of each window. Every channel is
+# treated alone.
+
+# %% topics=["pooling-layers"]
+x = torch.tensor([[1.0, 5, 2, 0], [3, 4, 8, 1], [0, 0, 1, 1], [0, 9, 1, 1]]).view(1, 1, 4, 4)
+largest, where = F.max_pool2d(x, 2, return_indices=True)
+print("largest:", largest.flatten().tolist(), " mean:", F.avg_pool2d(x, 2).flatten().tolist())
+print("where:  ", where.flatten().tolist())
+
+# %% [markdown]
+# `where` counts the pixels of the image, row by row: the 8 lies at row 1, column 2, so at
+# 1 · 4 + 2 = 6. With these indices `MaxUnpool2d` puts each value back in its place and zeros
+# everywhere else. That is also the way that gradients take:
+
+# %% topics=["pooling-layers"]
+x.requires_grad_()
+F.max_pool2d(x, 2).sum().backward()
+back = nn.MaxUnpool2d(2)(largest, where)
+print(back[0, 0])
+print("the gradient is 1 at these places, else 0:", torch.equal(x.grad, (back != 0).float()))
+
+# %% [markdown]
+# An **adaptive** pool is told the size of its *output*, whatever comes in. Of $n$ pixels and $m$
+# outputs, window $i$ goes from $\lfloor i\,n/m \rfloor$ up to, not including,
+# $\lceil (i+1)\,n/m \rceil$. Windows may overlap:
+
+# %% topics=["pooling-layers"]
+n, m = 7, 3
+bounds = [(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
+line = torch.arange(float(n)).view(1, 1, n)
+print(bounds, [line[..., a:b].mean().item() for a, b in bounds])
+print(F.adaptive_avg_pool1d(line, m).flatten().tolist())
+
+# %% [markdown]
+# (`-(-a // b)` rounds up without leaving whole numbers.) So a network that ends with
+# `nn.AdaptiveAvgPool2d(1)` takes images of any size.
+#
+# > **Often said.** *"With adaptive pooling a batch may hold images of different sizes."* A tensor
+# > can't. The failure comes before the network, where the loader stacks its batch. One by one, they
+# > do pass:
+
+# %% errata=["adaptive-pool-fixes-collate"]
+images = [torch.zeros(3, 4, 4), torch.zeros(3, 5, 5)]
+try:
+    torch.utils.data.default_collate(images)
+except RuntimeError as error:
+    print(error)
+print("one by one:", tuple(torch.stack([F.adaptive_avg_pool2d(x, 2) for x in images]).shape))
+
+# %% [markdown]
+# ### Exercise 9.5 — Pooling and back ★★ · 15 min · 4 points
+#
+# Three functions, without PyTorch's pooling and unpooling (`F.max_pool…`, `F.avg_pool…`,
+# `F.adaptive_…`, `F.max_unpool…`). `x` is floating, in any memory layout, (N, C, H, W) in the first.
+#
+# - `pooling_and_back(x, k)` returns `(largest, where, mean)` of windows k × k, side by side. Rows
+#   and columns that fill no window are left out. `where` holds positions in the image, counted as
+#   above, of dtype int64. If several pixels are largest, any of them is right.
+# - `unpool(values, where, height, width)` returns (N, C, height, width): each value in its place,
+#   zeros elsewhere.
+# - `adaptive_mean(x, m)` pools the **last** dimension of `x`, which may have one dimension or more,
+#   to m means.
+
+
+# %% nbgrader={"grade_id": "try-pooling-and-back", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_pooling(which: str, *args) -> tuple:
+    functions = {"pool": pooling_and_back, "unpool": unpool, "mean": adaptive_mean}
+    return watched(functions[which], *args)
+
+
+# %% nbgrader={"grade_id": "pooling-and-back-truth-1", "locked": true} jupyter={"source_hidden": true}
+def check_pooling_and_back_1(x, k):
+    result, names, spoilt = try_pooling("pool", x, k)
+    check_rules(names, spoilt, "*pool*")
+    largest, where, mean = check_parts(result, "largest", "where", "mean")
+    right, places = F.max_pool2d(x, k, return_indices=True)
+    check_value(largest, right, "largest")
+    check_equal(str(getattr(where, "dtype", type(where))), "torch.int64", "the dtype of where")
+    check_equal(tuple(where.shape), tuple(places.shape), "the shape of where")
+    inside = ((where >= 0) & (where < x.shape[2] * x.shape[3])).all()
+    assert inside, "where points outside the image"
+    found = x.flatten(2).gather(2, where.flatten(2)).view_as(right)
+    words = "where: the pixels it points at are not the largest (rows of the image are W long)"
+    assert torch.equal(found, right), words
+    rows, columns = (torch.arange(n, device=x.device) for n in right.shape[2:])
+    at_home = (where // x.shape[3] // k == rows.view(-1, 1)) & (where % x.shape[3] // k == columns)
+    assert at_home.all(), "where points into another window"
+    check_value(mean, F.avg_pool2d(x, k), "mean")
+
+
+# %% nbgrader={"grade_id": "pooling-and-back-truth-2", "locked": true} jupyter={"source_hidden": true}
+def check_pooling_and_back_2(x, k):
+    largest, where = F.max_pool2d(x, k, return_indices=True)
+    y, names, spoilt = try_pooling("unpool", largest, where, *x.shape[2:])
+    check_rules(names, spoilt, "*pool*")
+    right = F.max_unpool2d(largest, where, k, output_size=x.shape[2:])
+    shared = where[:1, :1].expand_as(where)
+    slips = {
+        "each channel of each image has places of its own": F.max_unpool2d(
+            largest, shared, k, output_size=x.shape[2:]
+        ),
+        "a value stands in one place, with zeros around it; here it is repeated": F.interpolate(
+            largest, x.shape[2:]
+        ),
+    }
+    check_value(y, right, "unpool", slips)
+
+
+# %% nbgrader={"grade_id": "pooling-and-back-truth-3", "locked": true} jupyter={"source_hidden": true}
+def check_pooling_and_back_3(x, m):
+    y, names, spoilt = try_pooling("mean", x, m)
+    check_rules(names, spoilt, "*pool*")
+    right = F.adaptive_avg_pool1d(x.reshape(1, -1, x.shape[-1]), m).view(*x.shape[:-1], m)
+    n, slips = x.shape[-1], {}
+    begins = [i * n // m for i in range(m)]
+    words = "a window ends at (i + 1) n / m rounded up; here it is rounded down"
+    ends = [max(a + 1, (i + 1) * n // m) for i, a in enumerate(begins)]
+    slips[words] = torch.stack(
+        [x[..., a:b].mean(-1) for a, b in zip(begins, ends, strict=True)], -1
+    )
+    if n >= m:
+        words = "the windows are not n // m long, side by side: see the two formulas"
+        slips[words] = x.unfold(-1, n // m, n // m)[..., :m, :].mean(-1)
+    check_value(y, right, f"adaptive_mean of {n} to {m}", slips)
+
+
+# %% nbgrader={"grade_id": "pooling-and-back", "solution": true}
+def pooling_and_back(x: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """(largest, where, mean) of the k × k windows of x (N, C, H, W)."""
+    ### BEGIN SOLUTION
+    height, width = x.shape[2] // k, x.shape[3] // k
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)  # (N, C, H', W', k * k)
+    largest, inside = windows.max(4)
+    row = k * torch.arange(height, device=x.device).view(-1, 1) + inside // k
+    column = k * torch.arange(width, device=x.device) + inside % k
+    return largest, row * x.shape[3] + column, windows.mean(4)
+    ### END SOLUTION
+
+
+def unpool(values: torch.Tensor, where: torch.Tensor, height: int, width: int) -> torch.Tensor:
+    """(N, C, height, width) with each value in its place and zeros elsewhere."""
+    ### BEGIN SOLUTION
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    return flat.scatter(2, where.flatten(2), values.flatten(2)).unflatten(2, (height, width))
+    ### END SOLUTION
+
+
+def adaptive_mean(x: torch.Tensor, m: int) -> torch.Tensor:
+    """(…, n) pooled to (…, m) means."""
+    ### BEGIN SOLUTION
+    n = x.shape[-1]
+    means = [x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)]
+    return torch.stack(means, dim=-1)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "pooling-and-back-check-1", "grade": true, "points": 2}
+normal = seeded(0)
+with every_case() as case:
+    with case("the image above"):
+        rows = [[1.0, 5, 2, 0], [3, 4, 8, 1], [0, 0, 1, 1], [0, 9, 1, 1]]
+        check_pooling_and_back_1(torch.tensor(rows, device=device).view(1, 1, 4, 4), 2)
+    with case("2 images, 3 channels, negative numbers"):
+        check_pooling_and_back_1(-normal(2, 3, 6, 4).abs(), 2)
+    with case("7 x 8 pixels, k = 3: rows and columns are left over"):
+        check_pooling_and_back_1(normal(1, 2, 7, 8), 3)
+    with case("a transposed image"):
+        check_pooling_and_back_1(normal(2, 2, 6, 9).transpose(2, 3), 2)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    with case("channels last"):
+        check_pooling_and_back_1(normal(2, 6, 9, 3).permute(0, 3, 1, 2), 3)
+    with case("windows of one pixel"):
+        check_pooling_and_back_1(normal(1, 1, 2, 3), 1)
+    with case("ties everywhere"):
+        check_pooling_and_back_1(torch.zeros(1, 2, 4, 6, device=device), 2)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "pooling-and-back-check-2", "grade": true, "points": 1}
+with every_case() as case:
+    with case("2 images, 3 channels"):
+        check_pooling_and_back_2(seeded(1)(2, 3, 4, 6), 2)
+    with case("negative values"):
+        check_pooling_and_back_2(-seeded(3)(2, 1, 6, 3).abs(), 3)
+    with case("a larger image than the windows fill"):
+        check_pooling_and_back_2(seeded(2)(1, 2, 5, 8), 3)
+### BEGIN HIDDEN TESTS
+with every_case() as case, case("3 images, 2 channels, 5 x 7"):
+    check_pooling_and_back_2(seeded(4)(3, 2, 5, 7), 2)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "pooling-and-back-check-3", "grade": true, "points": 1}
+with every_case() as case:
+    with case("windows that overlap"):
+        check_pooling_and_back_3(torch.arange(7.0, device=device), 3)
+    with case("more outputs than inputs"):
+        check_pooling_and_back_3(seeded(1)(2, 3), 5)
+    with case("windows side by side, three dimensions"):
+        check_pooling_and_back_3(seeded(2)(2, 3, 8), 4)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    for n, m in ((10, 4), (1, 3), (11, 1), (13, 12)):
+        with case(f"{n} to {m}"):
+            check_pooling_and_back_3(seeded(n)(2, 2, n), m)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `x.unfold(2, k, k).unfold(3, k, k)` has the shape (N, C, H', W', k, k); flatten the last two.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# The position inside a window, 0 to k·k - 1, has a row and a column; add those where the window
+# begins. For `unpool`, `scatter` writes values at indices.
+# </details>
+
+# %% [markdown]
+# ## 5. Activations: where the bends come from · core
+#
+# Linear layers and convolutions in a row are again a linear map. Between them stands a function of
+# single numbers that is *not* linear. Each of these is a line. What matters for training is the
+# slope: it multiplies every gradient that passes.
+
+# %% topics=["activations"]
+x = torch.linspace(-4, 4, 161)
+by_hand = {
+    "ReLU": x.clamp(min=0),
+    "ReLU6": x.clamp(0, 6),
+    "LeakyReLU": torch.where(x > 0, x, 0.01 * x),
+    "ELU": torch.where(x > 0, x, x.exp() - 1),
+    "SELU": 1.0507009873554805 * torch.where(x > 0, x, 1.6732632423543772 * (x.exp() - 1)),
+    "Softplus": (1 + x.exp()).log(),
+    "Tanh": 1 - 2 / ((2 * x).exp() + 1),
+    "SiLU": x / (1 + (-x).exp()),
+    "GELU": x * (1 + torch.erf(x / 2**0.5)) / 2,
+}
+for name, y in by_hand.items():
+    torch.testing.assert_close(y, getattr(nn, name)()(x))
+print(len(by_hand), "activations, equal to PyTorch's")
+
+# %% topics=["activations"]
+names = ("ReLU", "LeakyReLU", "ELU", "Softplus", "Tanh", "GELU", "SiLU", "SELU")
+figure, panels = plt.subplots(
+    2, 4, figsize=(9, 4.2), sharex=True, sharey=True, layout="constrained"
+)
+for axes, name in zip(panels.flat, names, strict=True):
+    y = getattr(nn, name)()(z := x.clone().requires_grad_())
+    axes.plot(x, y.detach(), color="#0072b2", label="value")
+    axes.plot(x, torch.autograd.grad(y.sum(), z)[0], "--", color="#b86e00", label="slope")
+    axes.set(title=name, ylim=(-2, 4))
+panels[0, 0].legend(fontsize=8)
+show(figure, "Eight activations, solid, and their slopes, dashed. ReLU's slope is 0 for negative "
+     "inputs, tanh's falls to 0 on both sides, GELU and SiLU dip below zero before they rise.")  # fmt: skip
+
+# %% [markdown]
+# Look at the dashed lines. Tanh is flat on both sides: large inputs pass no gradient. ReLU is flat
+# on one side: a unit that is negative for every input never learns again. The others keep a little
+# slope there. `PReLU` is a leaky ReLU whose small slope is a parameter, and today's transformers
+# often use **SwiGLU**, two linear layers of which one opens and shuts the other:
+
+# %% topics=["activations"]
+print("PReLU's slope is a parameter:", nn.PReLU().weight.tolist())
+x, gate, up, down = torch.randn(2, 8), nn.Linear(8, 16), nn.Linear(8, 16), nn.Linear(16, 8)
+print("SwiGLU:", tuple(down(F.silu(gate(x)) * up(x)).shape))
+
+# %% [markdown]
+# ## 6. Batch norm: a layer with a memory · core
+#
+# The slopes above are at their best near zero. **Batch norm** keeps the inputs there. For each
+# channel it takes mean and variance over everything else, the batch and all pixels, and makes them
+# 0 and 1. Then it scales by `weight` and shifts by `bias`, which are learned.
+
+# %% topics=["batchnorm"]
+torch.manual_seed(0)
+x = 5 + 3 * torch.randn(8, 2, 4, 4)  # (N, C, H, W)
+var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0, keepdim=True)
+bn = nn.BatchNorm2d(2)
+torch.testing.assert_close(bn(x), (x - mean) / (var + bn.eps).sqrt())
+print("one mean for each channel:", tuple(mean.shape))
+
+# %% [markdown]
+# > **Often said.** *"Initialise batch norm with weight 1 and bias 1."* The neutral start is weight 1
+# > and bias **0**, which is what PyTorch does. And a loop that asks every module for its bias fails
+# > at the first that has none:
+
+# %% errata=["bn-bias-one"]
+print("weight:", bn.weight.tolist(), " bias:", bn.bias.tolist())
+print("a ReLU has a bias:", hasattr(nn.ReLU(), "bias"))
+
+# %% [markdown]
+# So far one line. But what should it do with a *single* image, when the network is used? The answer
+# must not depend on who else is in the batch. So during training the layer keeps **running
+# statistics**: a moving average with `momentum` 0.1, which is the share of the **new** value.
+# In `eval()` it uses these.
+#
+# **Predict:** the batch mean of `x` is about 5. After this one training step the running mean, which
+# began at 0, is about …?
+
+# %% topics=["batchnorm"]
+print("batch means:  ", [round(m, 2) for m in mean.flatten().tolist()])
+print("running means:", [round(m, 2) for m in bn.running_mean.tolist()])
+n = x.numel() // 2  # values for each channel
+torch.testing.assert_close(bn.running_mean, 0.9 * 0 + 0.1 * mean.flatten())
+torch.testing.assert_close(bn.running_var, 0.9 * 1 + 0.1 * var.flatten() * n / (n - 1))
+
+# %% [markdown]
+# A tenth of it. The last line shows a detail which many copies get wrong: the batch is normalised
+# with the variance divided by $n$, but the *running* variance takes the unbiased one, divided by
+# $n - 1$. With one value per channel that would be 0/0, and PyTorch refuses.
+#
+# How long does the memory take? After $t$ steps the start still has a share of $0.9^t$:
+
+# %% topics=["batchnorm"]
+torch.manual_seed(0)
+bn, seen, remembered = nn.BatchNorm2d(1), [], []
+for x in 5 + 3 * torch.randn(40, 4, 1, 2, 2):
+    _ = bn(x)
+    seen.append(x.mean().item())
+    remembered.append(bn.running_mean.item())
+
+# %%
+from course_utils import draw_curves
+
+curves = {"running mean: used in eval()": remembered, "mean of each batch: used in training": seen}
+draw_curves(range(1, 41), curves, title="What training sees, and what eval will use",
+            labels=("step", "mean"), alt="The batch means scatter around 5. The running mean climbs "
+            "from 0 and reaches them after some 30 steps.")  # fmt: skip
+print(f"running mean after 10 steps {remembered[9]:.1f}, after 40 steps {remembered[39]:.1f}")
+
+# %% [markdown]
+# Call `eval()` after ten steps, and the layer subtracts a mean that is still far too small. This is
+# why a fresh network can be good in training and wrong in evaluation.
+#
+# ### Its backward pass
+#
+# In training the mean and the variance depend on the input, so gradients flow through them too.
+# You can find the result without much algebra. Call the normalised values $\hat x$. Add a constant
+# to a channel: $\hat x$ stays. Stretch the channel about its mean: $\hat x$ stays, up to eps. An
+# input direction that changes nothing has gradient zero. So the gradient of $x$ must be orthogonal
+# to both directions, to $1$ and to $\hat x$:
+
+# %% topics=["batchnorm"]
+x = torch.tensor([1.0, 2, 4, 9], dtype=torch.double, requires_grad=True)
+hat = (x - x.mean()) / (x.var(correction=0) + 1e-12).sqrt()
+g = torch.tensor([3.0, -1, 0, 1], dtype=torch.double)  # the gradient that arrives at hat
+(arrived,) = torch.autograd.grad(hat, x, g)
+print("along 1:  ", round(arrived.sum().abs().item(), 6))
+print("along hat:", round((arrived * hat.detach()).sum().abs().item(), 6))
+
+# %% [markdown]
+# So subtract from $g$ its part along $1$, which is its mean. Then subtract its part along $\hat x$,
+# which is $\hat x$ times the mean of $g\,\hat x$. What is left is divided by the standard deviation, because
+# that is what the forward pass did. With eps this stays exact.
+#
+# ### Exercise 9.6 — Batch norm, both ways ★★★ · 25 min · 6 points · core
+#
+# Write two functions. `x` is (N, C, H, W), float32 or float64, in any memory layout; `weight`, `bias`
+# and the running statistics have shape (C,).
+#
+# - `batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5)`
+#   returns `(y, new_mean, new_var)`. In training it normalises by the batch's statistics and returns
+#   updated running ones; with one value per channel it raises `ValueError`. Otherwise it uses the
+#   running statistics and returns them with unchanged values. The arguments stay as they are.
+# - `batch_norm_backward(grad, x, weight, eps=1e-5)` is for training. `grad` is the gradient of `y`.
+#   It returns `(grad_x, grad_weight, grad_bias)`, by formulas, without autograd.
+#
+# Not allowed: PyTorch's own norms (`F.batch_norm`, `F.instance_norm`, `F.layer_norm`,
+# `F.group_norm`, `F.rms_norm` and their modules).
+
+
+# %% nbgrader={"grade_id": "try-batch-norm", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_batch_norm(*args) -> tuple:
+    return watched(batch_norm, *args)
+
+
+# %% nbgrader={"grade_id": "try-batch-norm-backward", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_batch_norm_backward(*args) -> tuple:
+    return watched(batch_norm_backward, *args)
+
+
+# %% nbgrader={"grade_id": "batch-norm-slips", "locked": true} jupyter={"source_hidden": true}
+from course_utils import refused
+
+NORMS = ("*batch_norm*", "*layer_norm*", "*group_norm*", "*instance_norm*", "*rms_norm*")
+
+
+# %% nbgrader={"grade_id": "batch-norm-truth-1", "locked": true} jupyter={"source_hidden": true}
+def check_batch_norm_1(x, training, normal, momentum=0.1, eps=1e-5):
+    weight, bias, mean, var = normal(4, x.shape[1]).to(x.dtype).unbind()
+    args = x, weight, bias, mean, var.square() + 0.5, training, momentum, eps
+    var, new_mean, new_var = args[4], mean.clone(), args[4].clone()
+    right = F.batch_norm(x, new_mean, new_var, weight, bias, training, momentum, eps)
+    result, names, changed = try_batch_norm(*args)
+    check_rules(names, changed, *NORMS)
+    y, found_mean, found_var = check_parts(result, "y", "new_mean", "new_var")
+    double = x.dtype == torch.double
+    slips = layer_slips.batch_norm_slips(*args, right)
+    check_value(y, right, "y", slips, 1e-4, 1e-5 if double else 1e-4)
+    mean_slips, var_slips = {}, {}
+    if training:
+        words = "momentum is the share of the new value"
+        mean_slips[words] = momentum * mean + (1 - momentum) * x.mean((0, 2, 3))
+        words = "the running variance takes the unbiased one: divided by n - 1"
+        var_slips[words] = (1 - momentum) * var + momentum * x.var((0, 2, 3), correction=0)
+    check_value(found_mean, new_mean, "the new running mean", mean_slips)
+    check_value(found_var, new_var, "the new running variance", var_slips)
+
+
+# %% nbgrader={"grade_id": "batch-norm-truth-3", "locked": true} jupyter={"source_hidden": true}
+def check_batch_norm_3(x, normal, eps=1e-5):
+    x, weight, grad = x.double(), normal(x.shape[1]).double(), normal(*x.shape).double()
+    z, w, b = (t.clone().requires_grad_() for t in (x, weight, torch.zeros_like(weight)))
+    y = F.batch_norm(z, None, None, w, b, True, 0.1, eps)
+    right = torch.autograd.grad(y, (z, w, b), grad)
+    stats = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+    constant = F.batch_norm(z, *stats, weight, b.detach(), False, 0.1, eps)
+    (direct,) = torch.autograd.grad(constant, z, grad)
+    slips = {
+        "mean and variance depend on x too: gradients flow through them": direct,
+        "the variance depends on x too: the part along hat is still there": direct
+        - direct.mean((0, 2, 3), keepdim=True),
+        "the gradient arrives at y, behind the weight: multiply by it": right[0]
+        / weight.view(-1, 1, 1),
+    }
+    slips = [
+        slips | layer_slips.backward_slips(grad, x, weight, eps, right[0]),
+        *layer_slips.sum_slips(grad, x, eps),
+    ]
+    result, names, changed = try_batch_norm_backward(grad, x, weight, eps)
+    check_rules(names, changed, *NORMS, "grad", "backward")
+    names = ("grad_x", "grad_weight", "grad_bias")
+    for number, part in enumerate(check_parts(result, *names)):
+        check_value(part, right[number], names[number], slips[number], 1e-5, 1e-7)
+
+
+# %% nbgrader={"grade_id": "batch-norm", "solution": true}
+def batch_norm(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    running_mean: torch.Tensor,
+    running_var: torch.Tensor,
+    training: bool,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """(y, new running mean, new running variance) of x (N, C, H, W)."""
+    ### BEGIN SOLUTION
+    mean, var = running_mean, running_var
+    if training:
+        n = x.shape[0] * x.shape[2] * x.shape[3]
+        if n == 1:
+            raise ValueError("one value per channel has no variance")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    scale = weight / (var + eps).sqrt()
+    y = x * scale.view(-1, 1, 1) + (bias - mean * scale).view(-1, 1, 1)
+    return y, running_mean, running_var
+    ### END SOLUTION
+
+
+def batch_norm_backward(
+    grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-5
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Gradients of x, weight and bias in training, from the gradient of y."""
+    ### BEGIN SOLUTION
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    hat = (x - mean) / (var + eps).sqrt()
+    g = grad * weight.view(column)
+    along_hat = hat * (g * hat).mean(dims, keepdim=True)
+    grad_x = (g - g.mean(dims, keepdim=True) - along_hat) / (var + eps).sqrt()
+    return grad_x, (grad * hat).sum(dims), grad.sum(dims)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "batch-norm-check-1", "grade": true, "points": 3}
+normal = seeded(0)
+with every_case() as case:
+    with case("training, 2 x 3 x 2 x 2"):
+        check_batch_norm_1(5 + 3 * normal(2, 3, 2, 2), True, normal)
+    with case("eval"):
+        check_batch_norm_1(5 + 3 * normal(2, 3, 2, 2), False, normal)
+    with case("another momentum, a large eps"):
+        check_batch_norm_1(normal(4, 2, 1, 3), True, normal, 0.4, 0.5)
+    with case("training on one image of 2 x 3 pixels: six values of one channel"):
+        check_batch_norm_1(normal(1, 1, 2, 3), True, normal)
+    with case("one image of 1 x 1 in eval"):
+        check_batch_norm_1(normal(1, 3, 1, 1), False, normal)
+    with case("one image of 1 x 1 in training"):
+        args = normal(1, 3, 1, 1), *normal(4, 3).square().unbind(), True
+        what = refused(lambda: try_batch_norm(*args))
+        check_equal(what, "ValueError", "what is raised", "one value has no variance")
+    with case("double precision, a transposed view"):
+        check_batch_norm_1(normal(3, 4, 2, 5).double().transpose(0, 1), True, normal)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    with case("channels last, eval"):
+        check_batch_norm_1(normal(2, 3, 2, 5).permute(0, 3, 1, 2), False, normal)
+    with case("a channel that is constant"):
+        check_batch_norm_1(torch.ones(2, 2, 2, 2, device=device), True, normal)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade_id": "batch-norm-check-2", "grade": true, "points": 1}
+bn, normal = nn.BatchNorm2d(3, device=device), seeded(1)
+mean, var = bn.running_mean.clone(), bn.running_var.clone()
+with every_case() as case, case("ten steps, each on what the last one returned"):
+    for step in range(1, 11):
+        x = step + normal(4, 3, 2, 3)
+        result, _, _ = try_batch_norm(x, bn.weight.detach(), bn.bias.detach(), mean, var, True)
+        y, mean, var = check_parts(result, "y", "new_mean", "new_var")
+        check_value(y, bn(x).detach(), f"y in step {step}", atol=1e-4)
+    check_value(mean, bn.running_mean, "the running mean after ten steps")
+    check_value(var, bn.running_var, "the running variance after ten steps")
+
+
+# %% nbgrader={"grade_id": "batch-norm-check-3", "grade": true, "points": 2}
+normal = seeded(2)
+with every_case() as case:
+    with case("2 x 3 x 2 x 2"):
+        check_batch_norm_3(5 + 3 * normal(2, 3, 2, 2), normal)
+    with case("a large eps"):
+        check_batch_norm_3(normal(4, 2, 3, 1), normal, 0.5)
+    with case("one channel, a transposed view"):
+        check_batch_norm_3(normal(1, 2, 5, 3).transpose(0, 1).flip(2), normal)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    with case("a transposed view"):
+        check_batch_norm_3(normal(2, 4, 5, 3).transpose(0, 3), normal)
+    with case("two values for each channel"):
+        check_batch_norm_3(normal(2, 5, 1, 1), normal)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# A (C,) tensor lines up with the last dimension, W. `.view(-1, 1, 1)` lines it up with C. Or reduce
+# with `keepdim=True`.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `torch.var_mean(x, dim=(0, 2, 3), correction=0)` divides by n. The unbiased variance is that times
+# n / (n - 1).
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# Backward: `weight` and `bias` are used once for each value, so their gradients are sums over the
+# batch and the pixels. For `x`, begin with `g = grad * weight` and read the paragraph above again.
+# </details>
+#
+# ## 7. Four more norms by one argument · core
+#
+# Batch norm needs a batch, and it behaves differently in `eval()`. What if the mean is taken within
+# each image instead? Then neither is true any more. All norms differ only in **which numbers share a
+# mean**. In this picture each row is an image, each column a pixel, columns are grouped by channel.
+# Numbers of one colour share a mean and a variance.
+
+# %% topics=["layernorm-and-others"]
+image, channel, _ = torch.meshgrid(*(torch.arange(n) for n in (3, 4, 4)), indexing="ij")
+shared = {"batch": channel, "layer, RMS": image, "instance": 4 * image + channel}
+shared["group (2 groups)"] = 2 * image + channel // 2
+print("colours:", {name: len(groups.unique()) for name, groups in shared.items()})
+
+# %% topics=["layernorm-and-others"]
+figure, panels = plt.subplots(1, 4, figsize=(9, 2), layout="constrained")
+for axes, (name, groups) in zip(panels, shared.items(), strict=True):
+    axes.imshow(groups.flatten(1), cmap="tab20", aspect="auto", vmax=12)
+    axes.vlines([3.5, 7.5, 11.5], -0.5, 2.5, color="white", linewidth=2)
+    axes.set(title=name, yticks=[0, 1, 2], xlabel="channel (4 pixels each)")
+    axes.set_xticks([1.5, 5.5, 9.5, 13.5], range(4))
+panels[0].set_ylabel("image")
+show(figure, "Four grids of 3 images by 4 channels. Batch norm: one colour for each channel. Layer "
+     "and RMS norm: one for each image. Instance: one for each image and channel. Group: one for "
+     "each image and half of the channels.")  # fmt: skip
+
+# %% [markdown]
+# So the code is the same line, with other `dim`:
+
+# %% topics=["layernorm-and-others"]
+x = torch.randn(3, 4, 2, 2)
+var, mean = torch.var_mean(x, dim=(1, 2, 3), correction=0, keepdim=True)
+torch.testing.assert_close((x - mean) / (var + 1e-5).sqrt(), F.layer_norm(x, (4, 2, 2), eps=1e-5))
+rms = (x.square().mean((1, 2, 3), keepdim=True) + 1e-5).sqrt()
+torch.testing.assert_close(x / rms, F.rms_norm(x, (4, 2, 2), eps=1e-5))
+
+# %% [markdown]
+# **RMS norm** subtracts no mean: it divides by the root of the mean square. Most language models use
+# it, over the features of each token alone. Layer norm is used like that too: for tokens of shape
+# (batch, time, feature), `nn.LayerNorm(features)` takes means over the last dimension. A group norm
+# with one group is a layer norm, with as many groups as channels it is an instance norm:
+
+# %% topics=["layernorm-and-others"]
+torch.testing.assert_close(F.group_norm(x, 1), F.layer_norm(x, (4, 2, 2)))
+torch.testing.assert_close(F.group_norm(x, 4), F.instance_norm(x))
+alone = F.group_norm(x[:1], 2)
+print("an image alone gives the same:", torch.allclose(alone, F.group_norm(x, 2)[:1], atol=1e-6))
+
+# %% [markdown]
+# ### Exercise 9.7 — The norm family ★★ · 10 min · 3 points · core
+#
+# Write `norm_family(x, kind, groups, eps)`. `x` is (N, C, H, W), floating, in any memory layout;
+# `kind` is `"batch"`, `"layer"`, `"instance"`, `"group"` or `"rms"`, with means as in the picture.
+# Return the normalised tensor, of the same shape, without weight and bias. `eps` is added under the
+# root. `groups` counts for `"group"` only; a group is a run of neighbouring channels, and a number
+# that does not divide C is a `ValueError`.
+#
+# Not allowed: PyTorch's own norms, as above.
+
+
+# %% nbgrader={"grade_id": "try-norm-family", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_norm_family(x: torch.Tensor, kind: str, groups: int, eps: float) -> tuple:
+    return watched(norm_family, x, kind, groups, eps)
+
+
+# %% nbgrader={"grade_id": "norm-family-truth", "locked": true} jupyter={"source_hidden": true}
+def check_norm_family(x, kind, groups=1, eps=1e-5):
+    whole = x.shape[1:]
+    norms = {
+        "batch": F.batch_norm(x, None, None, training=True, eps=eps),
+        "layer": F.layer_norm(x, whole, eps=eps),
+        "instance": F.instance_norm(x, eps=eps),
+        "group": F.group_norm(x, groups, eps=eps),
+        "rms": F.rms_norm(x, whole, eps=eps),
+    }
+    right = norms.pop(kind)
+    slips = {f"this is {name} norm": wrong for name, wrong in norms.items()}
+    slips |= layer_slips.norm_slips(x, kind, groups, eps)
+    y, names, changed = try_norm_family(x, kind, groups, eps)
+    check_rules(names, changed, *NORMS)
+    check_value(y, right, f"{kind} norm", slips, atol=1e-4)
+
+
+# %% nbgrader={"grade_id": "norm-family", "solution": true}
+def norm_family(x: torch.Tensor, kind: str, groups: int = 1, eps: float = 1e-5) -> torch.Tensor:
+    """x (N, C, H, W) normalised: batch, layer, instance, group or rms."""
+    ### BEGIN SOLUTION
+    if kind == "group":
+        if x.shape[1] % groups:
+            raise ValueError(f"{groups} groups do not divide {x.shape[1]} channels")
+        rows = x.reshape(x.shape[0], groups, -1, 1)
+        return norm_family(rows, "instance", eps=eps).reshape(x.shape)
+    dims = {"batch": (0, 2, 3), "instance": (2, 3)}.get(kind, (1, 2, 3))
+    centred = x if kind == "rms" else x - x.mean(dims, keepdim=True)
+    return centred / (centred.square().mean(dims, keepdim=True) + eps).sqrt()
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "norm-family-check", "grade": true, "points": 3}
+normal = seeded(0)
+x = 2 + 3 * normal(3, 4, 2, 3) * (1 + normal(1, 4, 1, 1).abs())
+with every_case() as case:
+    for kind in ("batch", "layer", "instance", "rms"):
+        with case(kind):
+            check_norm_family(x, kind, eps=0.1)
+    with case("group, 2 groups of 3 neighbours"):
+        check_norm_family(
+            normal(2, 6, 2, 3) * torch.arange(1, 7, device=device).view(-1, 1, 1), "group", 2
+        )
+    with case("a channels-last view, 2 groups, a large eps"):
+        check_norm_family(normal(2, 3, 2, 4).permute(0, 3, 1, 2), "group", 2, 0.5)
+    with case("3 groups of 4 channels"):
+        what = refused(lambda: try_norm_family(x, "group", 3, 1e-5))
+        check_equal(what, "ValueError", "what is raised", "3 does not divide 4")
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    for kind in ("batch", "layer", "instance", "rms", "group"):
+        with case(f"{kind}, transposed, double, eps 0.1"):
+            check_norm_family((1 + normal(5, 6, 3, 2)).double().transpose(2, 3), kind, 3, 0.1)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# A dict from kind to `dim`, and the two lines from above. Only `"rms"` skips the mean.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Groups: split the channel dimension in two, (groups, C / groups), and take means over all but
+# the first two dimensions. `reshape` copes with any layout, `view` does not.
+# </details>
+#
+# ## 8. Embedding: a table of rows · core
+#
+# Words are not numbers. An **embedding** gives each word a row of a table, and looking up is all it
+# does. It equals a linear layer on one-hot vectors, without the multiplication by zeros:
+
+# %% topics=["embedding-layer"]
+table = nn.Embedding(5, 3)  # five words, three features
+ids = torch.tensor([[1, 4, 4], [2, 0, 0]])  # (batch, time)
+torch.testing.assert_close(table(ids), table.weight[ids])
+torch.testing.assert_close(table(ids), F.one_hot(ids, 5).float() @ table.weight)
+print("a random start, different for each word:", not torch.equal(table.weight[1], table.weight[2]))
+
+# %% [markdown]
+# The second sentence is shorter. It was filled with word 0, the **pad**.
+#
+# > **Often said.** *"With `padding_idx=0` the network does not compute with pads."* It does. Only two
+# > things happen. The row starts at zero, and its gradient through the look-up is zero. What comes
+# > later, such as a mean, counts the pads like any word:
+
+# %% topics=["embedding-layer"] errata=["padding-idx-masks"]
+table = nn.Embedding(3, 2, padding_idx=0)
+nn.init.constant_(table.weight[1:], 1.0)
+padded, plain = torch.tensor([[1, 0, 0]]), torch.tensor([[1]])  # (batch, time)
+table(padded).sum().backward()
+print("gradient of rows 0 and 1:", table.weight.grad[:2].tolist())
+for name, ids in (("without", plain), ("with", padded)):
+    print(f"mean {name} pads:", [round(m, 2) for m in table(ids).mean(1)[0].tolist()])
+
+# %% [markdown]
+# So a mean needs a mask of its own, as attention will (section 10):
+
+# %% topics=["embedding-layer"]
+real = (padded != 0).unsqueeze(-1)  # (batch, time, 1)
+print("masked mean:", ((table(padded) * real).sum(1) / real.sum(1)).tolist())
+
+# %% [markdown]
+# Four more arguments, a line each. `max_norm` shortens rows that are too long, **in the table
+# itself**, when they are looked up. `scale_grad_by_freq` divides a row's gradient by how often it
+# occurs in the batch. `sparse=True` makes a gradient that holds only the rows that were used, which
+# only some optimizers accept. `from_pretrained` takes a table as it is, frozen unless you say
+# `freeze=False`. Often the table is used a second time as the last layer, **tied**:
+# `scores = h @ table.weight.t()`.
+#
+# ### Exercise 9.8 — Ten details of a table ★★ · 8 min · 3 points · core
+#
+# What does each line give? Write the number or truth value. Every table has three words and one
+# feature, with the rows 0, 2 and 4, unless the line says otherwise.
+#
+# | key | after … | what is |
+# | --- | --- | --- |
+# | `mean` | `padding_idx=0` | the mean over time of the sentence `[1, 2, 0, 0]` |
+# | `edited` | `padding_idx=0`, then row 0 set to 9 under `no_grad` | the look-up of word 0 |
+# | `grad` | `padding_idx=0`, `e([0, 0, 1]).sum().backward()` | `e.weight.grad[0]` |
+# | `tied` | `padding_idx=0`, `(e([1]) @ e.weight.t()).sum().backward()` | `e.weight.grad[0]` |
+# | `looked_up` | `max_norm=1`, `e([1])` | `e.weight[1]` |
+# | `not_looked_up` | `max_norm=1`, `e([1])` | `e.weight[2]` |
+# | `often` | `scale_grad_by_freq=True`, `e([1, 1, 2]).sum().backward()` | `e.weight.grad[1]` |
+# | `rows` | `sparse=True`, `e([1, 1, 2]).sum().backward()` | rows stored in the coalesced gradient |
+# | `pretrained` | `from_pretrained(torch.ones(3, 1), padding_idx=0)` | `e.weight[0]` |
+# | `trains` | `from_pretrained(torch.ones(3, 1))` | `e.weight.requires_grad` |
+
+
+# %% nbgrader={"grade_id": "embedding-details", "solution": true}
+embedding_details = {
+    "mean": None,
+    "edited": None,
+    "grad": None,
+    "tied": None,
+    "looked_up": None,
+    "not_looked_up": None,
+    "often": None,
+    "rows": None,
+    "pretrained": None,
+    "trains": None,
+}
+### BEGIN SOLUTION
+embedding_details = {
+    "mean": 1.5,
+    "edited": 9,
+    "grad": 0,
+    "tied": 2,
+    "looked_up": 1,
+    "not_looked_up": 4,
+    "often": 1,
+    "rows": 2,
+    "pretrained": 1,
+    "trains": False,
+}
+### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "embedding-details-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
+def make_table(**options):
+    e = nn.Embedding(3, 1, **options)
+    with torch.no_grad():
+        e.weight.copy_(torch.tensor([[0.0], [2], [4]]))
+    return e
+
+
+def ask(words, **options):
+    e = make_table(**options)
+    e(torch.tensor(words)).sum().backward()
+    return e.weight.grad
+
+
+pad, long = make_table(padding_idx=0), make_table(max_norm=1.0)
+machine = {"mean": pad(torch.tensor([1, 2, 0, 0])).mean().item()}
+with torch.no_grad():
+    pad.weight[0] = 9
+machine["edited"] = pad(torch.tensor(0)).item()
+machine["grad"] = ask([0, 0, 1], padding_idx=0)[0].item()
+tied = make_table(padding_idx=0)
+(tied(torch.tensor([1])) @ tied.weight.t()).sum().backward()
+machine["tied"] = tied.weight.grad[0].item()
+long(torch.tensor([1]))
+machine["looked_up"], machine["not_looked_up"] = (
+    round(long.weight[1].item(), 3),
+    long.weight[2].item(),
+)
+machine["often"] = ask([1, 1, 2], scale_grad_by_freq=True)[1].item()
+machine["rows"] = ask([1, 1, 2], sparse=True).coalesce().values().shape[0]
+machine["pretrained"] = (
+    nn.Embedding.from_pretrained(torch.ones(3, 1), padding_idx=0).weight[0].item()
+)
+machine["trains"] = nn.Embedding.from_pretrained(torch.ones(3, 1)).weight.requires_grad
+because = {
+    "mean": "pads enter the mean: (2 + 4 + 0 + 0) / 4",
+    "edited": "padding_idx sets the row to zero once, at the start; it is a row like any other",
+    "grad": "the look-up passes no gradient to the pad's row",
+    "tied": "padding_idx stops the look-up's gradient alone; the product reaches every row",
+    "looked_up": "the row is longer than 1, and is shortened in the table itself",
+    "not_looked_up": "only rows that are looked up are shortened",
+    "often": "word 1 occurs twice: 2 divided by 2",
+    "rows": "a row for each word that occurred; coalesced, equal words are one",
+    "pretrained": "from_pretrained takes the table as it is",
+    "trains": "freeze=True is its default",
+}
+check_predictions(embedding_details, machine, because)
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# For `tied`: the only look-up is h = 2. The scores are 2·w₀ + 2·w₁ + 2·w₂. What is the derivative by
+# w₀ in the product?
+# </details>
+#
+# ## 9. Recurrent layers: the same ten lines, again and again
+#
+# A sentence has an order, and a mean forgets it. A **recurrent** layer reads one word after the
+# other and carries a state. A step takes the input and the old state, and gives the new state:
+# $h_t = \tanh(W_{ih} x_t + b_{ih} + W_{hh} h_{t-1} + b_{hh})$.
+
+# %% topics=["rnn-layers"]
+rnn = nn.RNN(3, 4)  # 3 features in, a state of 4
+w_ih, w_hh, b_ih, b_hh = rnn.parameters()
+x, h, states = torch.randn(6, 2, 3), torch.zeros(2, 4), []  # (time, batch, feature), (batch, state)
+for step in x:
+    h = (step @ w_ih.t() + b_ih + h @ w_hh.t() + b_hh).tanh()
+    states.append(h)
+
+# %% topics=["rnn-layers"]
+output, last = rnn(x)
+torch.testing.assert_close(torch.stack(states), output)
+torch.testing.assert_close(h, last[0])
+print("output:", tuple(output.shape), " last:", tuple(last.shape))
+
+# %% [markdown]
+# `output` has the state after every step, `last` the final one. Time comes first, unless you say
+# `batch_first=True`. `nn.RNNCell` is one step of it, for loops of your own.
+#
+# The **LSTM** and the **GRU** repair one weakness: through the $\tanh$ of every step a gradient
+# fades. They compute **gates**, numbers between 0 and 1, which say how much of the state is kept. In
+# their weights the gates are stacked, in this order ($\odot$ is the product of elements):
+#
+# | | |
+# | --- | --- |
+# | GRU: r, z, n | $r = \sigma(a_r + b_r)$, $\;z = \sigma(a_z + b_z)$, $\;n = \tanh(a_n + r \odot b_n)$ |
+# | | $h' = (1 - z) \odot n + z \odot h$ |
+# | LSTM: i, f, g, o | $i, f, o = \sigma(a + b)$ of their parts, $\;g = \tanh(a_g + b_g)$ |
+# | | $c' = f \odot c + i \odot g$, $\;h' = o \odot \tanh c'$ |
+#
+# Here $a = W_{ih}x + b_{ih}$ and $b = W_{hh}h + b_{hh}$; each has three or four parts. The weights
+# are as tall as their gates:
+
+# %% topics=["rnn-layers"]
+for kind in (nn.RNNCell, nn.GRUCell, nn.LSTMCell):
+    print(f"{kind.__name__:>8}: weight_ih {tuple(kind(3, 4).weight_ih.shape)}")
+
+# %% [markdown]
+# ### Memory grows with the length
+#
+# For the backward pass the graph keeps what each step needs. So its bytes grow with the number of
+# steps, though the weights are few. **Truncated** backpropagation cuts the graph every $k$ steps:
+# the state's *value* goes on, `detach()` stops the gradient, and `backward()` after each piece frees
+# it. `saved_bytes` counts what autograd saves, by the hooks of chapter 05.
+
+
+# %% topics=["bptt-memory"]
+def run_steps(steps: int) -> torch.Tensor:
+    """Read ``steps`` inputs of a batch of 32; the last state, with its graph."""
+    cell, h = nn.RNNCell(16, 64), torch.zeros(32, 64)
+    for x in torch.zeros(steps, 32, 16):
+        h = cell(x, h)
+    return h
+
+
+# %% topics=["bptt-memory"]
+from course_utils import draw_curves, saved_bytes
+
+lengths = [16, 32, 64, 128, 256]
+whole = [saved_bytes(lambda n=n: run_steps(n)) / 2**20 for n in lengths]
+piece = [
+    saved_bytes(lambda n=n: run_steps(min(n, 32))) / 2**20 for n in lengths
+]  # the longest piece
+curves = {"backward once, at the end": whole, "cut every 32 steps": piece}
+draw_curves(lengths, curves, title="What a recurrent layer keeps for backward", labels=("steps", "MiB saved"),
+            alt="A straight line rises with the number of steps; cut every 32 steps, it stays flat.")  # fmt: skip
+
+# %% [markdown]
+# The price: the gradient is no longer exact. It does not know what the steps before the cut
+# contributed. Shown on three steps with all inputs 1 and a state of one number, $h_t = w
+# h_{t-1} + x_t$ (no tanh), loss $h_1 + h_2 + h_3$, at $w = 1$:
+
+# %% topics=["bptt-memory"]
+for cut in (3, 2, 1):
+    w, h, loss = torch.tensor(1.0, requires_grad=True), torch.tensor(0.0), 0
+    for step in range(3):
+        h = w * (h.detach() if step % cut == 0 else h) + 1
+        loss = loss + h
+    print(
+        f"cut every {cut}: loss {loss.item():.0f}, gradient {torch.autograd.grad(loss, w)[0].item():.0f}"
+    )
+
+# %% [markdown]
+# The losses agree, the gradients don't: the true one is 4. With a cut at every step, the old state
+# counts as a constant, and what is left is $h_0 + h_1 + h_2 = 3$. On that short loop a cut every 2
+# steps loses the same part.
+#
+# ### Exercise 9.9 — RNN, GRU, LSTM by hand ★★★ · 25 min · 5 points
+#
+# Write two functions.
+#
+# - `rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh)` makes one step. `kind` is `"rnn"`, `"gru"`
+#   or `"lstm"`; `x` is (batch, in); `state` is `h` of shape (batch, size), for the LSTM the pair
+#   `(h, c)`. The weights are stacked as in PyTorch. Return the new state, again a pair for the LSTM.
+# - `truncated_gradient(x, w_ih, w_hh, k)`: a tanh RNN without biases reads `x` (time, batch, in) from
+#   a state of zeros. The loss is the sum of all entries of all states. Return its gradient with
+#   respect to `w_hh`, the graph cut before the steps k, 2k, … (counted from 0): the state's values
+#   go on there, gradients do not pass. `time` need not be a multiple of k.
+#
+# Not allowed: PyTorch's recurrent layers and cells, modules or functions. Autograd is allowed, but
+# the arguments get no `grad` and no `requires_grad`.
+
+
+# %% nbgrader={"grade_id": "try-rnn-by-hand", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_rnn_by_hand(kind: str, x: torch.Tensor, state, *weights: torch.Tensor) -> tuple:
+    return watched(rnn_by_hand, kind, x, state, *weights)
+
+
+# %% nbgrader={"grade_id": "try-truncated-gradient", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_truncated_gradient(
+    x: torch.Tensor, w_ih: torch.Tensor, w_hh: torch.Tensor, k: int
+) -> tuple:
+    return watched(truncated_gradient, x, w_ih, w_hh, k)
+
+
+# %% nbgrader={"grade_id": "rnn-by-hand-cells", "locked": true} jupyter={"source_hidden": true}
+CELLS = {"rnn": torch.rnn_tanh_cell, "gru": torch.gru_cell, "lstm": torch.lstm_cell}
+RECURRENT = ("*rnn*", "*gru*", "*lstm*")
+
+
+# %% nbgrader={"grade_id": "rnn-by-hand-truth-1", "locked": true} jupyter={"source_hidden": true}
+def check_rnn_by_hand_1(kind, batch, features, size, normal):
+    gates = {"rnn": 1, "gru": 3, "lstm": 4}[kind]
+    x, h, c = normal(batch, features), normal(batch, size), normal(batch, size)
+    weights = normal(gates * size, features), normal(gates * size, size), *normal(2, gates * size)
+    state = (h, c) if kind == "lstm" else h
+    right = CELLS[kind](x, state, *weights)
+    found, names, changed = try_rnn_by_hand(kind, x, state, *weights)
+    check_rules(names, changed, *RECURRENT)
+    common, slips = layer_slips.common_slips(kind, x, state, weights, gates), {}
+    order = f"the gates stand in the order {'r, z, n' if kind == 'gru' else 'i, f, g, o'}"
+    if kind == "lstm":
+        found, right = check_parts(found, "h", "c"), right
+        slips = {words: wrong[1] for words, wrong in common.items()}
+        slips |= layer_slips.lstm_slips(x, state, weights, order) | {
+            "h comes first, then c": right[0]
+        }
+        check_value(found[1], right[1], "c", slips)
+        slips = {"h is o times the tanh of c": right[0] / right[1].tanh() * right[1]}
+        common = {words: wrong[0] for words, wrong in common.items()}
+        found, right = found[0], right[0]
+    if kind == "gru":
+        slips[order] = layer_slips.with_gates(kind, x, h, weights, (1, 0, 2))
+        words = "z keeps the old state, 1 - z takes the new one"
+        slips[words] = layer_slips.with_gates(kind, x, h, weights, (0, 1, 2), turned=1)
+    check_value(found, right, "h", slips | common)
+
+
+# %% nbgrader={"grade_id": "rnn-by-hand-reset", "locked": true} jupyter={"source_hidden": true}
+def check_reset(normal):
+    """A GRU whose w_hh is zero: of the recurrent part only b_hh is left."""
+    x, h, w_ih, (b_ih, b_hh) = normal(2, 3), normal(2, 4), normal(12, 3), normal(2, 12)
+    w_hh, wide_open = torch.zeros(12, 4, device=device), b_ih.clone()
+    wide_open[:4] = 100
+    words = "r multiplies all of b_n, its bias too, and stands behind the product with the weight"
+    slips = {words: torch.gru_cell(x, h, w_ih, w_hh, wide_open, b_hh)}
+    found, _, _ = try_rnn_by_hand("gru", x, h, w_ih, w_hh, b_ih, b_hh)
+    check_value(found, torch.gru_cell(x, h, w_ih, w_hh, b_ih, b_hh), "h", slips)
+
+
+# %% nbgrader={"grade_id": "rnn-by-hand-truth-2", "locked": true} jupyter={"source_hidden": true}
+def check_rnn_by_hand_2(time, k, normal):
+    x, w_ih, w_hh = normal(time, 2, 3), normal(4, 3) / 2, normal(4, 4) / 2
+    found, names, spoilt = try_truncated_gradient(x, w_ih, w_hh, k)
+    check_rules(names, spoilt, "*rnn*", "*gru*", "*lstm*")
+    right = layer_slips.gradient(x, w_ih, w_hh, range(k, time, k))
+    slips = layer_slips.gradient_slips(x, w_ih, w_hh, k, right)
+    check_value(found, right, "the gradient", slips)
+
+
+# %% nbgrader={"grade_id": "rnn-by-hand", "solution": true}
+def rnn_by_hand(
+    kind: str,
+    x: torch.Tensor,
+    state: torch.Tensor | tuple[torch.Tensor, torch.Tensor],
+    w_ih: torch.Tensor,
+    w_hh: torch.Tensor,
+    b_ih: torch.Tensor,
+    b_hh: torch.Tensor,
+) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+    """The state after one step: h, or (h, c) for the LSTM."""
+    ### BEGIN SOLUTION
+    h = state[0] if kind == "lstm" else state
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (a_r, a_z, a_n), (b_r, b_z, b_n) = a.chunk(3, dim=1), b.chunk(3, dim=1)
+        z, n = (a_z + b_z).sigmoid(), (a_n + (a_r + b_r).sigmoid() * b_n).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, dim=1)
+    c = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+    ### END SOLUTION
+
+
+def truncated_gradient(
+    x: torch.Tensor, w_ih: torch.Tensor, w_hh: torch.Tensor, k: int
+) -> torch.Tensor:
+    """The gradient by ``w_hh`` of the sum of all states, cut before the steps k, 2k, …"""
+    ### BEGIN SOLUTION
+    w = w_hh.detach().clone().requires_grad_()
+    h, total = x.new_zeros(x.shape[1], w.shape[0]), 0
+    for t, step in enumerate(x):
+        h = h.detach() if t % k == 0 else h
+        h = (step @ w_ih.t() + h @ w.t()).tanh()
+        total = total + h.sum()
+    return torch.autograd.grad(total, w)[0]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "rnn-by-hand-check-1", "grade": true, "points": 3}
+normal = seeded(0)
+with every_case() as case:
+    for kind in ("rnn", "gru", "lstm"):
+        with case(f"{kind}, batch of 2, 3 features, a state of 4"):
+            check_rnn_by_hand_1(kind, 2, 3, 4, normal)
+    with case("gru with w_hh all zeros"):
+        check_reset(normal)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    for kind in ("rnn", "gru", "lstm"):
+        with case(f"{kind}, as many features as state"):
+            check_rnn_by_hand_1(kind, 3, 3, 3, normal)
+        with case(f"{kind}, batch and state of 1"):
+            check_rnn_by_hand_1(kind, 1, 5, 1, normal)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "rnn-by-hand-check-2", "grade": true, "points": 2}
+normal = seeded(1)
+with every_case() as case:
+    for time, k in ((6, 3), (7, 3), (5, 1), (4, 9)):
+        with case(f"truncated_gradient, time {time}, k = {k}"):
+            check_rnn_by_hand_2(time, k, normal)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    for time, k in ((9, 4), (1, 1), (12, 2)):
+        with case(f"truncated_gradient, time {time}, k = {k}"):
+            check_rnn_by_hand_2(time, k, normal)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `a.chunk(3, dim=1)` cuts into three parts. In the GRU keep the parts of `a` and `b` apart: `r`
+# multiplies only `b`'s last part.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# For the gradient: a copy of `w_hh` that requires grad, and the loop of the last example. `t % k == 0`
+# says where to cut. At t = 0 a cut does no harm.
+# </details>
+#
+# ### Sequences of different lengths
+#
+# A batch is a rectangle, sentences are not. If they are padded, the layer reads the pads too. A
+# layer that reads backwards even begins with them. A **packed sequence** leaves them out. It holds
+# the words step by step, and for each step how many sentences are still going on:
+
+# %% topics=["rnn-layers"]
+words = [torch.tensor([11, 12]), torch.tensor([21, 22, 23, 24]), torch.tensor([31, 32, 33])]
+data, batch_sizes, order, _ = packed = nn.utils.rnn.pack_sequence(words, enforce_sorted=False)
+print("data:       ", data.tolist())
+print("batch_sizes:", batch_sizes.tolist())
+print("order:      ", order.tolist())
+
+# %% [markdown]
+# Nine words, no pad. The sentences were sorted, longest first: sentence 1, then 2, then 0. So with
+# every step some at the end drop out, and each step's batch is a run of `data`. Recurrent layers take
+# this object, and give one back. `pad_packed_sequence` makes a rectangle again, with the lengths,
+# in the original order:
+
+# %% topics=["rnn-layers"]
+padded, lengths = nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+print(padded)
+print("lengths:", lengths.tolist())
+
+# %% [markdown]
+# ### Exercise 9.10 — Packed sequences ★★ · 10 min · 3 points
+#
+# Write `packed_sequences(rnn, sequences)`. `rnn` is an `nn.RNN`, `nn.GRU` or `nn.LSTM`, maybe
+# bidirectional, maybe `batch_first`. `sequences` is a list of tensors of shape (time, feature), each
+# with its own time of 1 or more, in any order; dtype and device are the layer's. Return a list of
+# outputs, (time, features of the output), in the order of `sequences`, each equal to what `rnn`
+# gives for that sequence alone.
+#
+# Call `rnn` exactly once. Leave it and the list as they are.
+
+
+# %% nbgrader={"grade_id": "make-rnn", "locked": true} jupyter={"source_hidden": true}
+def make_rnn(kind: str, **options) -> nn.Module:
+    rnn, normal = getattr(nn, kind)(3, 4, **options, device=device, dtype=torch.double), seeded(7)
+    with torch.no_grad():
+        for parameter in rnn.parameters():
+            parameter.copy_(normal(*parameter.shape) / 2)
+    return rnn
+
+
+# %% nbgrader={"grade_id": "try-packed-sequences", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_packed_sequences(kind: str, options: dict, sequences: list[torch.Tensor]) -> tuple:
+    """The outputs, how often the layer ran, and what is not as it was."""
+    rnn, calls, given = make_rnn(kind, **options), [], list(sequences)
+    copies = [sequence.clone() for sequence in sequences]
+    rnn.forward = lambda *args, run=rnn.forward, **more: calls.append(1) or run(*args, **more)
+    outputs = packed_sequences(rnn, sequences)
+    if isinstance(outputs, (list, tuple)):
+        outputs = [y.detach() if isinstance(y, torch.Tensor) else y for y in outputs]
+    other = make_rnn(kind, **options)
+    same = zip(rnn.parameters(), other.parameters(), strict=True)
+    moved = len(given) != len(sequences) or any(
+        x is not y for x, y in zip(given, sequences, strict=False)
+    )
+    moved = moved or any(not torch.equal(x, y) for x, y in zip(given, copies, strict=True))
+    changed = ["the list of sequences"] * moved
+    changed += ["the layer's weights"] * any(not torch.equal(p, q) for p, q in same)
+    changed += ["the layer's mode or options"] * (
+        not rnn.training or rnn.batch_first != other.batch_first
+    )
+    return outputs, len(calls), changed
+
+
+# %% nbgrader={"grade_id": "packed-sequences-truth", "locked": true} jupyter={"source_hidden": true}
+def check_packed_sequences(kind, lengths, seed=0, **options):
+    normal = seeded(seed)
+    sequences = [normal(n, 3).double() for n in lengths]
+    rnn = make_rnn(kind, **options)
+    right = [rnn(sequence)[0].detach() for sequence in sequences]
+    found, calls, changed = try_packed_sequences(kind, options, list(sequences))
+    assert not changed, f"not as it was: {', '.join(changed)}"
+    assert found is not None, "packed_sequences returned None: is there an answer yet?"
+    assert isinstance(found, (list, tuple)), f"a {type(found).__name__} came back, expected a list"
+    check_equal(len(found), len(right), "how many outputs")
+    wrong = [tuple(y.shape) for y in found if not isinstance(y, torch.Tensor) or y.dim() != 2]
+    assert not wrong, f"an output has shape {wrong[:1]}, expected (time, features)"
+    times, expected = [len(y) for y in found], [len(y) for y in right]
+    sort = "these are the sorted ones: bring them back into the order of sequences"
+    sort = sort if sorted(times) == sorted(expected) else ""
+    check_equal(times, expected, "the outputs' times", sort)
+    rows = nn.utils.rnn.pad_sequence(sequences, batch_first=rnn.batch_first)
+    padded = rnn(rows)[0].detach()
+    padded = padded if rnn.batch_first else padded.transpose(0, 1)
+    joined = rnn(torch.cat(sequences))[0].detach().split(lengths)
+    for i, (y, truth) in enumerate(zip(found, right, strict=True)):
+        slips = {"the layer read the padding: pack the sequences": padded[i, : len(truth)]}
+        slips["each sequence starts from zeros, not from another's state"] = joined[i]
+        check_value(y, truth, f"output {i}, of length {len(truth)}", slips)
+    check_equal(calls, 1, "how often the layer was called")
+
+
+# %% nbgrader={"grade_id": "packed-sequences", "solution": true}
+def packed_sequences(rnn: nn.Module, sequences: list[torch.Tensor]) -> list[torch.Tensor]:
+    """The outputs of a recurrent layer for each (time, feature) sequence, by one call."""
+    ### BEGIN SOLUTION
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    outputs, _ = rnn(packed)
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
+    return [y[:n] for y, n in zip(padded, lengths.tolist(), strict=True)]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "packed-sequences-check", "grade": true, "points": 3}
+with every_case() as case:
+    with case("a GRU, lengths 2, 4, 3"):
+        check_packed_sequences("GRU", [2, 4, 3])
+    with case("a bidirectional GRU, lengths 1, 3, 2"):
+        check_packed_sequences("GRU", [1, 3, 2], bidirectional=True)
+    with case("an LSTM, batch_first, lengths 2, 5"):
+        check_packed_sequences("LSTM", [2, 5], batch_first=True)
+    with case("one sequence"):
+        check_packed_sequences("RNN", [3])
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    with case("five lengths, two of them equal, two layers, bidirectional"):
+        check_packed_sequences("LSTM", [2, 6, 1, 6, 3], seed=1, bidirectional=True, num_layers=2)
+    with case("equal lengths"):
+        check_packed_sequences("RNN", [2, 2, 2], seed=2, batch_first=True, bidirectional=True)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Pack, run, unpack: three calls, two of which stand above. A recurrent layer returns a pair.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# The rectangle still has zeros at the end of the short rows. Cut each row at its length.
+# </details>
+
+# %% [markdown]
+# ## 10. Attention: every word asks every other · core
+#
+# How do words that stand far apart meet? A recurrent layer passes everything through one state.
+# **Attention** lets each word look at all the others, and choose. Each word has three vectors: a
+# **query** (what it looks for), a **key** (what it offers to be found by) and a **value** (what it
+# hands over). A query meets all keys in a dot product; softmax turns these scores into weights; the
+# answer is the weighted mean of the values.
+
+# %%
+q, k = torch.tensor([[4.0, 0]]), torch.tensor([[1.0, 0], [0, 1], [1, 1]])  # one query, three keys
+v = torch.tensor([[10.0], [90], [30]])  # their values
+weights = (q @ k.t() / 2**0.5).softmax(dim=-1)
+torch.testing.assert_close(weights @ v, F.scaled_dot_product_attention(q, k, v))
+print("weights:", weights)
+print("answer: ", weights @ v)
+
+# %% [markdown]
+# Keys 0 and 2 match the query, so the answer lies near 20, the mean of 10 and 30. The mean of all
+# three values would be 43. Why the division by $\sqrt d$? A dot product of $d$ random numbers has the standard deviation $\sqrt d$. Without the
+# division, long vectors would make softmax pick one key and pass hardly any gradient:
+
+# %%
+torch.manual_seed(0)
+for d in (4, 64, 1024):
+    scores = torch.randn(2000, d).mul(torch.randn(2000, d)).sum(1)
+    print(
+        f"d = {d:>4}: standard deviation of the scores {scores.std():5.1f}, divided {scores.std() / d**0.5:.1f}"
+    )
+
+# %% [markdown]
+# ### Masks: who may look where
+#
+# A score of $-\infty$ becomes a weight of zero. That is all a **mask** does. There are three ways to
+# say it, and they don't agree about `True`:
+#
+# | where | mask | meaning |
+# | --- | --- | --- |
+# | `F.scaled_dot_product_attention` | boolean | `True`: **may** look |
+# | `nn.MultiheadAttention`, `key_padding_mask` | boolean | `True`: **ignore** this key |
+# | both | floating point | added to the scores: 0 or $-\infty$, or any bias |
+#
+# A **causal** mask lets word $i$ look at words 0 to $i$ only. A model that predicts the next word
+# needs it: otherwise it would read the answer.
+
+# %%
+torch.manual_seed(0)
+scores = torch.randn(5, 8) @ torch.randn(8, 5) / 8**0.5  # (query, key)
+causal = torch.ones(5, 5, dtype=torch.bool).tril()
+pads = torch.tensor([False, False, False, True, True])
+masks = {"no mask": causal | True, "causal": causal, "two pads": ~pads.expand(5, 5)}
+maps = {name: scores.masked_fill(~mask, -torch.inf).softmax(-1) for name, mask in masks.items()}
+
+# %%
+figure, panels = plt.subplots(1, 3, figsize=(8.5, 2.9), sharey=True, layout="constrained")
+for axes, (name, weights) in zip(panels, maps.items(), strict=True):
+    image = axes.imshow(weights, cmap="Blues", vmin=0, vmax=1)
+    axes.set(title=name, xlabel="key (looked at)")
+panels[0].set_ylabel("query (looks)")
+figure.colorbar(image, ax=panels, label="weight")
+show(figure, "Three 5 by 5 maps of weights; each row sums to 1. Without a mask all cells are filled, "
+     "the causal one is a lower triangle, with two pads the last two columns are empty.")  # fmt: skip
+
+# %% [markdown]
+# Each row sums to 1. A masked key gets nothing, and the others share what it had. But what if a row
+# may look at *nothing*, as when a sentence is all pads? **Predict** first.
+
+# %%
+nothing = torch.zeros(1, 3, dtype=torch.bool)
+q, k, v = torch.ones(1, 2), torch.ones(3, 2), torch.ones(3, 1)
+scores = (q @ k.t()).masked_fill(~nothing, -torch.inf)
+print("naive:    ", (scores.softmax(-1) @ v).tolist())
+print("with -1e9:", (scores.clamp(min=-1e9).softmax(-1) @ v).tolist())
+print("PyTorch:  ", F.scaled_dot_product_attention(q, k, v, attn_mask=nothing).tolist())
+
+# %% [markdown]
+# Naively it is 0/0, and one NaN spreads through the whole network. With $-10^9$ the row looks at all
+# that it was forbidden. PyTorch gives zeros.
+#
+# ### Several heads
+#
+# One softmax has one focus. **Multi-head** attention cuts the features into `heads` pieces, lets each
+# piece attend by itself, and mixes the results. `nn.MultiheadAttention` keeps the three projections
+# in one weight, queries first, then keys, then values:
+
+# %%
+mha = nn.MultiheadAttention(8, num_heads=2, batch_first=True)
+for name, parameter in mha.named_parameters():
+    print(f"{name:>16} {tuple(parameter.shape)}")
+
+# %%
+x = torch.randn(1, 5, 8)  # (batch, time, feature)
+q, k, v = F.linear(x, mha.in_proj_weight, mha.in_proj_bias).chunk(3, dim=-1)
+head0 = F.scaled_dot_product_attention(q[..., :4], k[..., :4], v[..., :4])
+head1 = F.scaled_dot_product_attention(q[..., 4:], k[..., 4:], v[..., 4:])
+joined = mha.out_proj(torch.cat([head0, head1], dim=-1))
+torch.testing.assert_close(joined, mha(x, x, x)[0])
+
+# %% [markdown]
+# Head 0 owns features 0 to 3, head 1 the rest. In practice the heads become a dimension, (batch,
+# heads, time, feature of the head), and all run at once.
+#
+# ### The price: a square
+#
+# The map of weights has time × time entries for each head. The naive way keeps it for the backward
+# pass. PyTorch's function is **fused**: it goes over the keys in blocks and keeps, for each query,
+# one number more than its answer. (`saved_bytes` counts what autograd saves for it.)
+
+
+# %% topics=["bptt-memory"]
+from course_utils import saved_bytes
+
+
+def naive_attention(q, k, v):
+    return (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).softmax(-1) @ v
+
+
+def mebibytes(attend, time):
+    q, k, v = (torch.zeros(1, 4, time, 32, requires_grad=True) for _ in range(3))
+    return saved_bytes(lambda: attend(q, k, v)) / 2**20
+
+
+# %% topics=["bptt-memory"]
+times = [64, 128, 256, 512, 1024]
+naive = [mebibytes(naive_attention, time) for time in times]
+fused = [mebibytes(F.scaled_dot_product_attention, time) for time in times]
+draw_curves(times, {"naive: the whole map": naive, "fused": fused}, title="Attention, four heads of 32",
+            labels=("time", "MiB saved"), alt="The naive curve bends up with the square of the time, "
+            "the fused one is a low line.")  # fmt: skip
+print(
+    f"from 512 to 1024: naive {naive[-1] / naive[-2]:.1f} times, fused {fused[-1] / fused[-2]:.1f} times"
+)
+
+# %% [markdown]
+# ### Exercise 9.11 — Attention ★★★ · 25 min · 6 points · core
+#
+# Write two functions.
+#
+# - `attention(q, k, v, mask=None, causal=False)`: `q` is (…, T, d), `k` (…, S, d), `v` (…, S, e);
+#   the result is (…, T, e). `mask` is `None`, boolean (`True`: may look) or floating (added to the
+#   scaled scores), of shape (T, S) or any that broadcasts to (…, T, S). With `causal`, query i sees
+#   keys 0 to i, and a mask may come on top of that. A query that sees nothing gets zeros. Large
+#   scores must not overflow.
+# - `multi_head(x, weights, heads, padding=None)`: self-attention as in
+#   `nn.MultiheadAttention(…, batch_first=True)`. `x` is (N, T, E); `weights` is that module's
+#   `state_dict`, with the four names printed above; `padding` is `None` or boolean (N, T), `True`
+#   where a word is a pad, which no query may see. Every sentence has one word or more. Return
+#   (N, T, E).
+#
+# Not allowed: `F.scaled_dot_product_attention`, `F.multi_head_attention_forward`,
+# `nn.MultiheadAttention` and the transformer modules. Everything is in the floating dtype of the
+# inputs.
+
+
+# %% nbgrader={"grade_id": "try-attention", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_attention(q, k, v, mask, causal: bool) -> tuple:
+    return watched(attention, q, k, v, mask, causal)
+
+
+# %% nbgrader={"grade_id": "try-multi-head", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_multi_head(x, weights: dict, heads: int, padding) -> tuple:
+    return watched(multi_head, x, weights, heads, padding)
+
+
+# %% nbgrader={"grade_id": "attention-library", "locked": true} jupyter={"source_hidden": true}
+FUSED = ("*scaled_dot_product*", "*multi_head_attention*", "_transformer_encoder*")
+
+
+# %% nbgrader={"grade_id": "attention-truth-1", "locked": true} jupyter={"source_hidden": true}
+def check_attention_1(q, k, v, mask=None, causal=False):
+    right, slips = (
+        layer_slips.library(q, k, v, mask, causal),
+        layer_slips.attention_slips(q, k, v, mask, causal),
+    )
+    y, names, changed = try_attention(q, k, v, mask, causal)
+    check_rules(names, changed, *FUSED)
+    blind = (right == 0).all(-1)
+    if isinstance(y, torch.Tensor) and y.shape == right.shape:
+        rows = y[blind]
+        assert not rows.isnan().any(), "a query that sees nothing got NaN (0/0), expected zeros"
+        assert (rows == 0).all(), "a query that sees nothing still got a mean, expected zeros"
+        if (q.abs().max() > 50) & (y.isnan().any() or (y == 0).all(-1).any()):
+            raise AssertionError("NaN or zeros: does the exponential of a large score overflow?")
+    check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-4)
+
+
+# %% nbgrader={"grade_id": "attention-truth-2", "locked": true} jupyter={"source_hidden": true}
+def check_attention_2(batch, time, width, heads, lengths=None):
+    module, normal = (
+        nn.MultiheadAttention(width, heads, batch_first=True, device=device),
+        seeded(time),
+    )
+    weights = {name: normal(*p.shape) / 2 for name, p in module.named_parameters()}
+    _ = module.load_state_dict(weights)
+    x, padding = normal(batch, time, width), None
+    if lengths:
+        padding = torch.arange(time, device=device) >= torch.tensor(lengths, device=device).view(
+            -1, 1
+        )
+    with torch.no_grad():
+        right = module(x, x, x, key_padding_mask=padding)[0]
+        slips = {} if padding is None else {"padding was not obeyed": module(x, x, x)[0]}
+        if padding is not None:
+            turned = module(x, x, x, key_padding_mask=~padding, need_weights=False)[0]
+            slips["True means pad here: ignore this key"] = turned
+    slips |= layer_slips.head_slips(x, module, padding)
+    y, names, spoilt = try_multi_head(x, weights, heads, padding)
+    check_rules(names, spoilt, *FUSED)
+    check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-4)
+
+
+# %% nbgrader={"grade_id": "attention", "solution": true}
+def attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    mask: torch.Tensor | None = None,
+    causal: bool = False,
+) -> torch.Tensor:
+    """Weighted means of v (…, S, e) for queries (…, T, d) and keys (…, S, d)."""
+    ### BEGIN SOLUTION
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if mask is not None:
+        off = mask.logical_not() if mask.dtype == torch.bool else None
+        scores = scores + mask if off is None else scores.masked_fill(off, -torch.inf)
+    if causal:
+        future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+    blind = (scores == -torch.inf).all(dim=-1, keepdim=True)
+    return scores.softmax(dim=-1).masked_fill(blind, 0) @ v
+    ### END SOLUTION
+
+
+def multi_head(
+    x: torch.Tensor,
+    weights: dict[str, torch.Tensor],
+    heads: int,
+    padding: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Self-attention of x (N, T, E) with the weights of an nn.MultiheadAttention."""
+    ### BEGIN SOLUTION
+    qkv = F.linear(x, weights["in_proj_weight"], weights["in_proj_bias"])
+    q, k, v = qkv.unflatten(-1, (3, heads, -1)).permute(2, 0, 3, 1, 4)  # (N, heads, T, d) each
+    mask = None if padding is None else ~padding[:, None, None, :]
+    mixed = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return F.linear(mixed, weights["out_proj.weight"], weights["out_proj.bias"])
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "attention-check-1", "grade": true, "points": 4}
+normal = seeded(0)
+sentence = [normal(2, 5, 4) for _ in range(3)]
+hard = torch.tensor([[1, 1, 1, 0, 0], [1, 0, 1, 0, 1]], device=device).bool()
+with every_case() as case:
+    with case("2 heads, 5 words, no mask"):
+        check_attention_1(*sentence)
+    with case("causal"):
+        check_attention_1(*sentence, causal=True)
+    with case("a boolean mask (batch, 1, S)"):
+        check_attention_1(*sentence, hard.view(2, 1, 5))
+    with case("a floating mask, any numbers"):
+        check_attention_1(*sentence, normal(5, 5))
+    with case("causal and a mask together"):
+        check_attention_1(*sentence, hard.view(2, 1, 5), True)
+    with case("3 queries, 6 keys, values of 2 features, no batch"):
+        check_attention_1(normal(3, 4), normal(6, 4), normal(6, 2), causal=True)
+    with case("a query that sees nothing"):
+        rows = torch.tensor([1, 0, 1, 1, 1], device=device).bool().view(5, 1).expand(5, 5)
+        check_attention_1(*sentence, rows)
+    with case("a floating mask, a query that sees nothing"):
+        check_attention_1(*sentence, torch.where(rows, 0.0, -torch.inf))
+    with case("scores of a few thousand"):
+        check_attention_1(100 * sentence[0], 100 * sentence[1], sentence[2])
+    with case("float64, four dimensions, a mask (N, 1, 1, S), views with gaps"):
+        views = [normal(4, 2, 3, 8).double().transpose(0, 2) for _ in range(3)]
+        check_attention_1(*views, normal(3, 1, 1, 4) > -1, True)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    with case("4 x 2 x 7 words"):
+        check_attention_1(*(normal(4, 2, 7, 6) for _ in range(3)), normal(7, 7), True)
+    with case("one word"):
+        check_attention_1(normal(1, 1, 3), normal(1, 1, 3), normal(1, 1, 3), causal=True)
+    with case("more queries than keys, masked"):
+        check_attention_1(normal(2, 6, 4), normal(2, 3, 4), normal(2, 3, 5), normal(6, 3) > 0)
+### END HIDDEN TESTS
+
+
+# %% nbgrader={"grade_id": "attention-check-2", "grade": true, "points": 2}
+with every_case() as case:
+    with case("one head"):
+        check_attention_2(1, 3, 4, 1)
+    with case("2 heads"):
+        check_attention_2(2, 5, 8, 2)
+    with case("2 heads, 3 sentences of 4, 2 and 1 words"):
+        check_attention_2(3, 4, 6, 2, [4, 2, 1])
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    with case("as many words as heads and features"):
+        check_attention_2(4, 4, 16, 4, [1, 4, 2, 3])
+    with case("one word"):
+        check_attention_2(2, 1, 12, 3)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `masked_fill(off, -torch.inf)` before the softmax. A boolean `off` is the opposite of "may look".
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# A row sees nothing if all its scores are minus infinity. Find these rows before the softmax, and
+# set their weights to zero after it.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# Heads: (N, T, E) becomes (N, T, heads, d), then T and heads change places. On the way back they
+# change again before the last two dimensions are joined. Reshaping without that mixes words.
+# </details>
+#
+# ## 11. The parts learn to write · core
+#
+# Now put the layers in a row. A **transformer** that predicts the next letter is: an embedding of the
+# letters and one of the places, some blocks, a last norm, and the letters' table once more, tied, for
+# the scores. A block is two steps, each with a norm in front and its input added behind:
+#
+# $$x \leftarrow x + \mathrm{attention}(\mathrm{norm}_1(x)), \qquad
+# x \leftarrow x + W_2\,\mathrm{gelu}(W_1\,\mathrm{norm}_2(x))$$
+#
+# Our text is made from seven sentences, drawn 400 times. Letters become numbers:
+
+# %% nbgrader={"grade_id": "text", "locked": true}
+import random
+
+sentences = [
+    "a linear layer mixes all features", "a convolution slides one small window",
+    "a pooling layer keeps the largest", "a norm forgets mean and scale",
+    "an embedding looks up one row", "a recurrent layer carries a state",
+    "attention lets every token look back",
+]  # fmt: skip
+lot = random.Random(0)
+text = ". ".join(lot.choice(sentences) for _ in range(400)) + "."
+letters = sorted(set(text))
+codes = torch.tensor([letters.index(letter) for letter in text], device=device)
+print(len(text), "letters,", len(letters), "different ones:", "".join(letters))
+
+# %% [markdown]
+# PyTorch has the block as `nn.TransformerEncoderLayer`. Three folded cells build the model from
+# that, without biases, give it weights from a seed, and train it. The weights have names as in any
+# checkpoint:
+
+
+# %% nbgrader={"grade_id": "library-model", "locked": true} jupyter={"source_hidden": true}
+class LibraryModel(nn.Module):
+    """The transformer of this section, made of PyTorch's own block."""
+
+    def __init__(self, width: int = 32, heads: int = 4, layers: int = 2, longest: int = 48) -> None:
+        super().__init__()
+        self.token, self.place = nn.Embedding(len(letters), width), nn.Embedding(longest, width)
+        block = nn.TransformerEncoderLayer(
+            width,
+            heads,
+            4 * width,
+            dropout=0.0,
+            activation="gelu",
+            batch_first=True,
+            norm_first=True,
+            bias=False,
+        )
+        norm = nn.LayerNorm(width, bias=False)
+        self.encoder = nn.TransformerEncoder(block, layers, norm, enable_nested_tensor=False)
+
+    def forward(self, ids: torch.Tensor, causal: bool = True) -> torch.Tensor:
+        x, time = self.token(ids) + self.place.weight[: ids.shape[1]], ids.shape[1]
+        mask = nn.Transformer.generate_square_subsequent_mask(time, device=ids.device)
+        x = self.encoder(x, mask=mask if causal else None, is_causal=causal)
+        return x @ self.token.weight.t()
+
+
+# %% nbgrader={"grade_id": "make-model", "locked": true} jupyter={"source_hidden": true}
+def make_model(seed: int = 0, scale: float = 0.1, **options) -> LibraryModel:
+    """A model with weights from a seed; the blocks differ, the tables start small."""
+    model, normal = LibraryModel(**options).to(device), seeded(seed)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() == 2:
+                table = name.startswith(("token", "place"))
+                parameter.copy_(
+                    normal(*parameter.shape) * (scale if table else parameter.shape[1] ** -0.5)
+                )
+            else:
+                parameter.copy_(1 + scale * normal(*parameter.shape))
+    return model
+
+
+# %% nbgrader={"grade_id": "train", "locked": true} jupyter={"source_hidden": true}
+def train(forward, weights: dict, steps: int) -> list[float]:
+    """AdamW on batches of 24 pieces of 48 letters; the loss before each step."""
+    losses, lot = [], torch.Generator().manual_seed(0)
+    optimizer = torch.optim.AdamW(weights.values(), lr=5e-3)
+    for _ in range(steps):
+        starts = torch.randint(len(codes) - 49, (24, 1), generator=lot).to(device)
+        piece = codes[starts + torch.arange(49, device=device)]  # (batch, time + 1)
+        scores = forward(piece[:, :-1], weights)
+        loss = F.cross_entropy(scores.flatten(0, 1), piece[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+# %%
+model = make_model()
+for name, parameter in model.named_parameters():
+    if "layers.1" not in name:
+        print(f"{name:>40} {tuple(parameter.shape)}")
+print("parameters in all:", sum(p.numel() for p in model.parameters()))
+
+# %% [markdown]
+# ### Exercise 9.12 — A tiny transformer ★★ · 14 min · 4 points · core
+#
+# Write `tiny_transformer(ids, weights, heads)`. `ids` is (N, T), int64; `weights` is a dict with the
+# names above, for any number of blocks, `encoder.layers.0` and so on. Return the scores
+# (N, T, letters) that the model gives:
+#
+# 1. x is the row of `token.weight` for each letter, plus the row of `place.weight` for each place;
+# 2. each block: x plus causal multi-head attention of its norm1, then x plus
+#    `linear2(gelu(linear1(…)))` of its norm2. Queries, keys and values are stacked in
+#    `in_proj_weight`. The layer norms have eps 1e-5 and a weight, no bias; `F.gelu` is the exact one;
+# 3. `encoder.norm`, then the dot product with every row of `token.weight`.
+#
+# Use what you like: your own `attention`, or the functions of `F`. Gradients must flow to all
+# weights: the second check trains 60 steps with your function and wants a loss below 2.
+
+
+# %% nbgrader={"grade_id": "try-tiny-transformer", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_tiny_transformer(ids: torch.Tensor, weights: dict, heads: int) -> tuple:
+    return watched(tiny_transformer, ids, weights, heads)
+
+
+# %% nbgrader={"grade_id": "try-training", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_training(steps: int) -> tuple:
+    """The losses of a training with the answer, and the weights that got no gradient."""
+    weights = {
+        name: p.detach().clone().requires_grad_() for name, p in make_model().named_parameters()
+    }
+
+    def forward(ids, weights):
+        scores = tiny_transformer(ids, weights, 4)
+        assert isinstance(scores, torch.Tensor), f"it returned {scores!r}: is there an answer yet?"
+        assert scores.requires_grad, "no gradient flows from the scores to the weights"
+        return scores
+
+    losses = train(forward, weights, steps)
+    return losses, [name for name, weight in weights.items() if weight.grad is None]
+
+
+# %% nbgrader={"grade_id": "tiny-transformer-truth-1", "locked": true} jupyter={"source_hidden": true}
+def check_tiny_transformer_1(batch, time, heads=4, seed=1, **options):
+    def make():
+        return make_model(seed, 0.5, heads=heads, **options).requires_grad_(False)
+
+    model = make()
+    weights = {name: p.clone() for name, p in model.named_parameters()}
+    ids = (seeded(seed)(batch, time).abs() * 1000).long() % len(letters)
+    y, _, spoilt = try_tiny_transformer(ids, weights, heads)
+    check_rules([], spoilt)
+    right, whole = model(ids), model(ids, causal=False)
+    slips = {"a letter must not see the ones behind it: the mask is not causal": whole}
+    slips |= layer_slips.outer_slips(make, ids, right)
+    slips |= layer_slips.block_slips(make, ids, heads, model.token.weight.shape[1])
+    check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-3)
+
+
+# %% nbgrader={"grade_id": "tiny-transformer", "solution": true}
+def tiny_transformer(
+    ids: torch.Tensor, weights: dict[str, torch.Tensor], heads: int
+) -> torch.Tensor:
+    """Scores (N, T, letters) for the letter after each of ids (N, T)."""
+
+    ### BEGIN SOLUTION
+    def norm(x, name):
+        return F.layer_norm(x, x.shape[-1:], weights[f"encoder.{name}.weight"])
+
+    def linear(x, name):
+        return F.linear(x, weights[f"encoder.{name}weight"])
+
+    x = weights["token.weight"][ids] + weights["place.weight"][: ids.shape[1]]
+    for block in range(sum("norm1" in name for name in weights)):
+        at = f"layers.{block}"
+        qkv = linear(norm(x, f"{at}.norm1"), f"{at}.self_attn.in_proj_")
+        q, k, v = qkv.unflatten(-1, (3, heads, -1)).permute(2, 0, 3, 1, 4)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+        x = x + linear(y, f"{at}.self_attn.out_proj.")
+        hidden = F.gelu(linear(norm(x, f"{at}.norm2"), f"{at}.linear1."))
+        x = x + linear(hidden, f"{at}.linear2.")
+    return norm(x, "norm") @ weights["token.weight"].t()
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "tiny-transformer-check-1", "grade": true, "points": 3}
+with every_case() as case:
+    with case("2 pieces of 6 letters, 2 blocks"):
+        check_tiny_transformer_1(2, 6)
+    with case("1 block, 1 head"):
+        check_tiny_transformer_1(2, 5, heads=1, layers=1)
+    with case("a piece of 1 letter"):
+        check_tiny_transformer_1(1, 1)
+    with case("3 blocks, 2 heads, 24 features"):
+        check_tiny_transformer_1(3, 7, heads=2, seed=2, width=24, layers=3)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    with case("1 block, 8 heads, 16 features"):
+        check_tiny_transformer_1(2, 9, heads=8, seed=4, width=16, layers=1)
+    with case("the longest piece"):
+        check_tiny_transformer_1(1, 20, seed=3, longest=20)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade_id": "tiny-transformer-check-2", "grade": true, "points": 1}
+with every_case() as case, case("60 steps of training"):
+    losses, none = try_training(60)
+    assert not none, f"no gradient reaches {', '.join(none[:3])}"
+    assert losses[-1] < 2, f"the loss is {losses[-1]:.2f} after 60 steps, expected less than 2"
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Write a helper for a norm by its name, and one for a product by its name. Then the body is five
+# lines for a block.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Count the blocks by the names: how many contain `norm1`?
+# </details>
+#
+# ### Let it learn
+#
+# The next cell trains for 240 steps, a few seconds. It takes your function if it gives the right
+# scores, and PyTorch's block otherwise. Chance is a loss of log 25 = 3.2. If the model knew only the
+# letter before, it could get to the dashed line of the picture.
+
+
+# %%
+def solved() -> bool:
+    """Whether the learner's function gives the right scores."""
+    try:
+        ids = codes[:48].view(2, 24)
+        return torch.allclose(
+            tiny_transformer(ids, dict(model.named_parameters()), 4), model(ids), atol=1e-3
+        )
+    except Exception:
+        return False
+
+
+# %%
+def forward(ids, weights):
+    if solved_before:
+        return tiny_transformer(ids, weights, 4)
+    return torch.func.functional_call(model, weights, (ids,))
+
+
+solved_before = solved()
+print("trained with", "your tiny_transformer" if solved_before else "PyTorch's block")
+
+# %%
+weights = {name: p.detach().clone().requires_grad_() for name, p in model.named_parameters()}
+losses = train(forward, weights, 240)
+print("loss at the start:", round(losses[0], 1))
+print("below 0.3 at the end:", sum(losses[-10:]) / 10 < 0.3)
+
+# %%
+pairs = torch.zeros(len(letters), len(letters))
+for before, after in zip(codes[:-1].tolist(), codes[1:].tolist(), strict=True):
+    pairs[before, after] += 1
+share = pairs / pairs.sum(1, keepdim=True)
+one_letter = -(pairs * share.clamp(min=1e-9).log()).sum().item() / pairs.sum().item()
+print("the best loss that one letter back allows:", round(one_letter, 2))
+
+# %%
+curves = {"our transformer": losses, "the best that one letter back allows": [one_letter] * 240}
+draw_curves(range(240), curves, title="Learning to write seven sentences", labels=("step", "loss"),
+            alt="The loss falls from above 3, passes the dashed line at 1.8 after some 50 steps and "
+            "ends below 0.2.")  # fmt: skip
+
+# %% [markdown]
+# It passes the dashed line: from there on it must use more than one letter. What it cannot know is
+# which sentence comes next, so the loss does not reach zero. Let it write, a letter at a time:
+
+
+# %%
+def write(start: str, count: int) -> str:
+    """``count`` letters drawn after ``start``, each from the model's own probabilities."""
+    ids, lot = [letters.index(letter) for letter in start], torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for _ in range(count):
+            scores = forward(torch.tensor([ids[-48:]], device=device), weights)[0, -1].cpu()
+            ids.append(torch.multinomial(scores.softmax(-1), 1, generator=lot).item())
+    return "".join(letters[i] for i in ids)
+
+
+# %% tags=["nbval-ignore-output"]
+written = write("a norm", 150)
+print(written)
+
+# %%
+found = [s for s in written.split(". ")[:-1] if s in sentences]
+print("whole sentences of the text among those it wrote:", len(found) > 2)
+
+# %% [markdown]
+# And where does it look? Here are the maps of the first block's four heads on a piece of the text.
+# Each row is a letter, and shows which earlier letters it took its information from.
+
+# %%
+piece = "a norm forgets mean and"
+ids = torch.tensor([[letters.index(letter) for letter in piece]], device=device)
+x = weights["token.weight"][ids] + weights["place.weight"][: len(piece)]
+x = F.layer_norm(x, (32,), weights["encoder.layers.0.norm1.weight"])
+qkv = F.linear(x, weights["encoder.layers.0.self_attn.in_proj_weight"])
+q, k, _ = qkv.unflatten(-1, (3, 4, 8)).permute(2, 0, 3, 1, 4)  # (1, heads, time, 8) each
+
+# %% tags=["nbval-ignore-output"]
+future = torch.ones(len(piece), len(piece), dtype=torch.bool, device=device).triu(1)
+maps = (q @ k.transpose(-2, -1) / 8**0.5).masked_fill(future, -torch.inf).softmax(-1)[0]
+figure, panels = plt.subplots(1, 4, figsize=(11, 3.1), layout="constrained")
+for axes, weight in zip(panels, maps.detach().cpu(), strict=True):
+    axes.imshow(weight, cmap="Blues", vmin=0, vmax=0.6)
+    axes.set_xticks(range(len(piece)), piece, fontsize=7)
+    axes.set_yticks(range(len(piece)), piece, fontsize=7)
+panels[0].set_ylabel("from this letter")
+show(figure, "Four lower-triangular maps of attention, one for each head, over the letters of: "
+     "a norm forgets mean and.")  # fmt: skip
+
+# %% [markdown]
+# Nothing lies above the diagonal: the mask is there. And the four maps differ. One softmax has one
+# focus, so four heads can look for four things at once.
+
+# %% [markdown]
+# ## What to take home
+#
+# Can every layer be written in ten lines? Count yours:
+#
+# | layer | lines | its heart | easily got wrong |
+# | --- | --- | --- | --- |
+# | linear | 2 | `x @ weight.t() + bias` | weight is (out, in) |
+# | convolution | 2 | windows as a view, one einsum | output rounds down; dilation widens the reach |
+# | transposed convolution | 5 | the gradient of a convolution | padding cuts |
+# | pooling | 5 | max or mean of windows | adaptive windows overlap |
+# | batch norm | 8 | mean over all but channels | biased for `y`, unbiased for the memory |
+# | other norms | 6 | the same with other `dim` | groups are neighbours |
+# | embedding | 1 | `weight[ids]` | `padding_idx` masks nothing |
+# | RNN, GRU, LSTM | 10 | gates, one step at a time | the order of the gates, where r stands |
+# | attention | 8 | softmax of scaled scores, times values | what `True` means; rows that see nothing |
+# | transformer block | 6 | attention, then a small net, each added | the causal mask |
+#
+# The answer is yes. What PyTorch adds is speed, less memory, and care for corner cases.
+#
+# **Three mistakes to remember**
+#
+# 1. Trusting a shape. A square weight that is not transposed, heads reshaped without a transpose,
+#    a norm over the wrong dimension: all give the right shape and wrong numbers. Compare values.
+# 2. Forgetting that a layer behaves differently in training. Batch norm uses the batch there, and its
+#    memory needs some 30 steps before `eval()` can be trusted.
+# 3. Thinking that padding is harmless. Pads enter means, states, backward directions and attention
+#    until a mask or a packed sequence keeps them out.
+#
+# **Read more.** The PyTorch documentation of `torch.nn`, whose formulas you can now read as code, and
+# of `scaled_dot_product_attention`. The papers: *A guide to convolution arithmetic for deep
+# learning*; *Batch Normalization*; *Layer Normalization*; *Group Normalization*; *Root Mean Square
+# Layer Normalization*; *Long Short-Term Memory*; *Attention Is All You Need*; *On Layer
+# Normalization in the Transformer Architecture*.

@@ -1,0 +1,224 @@
+"""What the chapter on layers checks and draws with: calls that are noted, slips that have names."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatch
+from typing import Any
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
+
+import course_utils
+from course_utils.checks import check_close
+from course_utils.drawings import LINES, show
+from course_utils.tracebacks import ends_in_notebook
+
+
+class Calls(TorchFunctionMode):
+    """A ``with`` block that notes the name of each PyTorch function called inside it.
+
+    Unlike operators, these are the names that a caller writes: ``linear``, ``gru_cell``.
+
+    Attributes:
+        names: the names so far.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.names.add(getattr(func, "__name__", str(func)))
+        return func(*args, **(kwargs or {}))
+
+
+def watched(function: Callable, *args: Any) -> tuple[Any, list[str], bool]:
+    """Call a function and watch it; for a locked function that :func:`runs_with_the_answer`.
+
+    Returns:
+        What ``function(*args)`` returned; the names of the PyTorch functions that it called;
+        whether a tensor among its arguments has other values, another ``requires_grad`` or a
+        ``grad`` afterwards.
+    """
+    tensors = [leaf for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)]
+    before = [(tensor.detach().clone(), tensor.requires_grad) for tensor in tensors]
+    with Calls() as calls:
+        result = function(*args)
+    changed = any(
+        tensor.shape != values.shape
+        or not torch.equal(tensor.detach(), values)
+        or tensor.requires_grad != flag
+        or (tensor.is_leaf and tensor.grad is not None)
+        for tensor, (values, flag) in zip(tensors, before, strict=True)
+    )
+    return result, sorted(calls.names), changed
+
+
+@ends_in_notebook
+def check_rules(names: Sequence[str], changed: bool, *patterns: str) -> None:
+    """Check what :func:`watched` says of a call: nothing forbidden, no argument changed.
+
+    Args:
+        names: the names of what was called.
+        changed: whether an argument is no longer as it was.
+        patterns: what is forbidden, by name or pattern, such as ``"*gru*"``.
+
+    Raises:
+        AssertionError: one of the two happened; both are listed.
+    """
+    __tracebackhide__ = True
+    found = [name for name in names if any(fnmatch(name, pattern) for pattern in patterns)]
+    wrong = []
+    if found:
+        wrong.append(f"the answer calls {', '.join(found)}: write it without the library's own")
+    if changed:
+        wrong.append("an argument was changed (values, requires_grad or grad): leave it as it is")
+    if wrong:
+        raise AssertionError("; ".join(wrong))
+
+
+@ends_in_notebook
+def check_parts(result: Any, *names: str) -> Sequence:
+    """Check that a result is a tuple or list with one part for each name, and return it.
+
+    Raises:
+        AssertionError: it is something else; the message says what was expected.
+    """
+    __tracebackhide__ = True
+    expected = f"expected a tuple ({', '.join(names)})"
+    if result is None:
+        raise AssertionError(f"the answer returned None: is there one yet? {expected}")
+    if not isinstance(result, (tuple, list)):
+        raise AssertionError(f"a {type(result).__name__} came back, {expected}")
+    if len(result) != len(names):
+        raise AssertionError(f"{len(result)} parts came back, {expected}")
+    return result
+
+
+@ends_in_notebook
+def check_value(
+    actual: Any,
+    expected: torch.Tensor,
+    what: str = "the result",
+    slips: Mapping[str, torch.Tensor] | None = None,
+    rtol: float = 2e-4,
+    atol: float = 2e-5,
+) -> None:
+    """Like ``check_close``, and a known slip is called by its name.
+
+    Args:
+        actual: the learner's result, of any type.
+        expected: the right tensor.
+        what: what was asked, as the message will call it.
+        slips: words for a misconception, each with the tensor that it leads to. One that does not
+            differ from ``expected`` is passed over.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+
+    Raises:
+        AssertionError: the result differs.
+    """
+    __tracebackhide__ = True
+    if isinstance(actual, torch.Tensor) and not _close(actual, expected, rtol, atol):
+        for words, wrong in (slips or {}).items():
+            if _close(actual, wrong, rtol, atol) and not _close(wrong, expected, rtol, atol):
+                raise AssertionError(f"{what}: {words}")
+    check_close(actual, expected, what, rtol=rtol, atol=atol)
+
+
+def _close(x: torch.Tensor, y: torch.Tensor, rtol: float, atol: float) -> bool:
+    """Whether two tensors have one shape and nearly the same values, whatever their dtypes."""
+    if x.shape != y.shape:
+        return False
+    x, y = (tensor.detach().cpu().double() for tensor in (x, y))
+    return torch.allclose(x, y, rtol, atol, equal_nan=True)
+
+
+def refused(call: Callable[[], Any]) -> str:
+    """The name of the exception that ``call()`` raises, or ``"nothing"``."""
+    try:
+        call()
+    except Exception as error:
+        return type(error).__name__
+    return "nothing"
+
+
+def seeded(seed: int) -> Callable[..., torch.Tensor]:
+    """A function from a shape to normally distributed numbers on ``device``, fixed by the seed."""
+    generator = torch.Generator().manual_seed(seed)
+    # The package's name, asked for at each call: a test may have changed it.
+    return lambda *shape: torch.randn(*shape, generator=generator).to(course_utils.device)
+
+
+def dry_run(layers: Sequence[Mapping[str, Any]], size: int) -> list[int] | str:
+    """The sizes after each layer, along one dimension, as PyTorch's modules have them.
+
+    Args:
+        layers: mappings with ``kind`` (conv, pool or transposed), ``kernel`` and the options of
+            ``nn.Conv1d``, ``nn.MaxPool1d`` or ``nn.ConvTranspose1d``.
+        size: of the input.
+
+    Returns:
+        The sizes, or ``"ValueError"`` where a module refuses its input.
+    """
+    x, sizes = torch.empty(1, 1, size, device="meta"), []
+    for layer in layers:
+        options = {key: value for key, value in layer.items() if key not in ("kind", "kernel")}
+        if layer["kind"] == "pool":
+            module = nn.MaxPool1d(layer["kernel"], **options)
+        else:
+            kind = nn.Conv1d if layer["kind"] == "conv" else nn.ConvTranspose1d
+            module = kind(1, 1, layer["kernel"], device="meta", **options)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # "same" with an even reach tells of a copy
+                x = module(x)
+        except RuntimeError:
+            return "ValueError"
+        sizes.append(x.shape[-1])
+    return sizes
+
+
+def saved_bytes(run: Callable[[], Any]) -> int:
+    """Bytes of all that ``run()`` saves for a backward pass, each storage counted once."""
+    storages = {}
+
+    def note(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        storages[storage.data_ptr()] = storage.nbytes(), tensor  # the tensor keeps its address
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        run()
+    return sum(size for size, _ in storages.values())
+
+
+def draw_curves(
+    x: Sequence[float],
+    curves: Mapping[str, Sequence[float]],
+    *,
+    title: str,
+    labels: tuple[str, str],
+    alt: str,
+) -> None:
+    """Draw curves over a common axis, with a legend, and show them.
+
+    Args:
+        x: where the values lie.
+        curves: label and values of each curve.
+        title: the picture's title.
+        labels: of the two axes.
+        alt: what the picture shows, in words.
+    """
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6.5, 2.8))
+    for (label, values), colour, line in zip(curves.items(), LINES, ("-", "--", ":"), strict=False):
+        axes.plot(x, values, line, color=colour, marker="o" if len(x) < 12 else None, label=label)
+    axes.set(xlabel=labels[0], ylabel=labels[1], title=title, ylim=(0, None))
+    axes.legend(fontsize=8)
+    show(figure, alt)

@@ -1,0 +1,718 @@
+# %% wrong="no division" says=["divide the scores by the root of d"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k)
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="divides by d" says=["the root of d, not d itself"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1]
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="the mask says where not to look" says=["True means that a query may look"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="a query that sees nothing gets NaN" says=["a query that sees nothing got NaN (0/0)"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="-1e9" says=["a query that sees nothing still got a mean"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, -1e9)
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, -1e9)
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="causal without oneself" says=["causal: the result: query i sees key i itself too"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) < torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="softmax over the queries" says=["the softmax goes over the keys, not over the queries"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-2)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="exp by hand" says=["scores of a few thousand"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    e = scores.exp()
+    weights = e / e.sum(-1, keepdim=True)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="either causal or a mask" says=["causal and a mask together: the result: the mask was not obeyed"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None and not causal:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="takes floating masks for boolean ones" says=["a floating mask, any numbers"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, float("-inf"))
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="scales the mask as well" says=["a floating mask is added after the division"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k)
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = (scores / q.shape[-1] ** 0.5).softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="a square causal mask" says=["3 queries, 6 keys"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t = s = scores.shape[-2]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="the library" says=["the answer calls scaled_dot_product_attention"]
+def attention(q, k, v, mask=None, causal=False):
+    if causal:
+        lower = torch.ones(q.shape[-2], k.shape[-2], device=q.device).tril() > 0
+        if mask is None or mask.dtype == torch.bool:
+            mask = lower if mask is None else lower & mask
+        else:
+            mask = mask.masked_fill(~lower, float("-inf"))
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="padding the other way round" says=["True means pad here: ignore this key"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="heads by a bare reshape" says=["this reshape mixes words"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.reshape(n, heads, t, e // heads) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="heads joined without going back" says=["change places again before the heads are joined"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="no last projection" says=["the last projection is missing"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y
+
+
+# %% wrong="fills the scores of the mask in place" says=["an argument was changed"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = (
+                mask.add_(scores)
+                if mask.shape == scores.shape[-2:] and scores.dim() == 2
+                else scores + mask
+            )
+            mask *= 0
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% right="einsum and nan_to_num"
+def attention(q, k, v, mask=None, causal=False):
+    scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        if mask.dtype == torch.bool:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        else:
+            scores = scores + mask
+    if causal:
+        t, s = scores.shape[-2:]
+        look = torch.arange(s, device=q.device) <= torch.arange(t, device=q.device).view(-1, 1)
+        scores = scores.masked_fill(~look, float("-inf"))
+    weights = scores.softmax(-1)
+    weights = weights.nan_to_num(0.0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (part.view(n, t, heads, e // heads).transpose(1, 2) for part in qkv.chunk(3, -1))
+    mask = None
+    if padding is not None:
+        mask = ~padding.view(n, 1, 1, t)
+    y = attention(q, k, v, mask)
+    y = y.transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% right="query by query; heads one after the other"
+def attention(q, k, v, mask=None, causal=False):
+    t, s = q.shape[-2], k.shape[-2]
+    if mask is None:
+        mask = torch.zeros((), dtype=q.dtype, device=q.device)
+    if mask.dtype == torch.bool:
+        mask = torch.zeros(mask.shape, dtype=q.dtype, device=q.device).masked_fill(
+            mask.logical_not(), -torch.inf
+        )
+    mask = mask.expand(torch.broadcast_shapes(mask.shape, (t, s)))
+    rows = []
+    for i in range(t):
+        scores = (k * q[..., i : i + 1, :]).sum(-1) * q.shape[-1] ** -0.5 + mask[..., i, :]
+        seen = scores > -torch.inf
+        if causal:
+            seen = seen & (torch.arange(s, device=q.device) <= i)
+        top = torch.where(seen, scores, -1e30).amax(-1, keepdim=True)
+        e = torch.where(seen, (torch.where(seen, scores, top) - top).exp(), 0)
+        weights = e / e.sum(-1, keepdim=True).clamp(min=1e-30)
+        rows.append((weights.unsqueeze(-2) @ v).squeeze(-2))
+    return torch.stack(rows, -2)
+
+
+def multi_head(x, weights, heads, padding=None):
+    width = x.shape[-1]
+    size, answers = width // heads, []
+    for head in range(heads):
+        parts = []
+        for which in range(3):
+            rows = slice(which * width + head * size, which * width + (head + 1) * size)
+            parts.append(
+                F.linear(x, weights["in_proj_weight"][rows], weights["in_proj_bias"][rows])
+            )
+        mask = None if padding is None else padding.logical_not().unsqueeze(1)
+        answers.append(attention(*parts, mask=mask))
+    return F.linear(torch.cat(answers, -1), weights["out_proj.weight"], weights["out_proj.bias"])
+
+
+# %% wrong="masks after the softmax without renormalising" says=["mask the scores before the softmax"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if mask is not None and mask.dtype != torch.bool:
+        s = s + mask
+    w = torch.where((s == -torch.inf).all(-1, keepdim=True), 0, s.softmax(-1))
+    if causal:
+        w = w.tril()
+    if mask is not None and mask.dtype == torch.bool:
+        w = w * mask
+    return w @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (p.view(n, t, heads, e // heads).transpose(1, 2) for p in qkv.chunk(3, -1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="causal for the last queries (aligned to the end)" says=["counted from the start"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if causal:
+        s = s.masked_fill(
+            torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(
+                1 + s.shape[-1] - s.shape[-2]
+            ),
+            -torch.inf,
+        )
+    if mask is not None:
+        s = s.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else s + mask
+    blind = (s == -torch.inf).all(-1, keepdim=True)
+    return s.softmax(-1).masked_fill(blind, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (p.view(n, t, heads, e // heads).transpose(1, 2) for p in qkv.chunk(3, -1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="scaled by the whole width" says=["the root of a head's width, not of the whole"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if causal:
+        s = s.masked_fill(
+            torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1), -torch.inf
+        )
+    if mask is not None:
+        s = s.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else s + mask
+    blind = (s == -torch.inf).all(-1, keepdim=True)
+    return s.softmax(-1).masked_fill(blind, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (p.view(n, t, heads, e // heads).transpose(1, 2) for p in qkv.chunk(3, -1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q * heads**-0.5, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="padding masks the queries" says=["padding hides keys"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if causal:
+        s = s.masked_fill(
+            torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1), -torch.inf
+        )
+    if mask is not None:
+        s = s.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else s + mask
+    blind = (s == -torch.inf).all(-1, keepdim=True)
+    return s.softmax(-1).masked_fill(blind, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (p.view(n, t, heads, e // heads).transpose(1, 2) for p in qkv.chunk(3, -1))
+    mask = None if padding is None else ~padding[:, None, :, None]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="order k q v" says=["queries first, then keys, then values"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if causal:
+        s = s.masked_fill(
+            torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1), -torch.inf
+        )
+    if mask is not None:
+        s = s.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else s + mask
+    blind = (s == -torch.inf).all(-1, keepdim=True)
+    return s.softmax(-1).masked_fill(blind, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    k, q, v = (p.view(n, t, heads, e // heads).transpose(1, 2) for p in qkv.chunk(3, -1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="the biases forgotten" says=["in_proj_bias is missing"]
+def attention(q, k, v, mask=None, causal=False):
+    s = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if causal:
+        s = s.masked_fill(
+            torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(1), -torch.inf
+        )
+    if mask is not None:
+        s = s.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else s + mask
+    blind = (s == -torch.inf).all(-1, keepdim=True)
+    return s.softmax(-1).masked_fill(blind, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t()
+    q, k, v = (p.view(n, t, heads, e // heads).transpose(1, 2) for p in qkv.chunk(3, -1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]

@@ -1,0 +1,596 @@
+# %% wrong="normalises by the unbiased variance" says=["the batch is normalised by the variance divided by n"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n < 2:
+            raise ValueError("one value per channel")
+        mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3))
+        running_mean = running_mean * (1 - momentum) + mean * momentum
+        running_var = running_var * (1 - momentum) + var * momentum
+    hat = (x - mean.view(column)) / (var.view(column) + eps).sqrt()
+    return hat * weight.view(column) + bias.view(column), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    n = x.numel() // x.shape[1]
+    mean = x.mean(dims, keepdim=True)
+    std = (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    hat = (x - mean) / std
+    grad_bias, grad_weight = grad.sum(dims), (grad * hat).sum(dims)
+    inner = n * grad - grad_bias.view(column) - hat * grad_weight.view(column)
+    return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
+
+
+# %% wrong="remembers the biased variance" says=["the running variance takes the unbiased one"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n < 2:
+            raise ValueError("one value per channel")
+        mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+        running_mean = running_mean * (1 - momentum) + mean * momentum
+        running_var = running_var * (1 - momentum) + var * momentum
+    hat = (x - mean.view(column)) / (var.view(column) + eps).sqrt()
+    return hat * weight.view(column) + bias.view(column), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    n = x.numel() // x.shape[1]
+    mean = x.mean(dims, keepdim=True)
+    std = (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    hat = (x - mean) / std
+    grad_bias, grad_weight = grad.sum(dims), (grad * hat).sum(dims)
+    inner = n * grad - grad_bias.view(column) - hat * grad_weight.view(column)
+    return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
+
+
+# %% wrong="momentum the other way round" says=["momentum is the share of the new value"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n < 2:
+            raise ValueError("one value per channel")
+        mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+        running_mean = running_mean * momentum + mean * (1 - momentum)
+        running_var = running_var * momentum + var * (1 - momentum) * n / (n - 1)
+    hat = (x - mean.view(column)) / (var.view(column) + eps).sqrt()
+    return hat * weight.view(column) + bias.view(column), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    n = x.numel() // x.shape[1]
+    mean = x.mean(dims, keepdim=True)
+    std = (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    hat = (x - mean) / std
+    grad_bias, grad_weight = grad.sum(dims), (grad * hat).sum(dims)
+    inner = n * grad - grad_bias.view(column) - hat * grad_weight.view(column)
+    return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
+
+
+# %% wrong="uses the running statistics in training" says=["in training the batch's statistics are used"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n < 2:
+            raise ValueError("one value per channel")
+        m, v = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+        running_mean = running_mean * (1 - momentum) + m * momentum
+        running_var = running_var * (1 - momentum) + v * momentum * n / (n - 1)
+    hat = (x - mean.view(column)) / (var.view(column) + eps).sqrt()
+    return hat * weight.view(column) + bias.view(column), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    n = x.numel() // x.shape[1]
+    mean = x.mean(dims, keepdim=True)
+    std = (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    hat = (x - mean) / std
+    grad_bias, grad_weight = grad.sum(dims), (grad * hat).sum(dims)
+    inner = n * grad - grad_bias.view(column) - hat * grad_weight.view(column)
+    return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
+
+
+# %% wrong="always uses the batch" says=["eval: y: in training the batch's statistics are used", "one image of 1 x 1 in eval"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if True:
+        n = x.numel() // x.shape[1]
+        if n < 2:
+            raise ValueError("one value per channel")
+        mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+        running_mean = running_mean * (1 - momentum) + mean * momentum
+        running_var = running_var * (1 - momentum) + var * momentum * n / (n - 1)
+    hat = (x - mean.view(column)) / (var.view(column) + eps).sqrt()
+    return hat * weight.view(column) + bias.view(column), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    n = x.numel() // x.shape[1]
+    mean = x.mean(dims, keepdim=True)
+    std = (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    hat = (x - mean) / std
+    grad_bias, grad_weight = grad.sum(dims), (grad * hat).sum(dims)
+    inner = n * grad - grad_bias.view(column) - hat * grad_weight.view(column)
+    return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
+
+
+# %% wrong="never refuses" says=["what is raised", "one value has no variance"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+        running_mean = running_mean * (1 - momentum) + mean * momentum
+        running_var = running_var * (1 - momentum) + var * momentum * n / max(n - 1, 1)
+    hat = (x - mean.view(column)) / (var.view(column) + eps).sqrt()
+    return hat * weight.view(column) + bias.view(column), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    n = x.numel() // x.shape[1]
+    mean = x.mean(dims, keepdim=True)
+    std = (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    hat = (x - mean) / std
+    grad_bias, grad_weight = grad.sum(dims), (grad * hat).sum(dims)
+    inner = n * grad - grad_bias.view(column) - hat * grad_weight.view(column)
+    return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
+
+
+# %% wrong="updates the arguments" says=["an argument was changed"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n < 2:
+            raise ValueError("one value per channel")
+        mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+        running_mean.mul_(1 - momentum).add_(mean * momentum)
+        running_var = running_var * (1 - momentum) + var * momentum * n / (n - 1)
+    hat = (x - mean.view(column)) / (var.view(column) + eps).sqrt()
+    return hat * weight.view(column) + bias.view(column), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    n = x.numel() // x.shape[1]
+    mean = x.mean(dims, keepdim=True)
+    std = (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    hat = (x - mean) / std
+    grad_bias, grad_weight = grad.sum(dims), (grad * hat).sum(dims)
+    inner = n * grad - grad_bias.view(column) - hat * grad_weight.view(column)
+    return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
+
+
+# %% wrong="a mean for each image" says=["raised RuntimeError"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n < 2:
+            raise ValueError("one value per channel")
+        mean, var = x.mean((2, 3)), x.var((2, 3), correction=0)
+        running_mean = running_mean * (1 - momentum) + mean * momentum
+        running_var = running_var * (1 - momentum) + var * momentum * n / (n - 1)
+    hat = (x - mean.view(column)) / (var.view(column) + eps).sqrt()
+    return hat * weight.view(column) + bias.view(column), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    n = x.numel() // x.shape[1]
+    mean = x.mean(dims, keepdim=True)
+    std = (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    hat = (x - mean) / std
+    grad_bias, grad_weight = grad.sum(dims), (grad * hat).sum(dims)
+    inner = n * grad - grad_bias.view(column) - hat * grad_weight.view(column)
+    return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
+
+
+# %% wrong="forgets weight and bias" says=["weight and bias are missing"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n < 2:
+            raise ValueError("one value per channel")
+        mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+        running_mean = running_mean * (1 - momentum) + mean * momentum
+        running_var = running_var * (1 - momentum) + var * momentum * n / (n - 1)
+    hat = (x - mean.view(column)) / (var.view(column) + eps).sqrt()
+    return hat, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    n = x.numel() // x.shape[1]
+    mean = x.mean(dims, keepdim=True)
+    std = (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    hat = (x - mean) / std
+    grad_bias, grad_weight = grad.sum(dims), (grad * hat).sum(dims)
+    inner = n * grad - grad_bias.view(column) - hat * grad_weight.view(column)
+    return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
+
+
+# %% wrong="eps outside the root" says=["eps is added to the variance, under the root"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n < 2:
+            raise ValueError("one value per channel")
+        mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+        running_mean = running_mean * (1 - momentum) + mean * momentum
+        running_var = running_var * (1 - momentum) + var * momentum * n / (n - 1)
+    hat = (x - mean.view(column)) / (var.view(column).sqrt() + eps)
+    return hat * weight.view(column) + bias.view(column), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    n = x.numel() // x.shape[1]
+    mean = x.mean(dims, keepdim=True)
+    std = (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    hat = (x - mean) / std
+    grad_bias, grad_weight = grad.sum(dims), (grad * hat).sum(dims)
+    inner = n * grad - grad_bias.view(column) - hat * grad_weight.view(column)
+    return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
+
+
+# %% wrong="the library" says=["the answer calls batch_norm"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    mean, var = running_mean.clone(), running_var.clone()
+    y = F.batch_norm(x, mean, var, weight, bias, training, momentum, eps)
+    return y, mean, var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    n = x.numel() // x.shape[1]
+    mean = x.mean(dims, keepdim=True)
+    std = (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    hat = (x - mean) / std
+    grad_bias, grad_weight = grad.sum(dims), (grad * hat).sum(dims)
+    inner = n * grad - grad_bias.view(column) - hat * grad_weight.view(column)
+    return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
+
+
+# %% wrong="mean and variance are constants in backward" says=["mean and variance depend on x too"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n < 2:
+            raise ValueError("one value per channel")
+        mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+        running_mean = running_mean * (1 - momentum) + mean * momentum
+        running_var = running_var * (1 - momentum) + var * momentum * n / (n - 1)
+    hat = (x - mean.view(column)) / (var.view(column) + eps).sqrt()
+    return hat * weight.view(column) + bias.view(column), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    n = x.numel() // x.shape[1]
+    mean = x.mean(dims, keepdim=True)
+    std = (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    hat = (x - mean) / std
+    grad_bias, grad_weight = grad.sum(dims), (grad * hat).sum(dims)
+    inner = n * grad
+    return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
+
+
+# %% wrong="only the mean is differentiated" says=["the variance depends on x too"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n < 2:
+            raise ValueError("one value per channel")
+        mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+        running_mean = running_mean * (1 - momentum) + mean * momentum
+        running_var = running_var * (1 - momentum) + var * momentum * n / (n - 1)
+    hat = (x - mean.view(column)) / (var.view(column) + eps).sqrt()
+    return hat * weight.view(column) + bias.view(column), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    n = x.numel() // x.shape[1]
+    mean = x.mean(dims, keepdim=True)
+    std = (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    hat = (x - mean) / std
+    grad_bias, grad_weight = grad.sum(dims), (grad * hat).sum(dims)
+    inner = n * grad - grad_bias.view(column)
+    return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
+
+
+# %% wrong="backward forgets the weight" says=["behind the weight: multiply by it"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n < 2:
+            raise ValueError("one value per channel")
+        mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+        running_mean = running_mean * (1 - momentum) + mean * momentum
+        running_var = running_var * (1 - momentum) + var * momentum * n / (n - 1)
+    hat = (x - mean.view(column)) / (var.view(column) + eps).sqrt()
+    return hat * weight.view(column) + bias.view(column), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    n = x.numel() // x.shape[1]
+    mean = x.mean(dims, keepdim=True)
+    std = (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    hat = (x - mean) / std
+    grad_bias, grad_weight = grad.sum(dims), (grad * hat).sum(dims)
+    inner = n * grad - grad_bias.view(column) - hat * grad_weight.view(column)
+    return 1 / (n * std) * inner, grad_weight, grad_bias
+
+
+# %% wrong="backward by autograd" says=["the answer calls grad"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n < 2:
+            raise ValueError("one value per channel")
+        mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+        running_mean = running_mean * (1 - momentum) + mean * momentum
+        running_var = running_var * (1 - momentum) + var * momentum * n / (n - 1)
+    hat = (x - mean.view(column)) / (var.view(column) + eps).sqrt()
+    return hat * weight.view(column) + bias.view(column), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    x, weight = x.clone().requires_grad_(), weight.clone().requires_grad_()
+    bias = torch.zeros_like(weight, requires_grad=True)
+    zero, one = torch.zeros_like(weight), torch.ones_like(weight)
+    y = batch_norm(x, weight, bias, zero, one, True, 0.1, eps)[0]
+    return torch.autograd.grad(y, (x, weight, bias), grad)
+
+
+# %% wrong="gradients of weight and bias as means" says=["a sum, not a mean"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n < 2:
+            raise ValueError("one value per channel")
+        mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+        running_mean = running_mean * (1 - momentum) + mean * momentum
+        running_var = running_var * (1 - momentum) + var * momentum * n / (n - 1)
+    hat = (x - mean.view(column)) / (var.view(column) + eps).sqrt()
+    return hat * weight.view(column) + bias.view(column), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    n = x.numel() // x.shape[1]
+    mean = x.mean(dims, keepdim=True)
+    std = (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    hat = (x - mean) / std
+    grad_bias, grad_weight = grad.sum(dims), (grad * hat).sum(dims)
+    inner = n * grad - grad_bias.view(column) - hat * grad_weight.view(column)
+    return weight.view(column) / (n * std) * inner, grad_weight / n, grad_bias / n
+
+
+# %% right="by the textbook, without var"
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n < 2:
+            raise ValueError("one value per channel")
+        mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+        running_mean = running_mean * (1 - momentum) + mean * momentum
+        running_var = running_var * (1 - momentum) + var * momentum * n / (n - 1)
+    hat = (x - mean.view(column)) / (var.view(column) + eps).sqrt()
+    return hat * weight.view(column) + bias.view(column), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    n = x.numel() // x.shape[1]
+    mean = x.mean(dims, keepdim=True)
+    std = (x.var(dims, correction=0, keepdim=True) + eps).sqrt()
+    hat = (x - mean) / std
+    grad_bias, grad_weight = grad.sum(dims), (grad * hat).sum(dims)
+    inner = n * grad - grad_bias.view(column) - hat * grad_weight.view(column)
+    return weight.view(column) / (n * std) * inner, grad_weight, grad_bias
+
+
+# %% right="channels last, and one loop over them"
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    rows = x.movedim(1, -1)
+    flat = rows.reshape(-1, x.shape[1])
+    if training and len(flat) == 1:
+        raise ValueError(flat.shape)
+    if training:
+        mean = flat.sum(0) / len(flat)
+        squares = ((flat - mean) ** 2).sum(0)
+        var = squares / len(flat)
+        running_mean = torch.lerp(running_mean, mean, momentum)
+        running_var = torch.lerp(running_var, squares / (len(flat) - 1), momentum)
+    else:
+        mean, var = running_mean, running_var
+    y = torch.rsqrt(var + eps) * weight * (rows - mean) + bias
+    return [y.movedim(-1, 1), running_mean, running_var]
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    parts = []
+    for g, values, w in zip(grad.transpose(0, 1), x.transpose(0, 1), weight):
+        g, values = g.flatten(), values.flatten()
+        var, mean = torch.var_mean(values, correction=0)
+        hat = (values - mean) * (var + eps) ** -0.5
+        inner = w * (g - g.mean() - hat * torch.dot(g, hat) / len(g)) * (var + eps) ** -0.5
+        parts.append((inner.view(len(x), *x.shape[2:]), torch.dot(g, hat), g.sum()))
+    xs, ws, bs = zip(*parts)
+    return torch.stack(xs, 1), torch.stack(ws), torch.stack(bs)
+
+
+# %% wrong="ValueError whenever the batch is one image" says=["training on one image of 2 x 3 pixels", "raised ValueError"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    if training:
+        n = x.numel() // x.shape[1]
+        if x.shape[0] == 1:
+            raise ValueError("one value per channel")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean, running_var
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="backward normalises hat without eps" says=["eps is part of the hat as well"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean, running_var
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / var.sqrt()
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="backward forgets to divide by std" says=["divide by the standard deviation, as the forward pass did"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean, running_var
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)
+    return gx, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="grad_weight from x, not hat" says=["weight multiplies the hat, not x"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    col = lambda t: t.view(1, -1, 1, 1)
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        mean, var = running_mean, running_var
+        new_mean, new_var = running_mean, running_var
+    y = (x - col(mean)) / (col(var) + eps).sqrt() * col(weight) + col(bias)
+    return y, new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(1, -1, 1, 1)
+    gx = (g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)) / std
+    return gx, (grad * x).sum(dims), grad.sum(dims)
+
+
+# %% right="lerp, einsum, channels last"
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    flat = x.movedim(1, -1).reshape(-1, x.shape[1])
+    if not training:
+        scale = weight * torch.rsqrt(running_var + eps)
+        y = x.movedim(1, -1) * scale + (bias - running_mean * scale)
+        return [y.movedim(-1, 1), running_mean.clone(), running_var.clone()]
+    if len(flat) < 2:
+        raise ValueError("a variance needs two values")
+    mean = flat.mean(0)
+    centred = flat - mean
+    biased = torch.einsum("nc,nc->c", centred, centred) / len(flat)
+    y = centred * (biased + eps).rsqrt() * weight + bias
+    y = y.view(x.shape[0], *x.shape[2:], x.shape[1]).movedim(-1, 1)
+    return [y, running_mean.lerp(mean, momentum), running_var.lerp(flat.var(0), momentum)]
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    n, c = x.numel() // x.shape[1], x.shape[1]
+    X, G = (t.transpose(0, 1).reshape(c, -1) for t in (x, grad))
+    mu = X.sum(1, keepdim=True) / n
+    xc = X - mu
+    inv = (xc.pow(2).sum(1, keepdim=True) / n + eps) ** -0.5
+    dhat = G * weight[:, None]
+    dvar = (dhat * xc).sum(1, keepdim=True) * -0.5 * inv**3
+    dmu = -(dhat * inv).sum(1, keepdim=True)
+    dx = dhat * inv + dvar * 2 * xc / n + dmu / n
+    dx = dx.reshape(c, x.shape[0], *x.shape[2:]).transpose(0, 1)
+    return dx, (G * xc * inv).sum(1), G.sum(1)

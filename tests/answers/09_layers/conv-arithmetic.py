@@ -1,0 +1,234 @@
+# %% wrong="forgets the dilation" says=["dilation: the sizes from 10: expected [6], got [8]", "reach over five pixels"]
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        k, p = layer["kernel"], layer.get("padding", 0)
+        s = layer.get("stride", k if layer["kind"] == "pool" else 1)
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + k + layer.get("output_padding", 0)
+        elif p != "same":
+            if k > size + 2 * p:
+                raise ValueError
+            size = (size + 2 * p - k) // s + 1
+        sizes.append(size)
+    return sizes
+
+
+# %% wrong="a pool's stride is 1" says=["the example", "a pool's stride is its kernel"]
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        k, p, s = layer["kernel"], layer.get("padding", 0), layer.get("stride", 1)
+        r = layer.get("dilation", 1) * (k - 1) + 1
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p != "same":
+            if r > size + 2 * p:
+                raise ValueError
+            size = (size + 2 * p - r) // s + 1
+        sizes.append(size)
+    return sizes
+
+
+# %% wrong="rounds up" says=["a step that does not fit is lost: round down"]
+def conv_arithmetic(layers, size):
+    import math
+
+    sizes = []
+    for layer in layers:
+        k, p = layer["kernel"], layer.get("padding", 0)
+        s = layer.get("stride", k if layer["kind"] == "pool" else 1)
+        r = layer.get("dilation", 1) * (k - 1) + 1
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p != "same":
+            if r > size + 2 * p:
+                raise ValueError
+            size = math.ceil((size + 2 * p - r) / s) + 1
+        sizes.append(size)
+    return sizes
+
+
+# %% wrong="same is half the kernel on both sides" says=["padding 'same' with an even kernel", "the size stays"]
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        k, p = layer["kernel"], layer.get("padding", 0)
+        s = layer.get("stride", k if layer["kind"] == "pool" else 1)
+        r = layer.get("dilation", 1) * (k - 1) + 1
+        p = (r // 2) if p == "same" else p
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        else:
+            if r > size + 2 * p:
+                raise ValueError
+            size = (size + 2 * p - r) // s + 1
+        sizes.append(size)
+    return sizes
+
+
+# %% wrong="never refuses, forgets output_padding" says=["too small for the kernel", "expected 'ValueError'", "output_padding adds to the size"]
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        k, p = layer["kernel"], layer.get("padding", 0)
+        s = layer.get("stride", k if layer["kind"] == "pool" else 1)
+        r = layer.get("dilation", 1) * (k - 1) + 1
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r
+        elif p != "same":
+            size = (size + 2 * p - r) // s + 1
+        sizes.append(size)
+    return sizes
+
+
+# %% wrong="only the last size" says=["the sizes from 28: expected [24, 12], got 12"]
+def conv_arithmetic(layers, size):
+    for layer in layers:
+        k, p = layer["kernel"], layer.get("padding", 0)
+        s = layer.get("stride", k if layer["kind"] == "pool" else 1)
+        r = layer.get("dilation", 1) * (k - 1) + 1
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p != "same":
+            if r > size + 2 * p:
+                raise ValueError
+            size = (size + 2 * p - r) // s + 1
+    return size
+
+
+# %% wrong="lets PyTorch calculate" says=["plain numbers, please", "conv1d"]
+def conv_arithmetic(layers, size):
+    x, sizes = torch.empty(1, 1, size, device="meta"), []
+    for layer in layers:
+        rest = {k: v for k, v in layer.items() if k not in ("kind", "kernel")}
+        w = torch.empty(1, 1, layer["kernel"], device="meta")
+        try:
+            if layer["kind"] == "pool":
+                x = F.max_pool1d(x, layer["kernel"], **rest)
+            else:
+                x = (F.conv1d if layer["kind"] == "conv" else F.conv_transpose1d)(x, w, **rest)
+        except RuntimeError:
+            raise ValueError
+        sizes.append(x.shape[-1])
+    return sizes
+
+
+# %% wrong="empties the dicts" says=["the dicts in layers were changed"]
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        kind, k = layer.pop("kind"), layer.pop("kernel")
+        layer.setdefault("stride", k if kind == "pool" else 1)
+        p, s, r = layer.get("padding", 0), layer["stride"], layer.get("dilation", 1) * (k - 1) + 1
+        layer |= {"kind": kind, "kernel": k}
+        if kind == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p != "same":
+            if r > size + 2 * p:
+                raise ValueError
+            size = (size + 2 * p - r) // s + 1
+        sizes.append(size)
+    return sizes
+
+
+# %% right="counts the positions one by one"
+def conv_arithmetic(layers, size):
+    def after(size, kind, kernel, stride=None, padding=0, dilation=1, output_padding=0):
+        stride = stride or (kernel if kind == "pool" else 1)
+        taps = range(0, dilation * kernel, dilation)[:kernel]
+        if kind == "transposed":
+            return (size - 1) * stride + taps[-1] + 1 - 2 * padding + output_padding
+        if padding == "same":
+            return size
+        starts = [
+            i for i in range(0, size + 2 * padding, stride) if i + taps[-1] < size + 2 * padding
+        ]
+        if not starts:
+            raise ValueError("too small")
+        return len(starts)
+
+    return [size := after(size, **layer) for layer in layers]
+
+
+# %% right="recursion, a tuple of floats made whole"
+def conv_arithmetic(layers, size):
+    if not layers:
+        return ()
+    first, *rest = layers
+    o = {
+        "stride": first["kernel"] if first["kind"] == "pool" else 1,
+        "padding": 0,
+        "dilation": 1,
+        "output_padding": 0,
+    } | first
+    reach = 1 + o["dilation"] * (o["kernel"] - 1)
+    if o["kind"] == "transposed":
+        new = o["stride"] * (size - 1) + reach - 2 * o["padding"] + o["output_padding"]
+    elif o["padding"] == "same":
+        new = size
+    else:
+        room = size + 2 * o["padding"] - reach
+        if room < 0:
+            raise ValueError(first)
+        new = int(room / o["stride"] + 1)
+    return (new, *conv_arithmetic(rest, new))
+
+
+# %% wrong="refuses transposed layers as well" says=["transposed: the sizes from 3", "it always fits"]
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        k, p = layer["kernel"], layer.get("padding", 0)
+        s = layer.get("stride", k if layer["kind"] == "pool" else 1)
+        r = layer.get("dilation", 1) * (k - 1) + 1
+        if p != "same" and r > size + 2 * p:
+            raise ValueError
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p != "same":
+            size = (size + 2 * p - r) // s + 1
+        sizes.append(size)
+    return sizes
+
+
+# %% wrong="compares the kernel, not its reach, with the input" says=["a reach of 7 does not fit into 4 + 2 pixels"]
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        k = layer["kernel"]
+        s = layer.get("stride", k if layer["kind"] == "pool" else 1)
+        p = layer.get("padding", 0)
+        d = layer.get("dilation", 1)
+        r = d * (k - 1) + 1
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p == "same":
+            pass
+        else:
+            if k > size + 2 * p:
+                raise ValueError("too small")
+            size = (size + 2 * p - r) // s + 1
+        sizes.append(size)
+    return sizes
+
+
+# %% right="counting starts with range"
+def conv_arithmetic(layers, size):
+    sizes = []
+    for layer in layers:
+        k = layer["kernel"]
+        s = layer.get("stride", k if layer["kind"] == "pool" else 1)
+        p = layer.get("padding", 0)
+        d = layer.get("dilation", 1)
+        r = d * (k - 1) + 1
+        if layer["kind"] == "transposed":
+            size = (size - 1) * s - 2 * p + r + layer.get("output_padding", 0)
+        elif p == "same":
+            pass
+        else:
+            if r > size + 2 * p:
+                raise ValueError("too small")
+            size = len(range(-p, size + p - r + 1, s))
+        sizes.append(size)
+    return sizes

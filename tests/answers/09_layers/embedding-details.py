@@ -1,0 +1,102 @@
+# %% wrong="believes that padding_idx masks" says=["mean is not 3.0: pads enter the mean", "edited is not 0", "tied is not 0"]
+embedding_details = {
+    "mean": 3.0,
+    "edited": 0,
+    "grad": 0,
+    "tied": 0,
+    "looked_up": 1,
+    "not_looked_up": 4,
+    "often": 1,
+    "rows": 2,
+    "pretrained": 0,
+    "trains": False,
+}
+
+
+# %% wrong="thinks max_norm works on what is returned" says=["looked_up is not 2: the row is longer than 1"]
+embedding_details = {
+    "mean": 1.5,
+    "edited": 9,
+    "grad": 0,
+    "tied": 2,
+    "looked_up": 2,
+    "not_looked_up": 4,
+    "often": 1,
+    "rows": 2,
+    "pretrained": 1,
+    "trains": False,
+}
+
+
+# %% wrong="thinks max_norm shortens all rows" says=["not_looked_up is not 1: only rows that are looked up"]
+embedding_details = {
+    "mean": 1.5,
+    "edited": 9,
+    "grad": 0,
+    "tied": 2,
+    "looked_up": 1,
+    "not_looked_up": 1,
+    "often": 1,
+    "rows": 2,
+    "pretrained": 1,
+    "trains": False,
+}
+
+
+# %% wrong="takes the frequencies and repeats for nothing" says=["often is not 2: word 1 occurs twice", "rows is not 3"]
+embedding_details = {
+    "mean": 1.5,
+    "edited": 9,
+    "grad": 0,
+    "tied": 2,
+    "looked_up": 1,
+    "not_looked_up": 4,
+    "often": 2,
+    "rows": 3,
+    "pretrained": 1,
+    "trains": True,
+}
+
+
+# %% wrong="half done" says=["2 of 10 predictions are still blank: rows, trains"]
+embedding_details = {
+    "mean": 1.5,
+    "edited": 9,
+    "grad": 0,
+    "tied": 2,
+    "looked_up": 1,
+    "not_looked_up": 4,
+    "often": 1,
+    "rows": None,
+    "pretrained": 1,
+    "trains": None,
+}
+
+
+# %% right="floats and tensors made plain"
+embedding_details = {
+    "mean": 1.5,
+    "edited": 9.0,
+    "grad": 0.0,
+    "tied": 2.0,
+    "looked_up": 1.0,
+    "not_looked_up": 4,
+    "often": 1.0,
+    "rows": 2,
+    "pretrained": 1.0,
+    "trains": False,
+}
+
+
+# %% right="asked of the machine"
+def grad_of(ids, **options):
+    e = nn.Embedding(3, 1, **options)
+    e(torch.tensor(ids)).sum().backward()
+    return e.weight.grad
+
+
+embedding_details = dict(mean=6 / 4, edited=9, tied=2, looked_up=1, not_looked_up=4, pretrained=1)
+embedding_details["grad"] = grad_of([0, 0, 1], padding_idx=0)[0].item()
+embedding_details["often"] = grad_of([1, 1, 2], scale_grad_by_freq=True)[1].item()
+embedding_details["rows"] = grad_of([1, 1, 2], sparse=True).coalesce().indices().shape[1]
+embedding_details["trains"] = nn.Embedding.from_pretrained(torch.ones(3, 1)).weight.requires_grad

@@ -1,0 +1,259 @@
+# %% wrong="divides by n - 1" says=["divide the variance by n, not n - 1"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "rms":
+        return x / (x.square().mean((1, 2, 3), keepdim=True) + eps).sqrt()
+    if kind == "group":
+        if c % groups:
+            raise ValueError("groups")
+        x, dims = x.reshape(n, groups, c // groups, h, w), (2, 3, 4)
+    else:
+        dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3)}[kind]
+    y = (x - x.mean(dims, keepdim=True)) / (x.var(dims, keepdim=True) + eps).sqrt()
+    return y.reshape(n, c, h, w)
+
+
+# %% wrong="RMS norm subtracts the mean" says=["this is layer norm"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group":
+        if c % groups:
+            raise ValueError("groups")
+        x = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    x = x - x.mean(dims, keepdim=True)
+    y = x / (x.square().mean(dims, keepdim=True) + eps).sqrt()
+    return y.reshape(n, c, h, w)
+
+
+# %% wrong="layer norm over channels only" says=["not over the channels alone"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group":
+        if c % groups:
+            raise ValueError("groups")
+        x = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        dims = {"batch": (0, 2, 3), "layer": (1,), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    if kind != "rms":
+        x = x - x.mean(dims, keepdim=True)
+    y = x / (x.square().mean(dims, keepdim=True) + eps).sqrt()
+    return y.reshape(n, c, h, w)
+
+
+# %% wrong="batch and instance mixed up" says=["this is instance norm", "this is batch norm"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group":
+        if c % groups:
+            raise ValueError("groups")
+        x = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        dims = {"batch": (2, 3), "layer": (1, 2, 3), "instance": (0, 2, 3), "rms": (1, 2, 3)}[kind]
+    if kind != "rms":
+        x = x - x.mean(dims, keepdim=True)
+    y = x / (x.square().mean(dims, keepdim=True) + eps).sqrt()
+    return y.reshape(n, c, h, w)
+
+
+# %% wrong="groups of every second channel" says=["a group is a run of neighbouring channels"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group":
+        if c % groups:
+            raise ValueError("groups")
+        x = x.reshape(n, c // groups, groups, h, w)
+        dims = (1, 3, 4)
+    else:
+        dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    if kind != "rms":
+        x = x - x.mean(dims, keepdim=True)
+    y = x / (x.square().mean(dims, keepdim=True) + eps).sqrt()
+    return y.reshape(n, c, h, w)
+
+
+# %% wrong="view" says=["a channels-last view, 2 groups, a large eps: raised RuntimeError"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group":
+        if c % groups:
+            raise ValueError("groups")
+        x = x.view(n, groups, -1)
+        dims = 2
+    else:
+        dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    if kind != "rms":
+        x = x - x.mean(dims, keepdim=True)
+    y = x / (x.square().mean(dims, keepdim=True) + eps).sqrt()
+    return y.reshape(n, c, h, w)
+
+
+# %% wrong="eps outside the root" says=["eps is added under the root"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group":
+        if c % groups:
+            raise ValueError("groups")
+        x = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    if kind != "rms":
+        x = x - x.mean(dims, keepdim=True)
+    y = x / (x.square().mean(dims, keepdim=True).sqrt() + eps)
+    return y.reshape(n, c, h, w)
+
+
+# %% wrong="lets the rest of the channels fall" says=["3 groups of 4 channels: what is raised"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group":
+        c = c // groups * groups
+        x = x[:, :c]
+        x = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    if kind != "rms":
+        x = x - x.mean(dims, keepdim=True)
+    y = x / (x.square().mean(dims, keepdim=True) + eps).sqrt()
+    return y.reshape(n, c, h, w)
+
+
+# %% wrong="the library" says=["the answer calls layer_norm", "the answer calls rms_norm"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    return {
+        "batch": lambda: F.batch_norm(x, None, None, training=True, eps=eps),
+        "layer": lambda: F.layer_norm(x, x.shape[1:], eps=eps),
+        "instance": lambda: F.instance_norm(x, eps=eps),
+        "group": lambda: F.group_norm(x, groups, eps=eps),
+        "rms": lambda: F.rms_norm(x, x.shape[1:], eps=eps),
+    }[kind]()
+
+
+# %% wrong="in place" says=["an argument was changed"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group":
+        if c % groups:
+            raise ValueError("groups")
+        x = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    if kind != "rms":
+        x -= x.mean(dims, keepdim=True)
+    y = x / (x.square().mean(dims, keepdim=True) + eps).sqrt()
+    return y.reshape(n, c, h, w)
+
+
+# %% right="group norm in the middle of everything"
+def norm_family(x, kind, groups=1, eps=1e-5):
+    if kind == "batch":
+        return norm_family(x.transpose(0, 1), "layer", eps=eps).transpose(0, 1)
+    groups = {"layer": 1, "rms": 1, "instance": x.shape[1]}.get(kind, groups)
+    if x.shape[1] % groups != 0:
+        raise ValueError(groups)
+    rows = x.flatten(1).reshape(len(x) * groups, -1)
+    var, mean = torch.var_mean(rows, 1, keepdim=True, correction=0)
+    if kind == "rms":
+        var, mean = var + mean**2, 0
+    return ((rows - mean) * (var + eps).rsqrt()).reshape(x.shape)
+
+
+# %% right="loops over index sets"
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c = x.shape[:2]
+    if kind == "group" and c % groups:
+        raise ValueError
+    size = c // groups
+    sets = {
+        "batch": [(slice(None), slice(i, i + 1)) for i in range(c)],
+        "layer": [(slice(j, j + 1), slice(None)) for j in range(n)],
+        "instance": [(slice(j, j + 1), slice(i, i + 1)) for j in range(n) for i in range(c)],
+        "group": [
+            (slice(j, j + 1), slice(i, i + size)) for j in range(n) for i in range(0, c, size)
+        ],
+    }
+    y = torch.empty_like(x)
+    for where in sets["layer" if kind == "rms" else kind]:
+        part = x[where]
+        part = part if kind == "rms" else part - part.mean()
+        y[where] = part / (part.pow(2).mean() + eps) ** 0.5
+    return y
+
+
+# %% wrong="layer norm over the last dimension" says=["not over the last dimension alone"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    if kind == "rms":
+        return x / (x.square().mean((1, 2, 3), keepdim=True) + eps).sqrt()
+    if kind == "group":
+        n, c, h, w = x.shape
+        if c % groups:
+            raise ValueError("groups")
+        z = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        z, dims = x, {"batch": (0, 2, 3), "layer": (3,), "instance": (2, 3)}[kind]
+    var, mean = torch.var_mean(z, dim=dims, correction=0, keepdim=True)
+    return ((z - mean) / (var + eps).sqrt()).reshape(x.shape)
+
+
+# %% wrong="rms over each channel" says=["not over the pixels alone"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    if kind == "rms":
+        return x / (x.square().mean((2, 3), keepdim=True) + eps).sqrt()
+    if kind == "group":
+        n, c, h, w = x.shape
+        if c % groups:
+            raise ValueError("groups")
+        z = x.reshape(n, groups, c // groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        z, dims = x, {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3)}[kind]
+    var, mean = torch.var_mean(z, dim=dims, correction=0, keepdim=True)
+    return ((z - mean) / (var + eps).sqrt()).reshape(x.shape)
+
+
+# %% wrong="groups is the number of channels in a group" says=["groups says how many there are"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    if kind == "rms":
+        return x / (x.square().mean((1, 2, 3), keepdim=True) + eps).sqrt()
+    if kind == "group":
+        n, c, h, w = x.shape
+        if c % groups:
+            raise ValueError("groups")
+        z = x.reshape(n, c // groups, groups, h, w)
+        dims = (2, 3, 4)
+    else:
+        z, dims = x, {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3)}[kind]
+    var, mean = torch.var_mean(z, dim=dims, correction=0, keepdim=True)
+    return ((z - mean) / (var + eps).sqrt()).reshape(x.shape)
+
+
+# %% right="einops style loops"
+def norm_family(x, kind, groups=1, eps=1e-5):
+    n, c, h, w = x.shape
+    if kind == "group" and c % groups != 0:
+        raise ValueError(f"{groups} groups of {c} channels")
+    pieces = {
+        "batch": lambda: [x[:, i : i + 1] for i in range(c)],
+        "layer": lambda: list(x.split(1)),
+        "rms": lambda: list(x.split(1)),
+        "instance": lambda: [x[i : i + 1, j : j + 1] for i in range(n) for j in range(c)],
+        "group": lambda: [p for i in range(n) for p in x[i : i + 1].chunk(groups, 1)],
+    }[kind]()
+    done = []
+    for p in pieces:
+        centre = 0 if kind == "rms" else p.mean()
+        done.append((p - centre) * torch.rsqrt(((p - centre) ** 2).mean() + eps))
+    if kind == "batch":
+        return torch.cat(done, 1)
+    if kind in ("layer", "rms"):
+        return torch.cat(done, 0)
+    per = len(done) // n
+    return torch.cat([torch.cat(done[i * per : (i + 1) * per], 1) for i in range(n)], 0)

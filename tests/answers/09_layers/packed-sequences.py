@@ -1,0 +1,102 @@
+# %% wrong="pads and never packs" says=["the layer read the padding: pack the sequences"]
+def packed_sequences(rnn, sequences):
+    rows = nn.utils.rnn.pad_sequence(sequences, batch_first=rnn.batch_first)
+    outputs, _ = rnn(rows)
+    outputs = outputs if rnn.batch_first else outputs.transpose(0, 1)
+    return [y[: len(x)] for x, y in zip(sequences, outputs)]
+
+
+# %% wrong="sorts and does not restore" says=["these are the sorted ones: bring them back"]
+def packed_sequences(rnn, sequences):
+    ordered = sorted(sequences, key=len, reverse=True)
+    outputs, _ = rnn(nn.utils.rnn.pack_sequence(ordered))
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
+    return [y[:n] for y, n in zip(padded, lengths)]
+
+
+# %% wrong="forgets that they are not sorted" says=["raised RuntimeError", "sorted"]
+def packed_sequences(rnn, sequences):
+    outputs, _ = rnn(nn.utils.rnn.pack_sequence(sequences))
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
+    return [y[:n] for y, n in zip(padded, lengths)]
+
+
+# %% wrong="leaves the padding on" says=["the outputs' times: expected [2, 4, 3], got [4, 4, 4]"]
+def packed_sequences(rnn, sequences):
+    outputs, _ = rnn(nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False))
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
+    return list(padded)
+
+
+# %% wrong="one by one" says=["how often the layer was called: expected 1, got 3"]
+def packed_sequences(rnn, sequences):
+    return [rnn(x)[0] for x in sequences]
+
+
+# %% wrong="sorts the caller's list" says=["not as it was: the list of sequences"]
+def packed_sequences(rnn, sequences):
+    order = sorted(range(len(sequences)), key=lambda i: -len(sequences[i]))
+    sequences.sort(key=len, reverse=True)
+    outputs, _ = rnn(nn.utils.rnn.pack_sequence(sequences))
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
+    rows = [y[:n] for y, n in zip(padded, lengths)]
+    return [rows[order.index(i)] for i in range(len(rows))]
+
+
+# %% wrong="restores with the order itself, not its inverse" says=["the outputs' times"]
+def packed_sequences(rnn, sequences):
+    order = sorted(range(len(sequences)), key=lambda i: -len(sequences[i]))
+    outputs, _ = rnn(nn.utils.rnn.pack_sequence([sequences[i] for i in order]))
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
+    rows = [y[:n] for y, n in zip(padded, lengths)]
+    return [rows[i] for i in order]
+
+
+# %% wrong="the padded rectangle" says=["a Tensor came back, expected a list"]
+def packed_sequences(rnn, sequences):
+    outputs, _ = rnn(nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False))
+    return nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)[0]
+
+
+# %% right="sorted and restored by hand"
+def packed_sequences(rnn, sequences):
+    lengths = torch.tensor([len(x) for x in sequences])
+    lengths, order = lengths.sort(descending=True)
+    rows = nn.utils.rnn.pad_sequence([sequences[i] for i in order.tolist()])
+    packed, _ = rnn(nn.utils.rnn.pack_padded_sequence(rows, lengths))
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(packed)
+    found = [None] * len(sequences)
+    for column, i in enumerate(order.tolist()):
+        found[i] = padded[: int(lengths[column]), column]
+    return found
+
+
+# %% right="unpack_sequence"
+def packed_sequences(rnn, sequences):
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    return nn.utils.rnn.unpack_sequence(rnn(packed)[0])
+
+
+# %% wrong="one call of forward for each sequence" says=["how often the layer was called: expected 1, got 3"]
+def packed_sequences(rnn, sequences):
+    return [rnn.forward(s)[0] for s in sequences]
+
+
+# %% wrong="joins all into one long sequence" says=["each sequence starts from zeros"]
+def packed_sequences(rnn, sequences):
+    y, _ = rnn(torch.cat(sequences))
+    return list(y.split([len(s) for s in sequences]))
+
+
+# %% right="sorted by hand and back, walks batch_sizes"
+def packed_sequences(rnn, sequences):
+    order = sorted(range(len(sequences)), key=lambda i: -len(sequences[i]))
+    packed = nn.utils.rnn.pack_sequence([sequences[i] for i in order])
+    out = rnn(packed)[0]
+    rows = [[] for _ in sequences]
+    at = 0
+    for count in out.batch_sizes.tolist():
+        for j in range(count):
+            rows[order[j]].append(out.data[at + j])
+        at += count
+    return tuple(torch.stack(r) for r in rows)

@@ -1,0 +1,260 @@
+# %% wrong="where counts inside the window" says=["where: the pixels it points at are not the largest"]
+def pooling_and_back(x, k):
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, where = windows.max(4)
+    return largest, where, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    return flat.scatter(2, where.flatten(2), values.flatten(2)).unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
+
+
+# %% wrong="rows as long as the output; windows that never overlap" says=["where", "windows that overlap"]
+def pooling_and_back(x, k):
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    h, w = largest.shape[2:]
+    rows = torch.arange(h, device=x.device).view(-1, 1) * k + inside // k
+    columns = torch.arange(w, device=x.device) * k + inside % k
+    return largest, rows * w + columns, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    return flat.scatter(2, where.flatten(2), values.flatten(2)).unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack([x[..., i * n // m : (i + 1) * n // m].mean(-1) for i in range(m)], -1)
+
+
+# %% wrong="the library" says=["the answer calls avg_pool2d, max_pool2d_with_indices", "the answer calls max_unpool2d", "adaptive_avg_pool1d"]
+def pooling_and_back(x, k):
+    return *F.max_pool2d(x, k, return_indices=True), F.avg_pool2d(x, k)
+
+
+def unpool(values, where, height, width):
+    k = height // values.shape[2]
+    return F.max_unpool2d(values, where, k, output_size=(height, width))
+
+
+def adaptive_mean(x, m):
+    return F.adaptive_avg_pool1d(x.reshape(1, -1, x.shape[-1]), m).view(*x.shape[:-1], m)
+
+
+# %% wrong="a reshape that mixes rows; unpool repeats" says=["largest", "here it is repeated"]
+def pooling_and_back(x, k):
+    n, c, h, w = x.shape
+    h, w = h // k, w // k
+    windows = x[:, :, : h * k, : w * k].reshape(n, c, h, w, k * k)
+    largest, inside = windows.max(4)
+    rows = torch.arange(h, device=x.device).view(-1, 1) * k + inside // k
+    columns = torch.arange(w, device=x.device) * k + inside % k
+    return largest, rows * x.shape[3] + columns, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    return F.interpolate(values, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
+
+
+# %% wrong="pads what is left over, and only (largest, where)" says=["2 parts came back", "expected a tuple (largest, where, mean)"]
+def pooling_and_back(x, k):
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    return windows.max(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    return flat.scatter(2, where.flatten(2), values.flatten(2)).unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
+
+
+# %% wrong="only one channel's values are put back" says=["unpool differs"]
+def pooling_and_back(x, k):
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    h, w = largest.shape[2:]
+    rows = torch.arange(h, device=x.device).view(-1, 1) * k + inside // k
+    columns = torch.arange(w, device=x.device) * k + inside % k
+    return largest, rows * x.shape[3] + columns, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    y = values.new_zeros(*values.shape[:2], height, width)
+    y.view(-1)[where.flatten()] = values.flatten()
+    return y
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
+
+
+# %% right="loops over windows and pixels"
+def pooling_and_back(x, k):
+    n, c, height, width = x.shape
+    h, w = height // k, width // k
+    largest, mean = x.new_zeros(n, c, h, w), x.new_zeros(n, c, h, w)
+    where = torch.zeros(n, c, h, w, dtype=torch.int64, device=x.device)
+    for i in range(h):
+        for j in range(w):
+            window = x[:, :, i * k : i * k + k, j * k : j * k + k].flatten(2)
+            inside = window.argmax(2)
+            largest[:, :, i, j], mean[:, :, i, j] = window.amax(2), window.sum(2) / k**2
+            where[:, :, i, j] = (i * k + inside // k) * width + j * k + inside % k
+    return [largest, where, mean]
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    y = torch.zeros(n, c, height, width, dtype=values.dtype, device=values.device)
+    for a in range(n):
+        for b in range(c):
+            for value, place in zip(values[a, b].flatten(), where[a, b].flatten().tolist()):
+                y[a, b, place // width, place % width] = value
+    return y
+
+
+def adaptive_mean(x, m):
+    import math
+
+    n, sums = x.shape[-1], F.pad(x.double().cumsum(-1), (1, 0))
+    means = []
+    for i in range(m):
+        a, b = math.floor(i * n / m), math.ceil((i + 1) * n / m)
+        means.append((sums[..., b] - sums[..., a]) / (b - a))
+    return torch.stack(means, -1).to(x.dtype)
+
+
+# %% right="positions are pooled along with the values"
+def pooling_and_back(x, k):
+    h, w = x.shape[2] // k * k, x.shape[3] // k * k
+    places = (
+        torch.arange(x.shape[2] * x.shape[3], device=x.device).view(x.shape[2:]).expand(x.shape)
+    )
+
+    def cut(t):
+        t = t[:, :, :h, :w]
+        return t.unflatten(3, (-1, k)).unflatten(2, (-1, k)).transpose(3, 4).flatten(4)
+
+    values = cut(x)
+    best = values.argmax(-1, keepdim=True)
+    return values.gather(-1, best)[..., 0], cut(places).gather(-1, best)[..., 0], cut(x).mean(-1)
+
+
+def unpool(values, where, height, width):
+    places = torch.arange(height * width, device=values.device)
+    hits = where.flatten(2).unsqueeze(-1) == places
+    return (hits * values.flatten(2).unsqueeze(-1)).sum(2).unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    i, j = torch.arange(m, device=x.device).view(-1, 1), torch.arange(n, device=x.device)
+    inside = ((j >= i * n // m) & (j * m < (i + 1) * n)).to(x.dtype)
+    return x @ (inside / inside.sum(1, keepdim=True)).t()
+
+
+# %% wrong="keeps the larger of value and zero" says=["negative values: unpool differs"]
+def pooling_and_back(x, k):
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    h, w = largest.shape[2:]
+    rows = torch.arange(h, device=x.device).view(-1, 1) * k + inside // k
+    columns = torch.arange(w, device=x.device) * k + inside % k
+    return largest, rows * x.shape[3] + columns, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    flat = flat.scatter_reduce(2, where.flatten(2), values.flatten(2), "amax")
+    return flat.unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
+
+
+# %% wrong="adaptive end rounds down" says=["here it is rounded down"]
+def pooling_and_back(x, k):
+    w = x.unfold(2, k, k).unfold(3, k, k).flatten(-2)
+    largest, at = w.max(-1)
+    rows = torch.arange(largest.shape[2], device=x.device).view(-1, 1) * k + at // k
+    cols = torch.arange(largest.shape[3], device=x.device) * k + at % k
+    return largest, rows * x.shape[3] + cols, w.mean(-1)
+
+
+def unpool(values, where, height, width):
+    out = values.new_zeros(*values.shape[:2], height * width)
+    out.scatter_(2, where.flatten(2), values.flatten(2))
+    return out.view(*values.shape[:2], height, width)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    return torch.stack(
+        [x[..., i * n // m : max((i + 1) * n // m, i * n // m + 1)].mean(-1) for i in range(m)], -1
+    )
+
+
+# %% wrong="adaptive by equal windows n // m" says=["the windows are not n // m long"]
+def pooling_and_back(x, k):
+    w = x.unfold(2, k, k).unfold(3, k, k).flatten(-2)
+    largest, at = w.max(-1)
+    rows = torch.arange(largest.shape[2], device=x.device).view(-1, 1) * k + at // k
+    cols = torch.arange(largest.shape[3], device=x.device) * k + at % k
+    return largest, rows * x.shape[3] + cols, w.mean(-1)
+
+
+def unpool(values, where, height, width):
+    out = values.new_zeros(*values.shape[:2], height * width)
+    out.scatter_(2, where.flatten(2), values.flatten(2))
+    return out.view(*values.shape[:2], height, width)
+
+
+def adaptive_mean(x, m):
+    k = x.shape[-1] // m
+    return x.unfold(-1, k, k)[..., :m, :].mean(-1)
+
+
+# %% right="F.unfold of positions, one-hot, a matrix"
+def pooling_and_back(x, k):
+    n, c, h, w = x.shape
+    windows = F.unfold(x.reshape(n * c, 1, h, w), k, stride=k)
+    places = torch.arange(h * w, device=x.device).view(h, w)[: h // k * k, : w // k * k]
+    places = places.reshape(h // k, k, w // k, k).transpose(1, 2).reshape(1, -1, k * k).mT
+    best, at = windows.max(1, keepdim=True)
+    where = places.expand(n * c, -1, -1).gather(1, at)
+    shape = n, c, h // k, w // k
+    return best.reshape(shape), where.reshape(shape), windows.mean(1).reshape(shape)
+
+
+def unpool(values, where, height, width):
+    hot = F.one_hot(where.flatten(2), height * width).to(values.dtype)
+    return torch.einsum("ncp,ncpq->ncq", values.flatten(2), hot).unflatten(-1, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    matrix = torch.zeros(n, m, dtype=x.dtype, device=x.device)
+    for i in range(m):
+        a, b = i * n // m, ((i + 1) * n + m - 1) // m
+        matrix[a:b, i] = 1 / (b - a)
+    return x @ matrix

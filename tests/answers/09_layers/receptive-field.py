@@ -1,0 +1,173 @@
+# %% wrong="forgets the jump" says=["spreads the second kernel", "expected (7, 2)"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field += dilation * (kernel - 1)
+        jump *= stride
+    return field, jump
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, device=next(model.parameters()).device, requires_grad=True)
+    y = model(x)[0, 0]
+    (g,) = torch.autograd.grad(y[len(y) // 2], x)
+    seen = g.flatten().nonzero().flatten().tolist()
+    return seen[-1] - seen[0] + 1
+
+
+# %% wrong="jump first" says=["expected (7, 2)", "a stride at the end", "the last stride moves outputs apart"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        jump *= stride
+        field += dilation * (kernel - 1) * jump
+    return field, jump
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, device=next(model.parameters()).device, requires_grad=True)
+    y = model(x)[0, 0]
+    (g,) = torch.autograd.grad(y[len(y) // 2], x)
+    seen = g.flatten().nonzero().flatten().tolist()
+    return seen[-1] - seen[0] + 1
+
+
+# %% wrong="counts the pixels that are looked at" says=["from the first pixel to the last, gaps included", "expected 5, got 3"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, device=next(model.parameters()).device, requires_grad=True)
+    y = model(x)[0, 0]
+    (g,) = torch.autograd.grad(y[len(y) // 2], x)
+    return int((g != 0).sum())
+
+
+# %% wrong="backward fills the parameters' grad" says=["not as it was afterwards: a parameter's .grad"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, device=next(model.parameters()).device, requires_grad=True)
+    y = model(x)[0, 0]
+    y[len(y) // 2].backward()
+    seen = x.grad.flatten().nonzero().flatten().tolist()
+    return seen[-1] - seen[0] + 1
+
+
+# %% wrong="the gradient of all outputs" says=["of one output, in the middle", "expected 7, got 19"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, device=next(model.parameters()).device, requires_grad=True)
+    (g,) = torch.autograd.grad(model(x).sum(), x)
+    seen = g.flatten().nonzero().flatten().tolist()
+    return seen[-1] - seen[0] + 1
+
+
+# %% wrong="last minus first, and a tensor" says=["is a tensor, expected the plain value"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, device=next(model.parameters()).device, requires_grad=True)
+    y = model(x)[0, 0]
+    (g,) = torch.autograd.grad(y[len(y) // 2], x)
+    seen = g.flatten().nonzero().flatten()
+    return seen[-1] - seen[0] + 1
+
+
+# %% wrong="forgets to count both ends, and dilates the whole kernel" says=["expected 7, got 6", "three taps, two apart, cover five pixels"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + (dilation * kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, device=next(model.parameters()).device, requires_grad=True)
+    y = model(x)[0, 0]
+    (g,) = torch.autograd.grad(y[len(y) // 2], x)
+    seen = g.flatten().nonzero().flatten().tolist()
+    return seen[-1] - seen[0]
+
+
+# %% wrong="turns off the weights' gradients" says=["not as it was afterwards: requires_grad"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    model.requires_grad_(False)
+    x = torch.zeros(1, 1, size, device=next(model.parameters()).device, requires_grad=True)
+    y = model(x)[0, 0]
+    y[len(y) // 2].backward()
+    seen = x.grad.flatten().nonzero().flatten().tolist()
+    return seen[-1] - seen[0] + 1
+
+
+# %% right="from the last layer back; moves each pixel and looks"
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in reversed(layers):
+        field = (field - 1) * stride + (kernel - 1) * dilation + 1
+        jump *= stride
+    return [field, jump]
+
+
+@torch.no_grad()
+def footprint(model, size):
+    pixels = torch.eye(size, device=next(model.parameters()).device).unsqueeze(1)
+    y = model(pixels)[:, 0]
+    seen = [i for i in range(size) if y[i, y.shape[1] // 2] != 0]
+    return max(seen) - min(seen) + 1
+
+
+# %% right="sums of products; a jacobian"
+def receptive_field(layers):
+    import math
+
+    jumps = [math.prod(stride for _, stride, _ in layers[:n]) for n in range(len(layers) + 1)]
+    return 1 + sum(d * (k - 1) * j for (k, _, d), j in zip(layers, jumps)), jumps[-1]
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, device=next(model.parameters()).device)
+    rows = torch.func.jacrev(lambda x: model(x)[0, 0])(x)[:, 0, 0]
+    row = rows[len(rows) // 2].detach().cpu().numpy()
+    seen = row.nonzero()[0]
+    return seen.max() - seen.min() + 1
+
+
+# %% wrong="the footprint by the formula again" says=["the model never ran: find the footprint by what it does"]
+def receptive_field(layers):
+    field, jump = 1, 1
+    for kernel, stride, dilation in layers:
+        field, jump = field + dilation * (kernel - 1) * jump, jump * stride
+    return field, jump
+
+
+def footprint(model, size):
+    layers = [(c.kernel_size[0], c.stride[0], c.dilation[0]) for c in model]
+    return receptive_field(layers)[0]

@@ -1,0 +1,591 @@
+# %% wrong="z the other way round" says=["z keeps the old state, 1 - z takes the new one"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        i_r, i_z, i_n = F.linear(x, w_ih, b_ih).chunk(3, 1)
+        h_r, h_z, h_n = F.linear(state, w_hh, b_hh).chunk(3, 1)
+        r, z = torch.sigmoid(i_r + h_r), torch.sigmoid(i_z + h_z)
+        n = torch.tanh(i_n + r * h_n)
+        return z * n + (1 - z) * state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.clone().requires_grad_()
+    h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
+    for start in range(0, len(x), k):
+        loss, h = 0, h.detach()
+        for step in x[start : start + k]:
+            h = torch.tanh(F.linear(step, w_ih) + F.linear(h, w))
+            loss = loss + h.sum()
+        loss.backward()
+    return w.grad
+
+
+# %% wrong="resets before the product, as in the paper" says=["r multiplies all of b_n, its bias too, and stands behind the product"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        i_r, i_z, i_n = F.linear(x, w_ih, b_ih).chunk(3, 1)
+        h_r, h_z, h_n = F.linear(state, w_hh, b_hh).chunk(3, 1)
+        r, z = torch.sigmoid(i_r + h_r), torch.sigmoid(i_z + h_z)
+        size = state.shape[1]
+        n = torch.tanh(i_n + F.linear(r * state, w_hh[2 * size :], b_hh[2 * size :]))
+        return (1 - z) * n + z * state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.clone().requires_grad_()
+    h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
+    for start in range(0, len(x), k):
+        loss, h = 0, h.detach()
+        for step in x[start : start + k]:
+            h = torch.tanh(F.linear(step, w_ih) + F.linear(h, w))
+            loss = loss + h.sum()
+        loss.backward()
+    return w.grad
+
+
+# %% wrong="the order z, r, n" says=["the gates stand in the order r, z, n"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        i_z, i_r, i_n = F.linear(x, w_ih, b_ih).chunk(3, 1)
+        h_z, h_r, h_n = F.linear(state, w_hh, b_hh).chunk(3, 1)
+        r, z = torch.sigmoid(i_r + h_r), torch.sigmoid(i_z + h_z)
+        n = torch.tanh(i_n + r * h_n)
+        return (1 - z) * n + z * state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.clone().requires_grad_()
+    h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
+    for start in range(0, len(x), k):
+        loss, h = 0, h.detach()
+        for step in x[start : start + k]:
+            h = torch.tanh(F.linear(step, w_ih) + F.linear(h, w))
+            loss = loss + h.sum()
+        loss.backward()
+    return w.grad
+
+
+# %% wrong="the order i, f, o, g" says=["the gates stand in the order i, f, g, o"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        i_r, i_z, i_n = F.linear(x, w_ih, b_ih).chunk(3, 1)
+        h_r, h_z, h_n = F.linear(state, w_hh, b_hh).chunk(3, 1)
+        r, z = torch.sigmoid(i_r + h_r), torch.sigmoid(i_z + h_z)
+        n = torch.tanh(i_n + r * h_n)
+        return (1 - z) * n + z * state
+    h, c = state
+    i, f, o, g = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.clone().requires_grad_()
+    h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
+    for start in range(0, len(x), k):
+        loss, h = 0, h.detach()
+        for step in x[start : start + k]:
+            h = torch.tanh(F.linear(step, w_ih) + F.linear(h, w))
+            loss = loss + h.sum()
+        loss.backward()
+    return w.grad
+
+
+# %% wrong="h without tanh" says=["h is o times the tanh of c"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        i_r, i_z, i_n = F.linear(x, w_ih, b_ih).chunk(3, 1)
+        h_r, h_z, h_n = F.linear(state, w_hh, b_hh).chunk(3, 1)
+        r, z = torch.sigmoid(i_r + h_r), torch.sigmoid(i_z + h_z)
+        n = torch.tanh(i_n + r * h_n)
+        return (1 - z) * n + z * state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * c, c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.clone().requires_grad_()
+    h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
+    for start in range(0, len(x), k):
+        loss, h = 0, h.detach()
+        for step in x[start : start + k]:
+            h = torch.tanh(F.linear(step, w_ih) + F.linear(h, w))
+            loss = loss + h.sum()
+        loss.backward()
+    return w.grad
+
+
+# %% wrong="the LSTM returns h alone" says=["expected a tuple (h, c)"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        i_r, i_z, i_n = F.linear(x, w_ih, b_ih).chunk(3, 1)
+        h_r, h_z, h_n = F.linear(state, w_hh, b_hh).chunk(3, 1)
+        r, z = torch.sigmoid(i_r + h_r), torch.sigmoid(i_z + h_z)
+        n = torch.tanh(i_n + r * h_n)
+        return (1 - z) * n + z * state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c)
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.clone().requires_grad_()
+    h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
+    for start in range(0, len(x), k):
+        loss, h = 0, h.detach()
+        for step in x[start : start + k]:
+            h = torch.tanh(F.linear(step, w_ih) + F.linear(h, w))
+            loss = loss + h.sum()
+        loss.backward()
+    return w.grad
+
+
+# %% wrong="forgets b_hh" says=["rnn, batch of 2, 3 features, a state of 4: h: b_hh is missing"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh))
+    if kind == "gru":
+        i_r, i_z, i_n = F.linear(x, w_ih, b_ih).chunk(3, 1)
+        h_r, h_z, h_n = F.linear(state, w_hh, b_hh).chunk(3, 1)
+        r, z = torch.sigmoid(i_r + h_r), torch.sigmoid(i_z + h_z)
+        n = torch.tanh(i_n + r * h_n)
+        return (1 - z) * n + z * state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.clone().requires_grad_()
+    h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
+    for start in range(0, len(x), k):
+        loss, h = 0, h.detach()
+        for step in x[start : start + k]:
+            h = torch.tanh(F.linear(step, w_ih) + F.linear(h, w))
+            loss = loss + h.sum()
+        loss.backward()
+    return w.grad
+
+
+# %% wrong="the library's cells" says=["the answer calls rnn_tanh_cell", "the answer calls lstm_cell"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    cells = {"rnn": torch.rnn_tanh_cell, "gru": torch.gru_cell, "lstm": torch.lstm_cell}
+    return cells[kind](x, state, w_ih, w_hh, b_ih, b_hh)
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.clone().requires_grad_()
+    h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
+    for start in range(0, len(x), k):
+        loss, h = 0, h.detach()
+        for step in x[start : start + k]:
+            h = torch.tanh(F.linear(step, w_ih) + F.linear(h, w))
+            loss = loss + h.sum()
+        loss.backward()
+    return w.grad
+
+
+# %% wrong="no cut" says=["nothing is cut: this is the whole gradient"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        i_r, i_z, i_n = F.linear(x, w_ih, b_ih).chunk(3, 1)
+        h_r, h_z, h_n = F.linear(state, w_hh, b_hh).chunk(3, 1)
+        r, z = torch.sigmoid(i_r + h_r), torch.sigmoid(i_z + h_z)
+        n = torch.tanh(i_n + r * h_n)
+        return (1 - z) * n + z * state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.clone().requires_grad_()
+    h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
+    for start in range(0, len(x), k):
+        loss, h = 0, h
+        for step in x[start : start + k]:
+            h = torch.tanh(F.linear(step, w_ih) + F.linear(h, w))
+            loss = loss + h.sum()
+        loss.backward(retain_graph=True)
+    return w.grad
+
+
+# %% wrong="the state starts anew" says=["the state's values go on at a cut; here they start from zero"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        i_r, i_z, i_n = F.linear(x, w_ih, b_ih).chunk(3, 1)
+        h_r, h_z, h_n = F.linear(state, w_hh, b_hh).chunk(3, 1)
+        r, z = torch.sigmoid(i_r + h_r), torch.sigmoid(i_z + h_z)
+        n = torch.tanh(i_n + r * h_n)
+        return (1 - z) * n + z * state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.clone().requires_grad_()
+    h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
+    for start in range(0, len(x), k):
+        loss, h = 0, torch.zeros_like(h)
+        for step in x[start : start + k]:
+            h = torch.tanh(F.linear(step, w_ih) + F.linear(h, w))
+            loss = loss + h.sum()
+        loss.backward()
+    return w.grad
+
+
+# %% wrong="detaches at every step" says=["the graph is cut at every step"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        i_r, i_z, i_n = F.linear(x, w_ih, b_ih).chunk(3, 1)
+        h_r, h_z, h_n = F.linear(state, w_hh, b_hh).chunk(3, 1)
+        r, z = torch.sigmoid(i_r + h_r), torch.sigmoid(i_z + h_z)
+        n = torch.tanh(i_n + r * h_n)
+        return (1 - z) * n + z * state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.clone().requires_grad_()
+    h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
+    for start in range(0, len(x), k):
+        loss, h = 0, h.detach()
+        for step in x[start : start + k]:
+            h = torch.tanh(F.linear(step, w_ih) + F.linear(h.detach(), w))
+            loss = loss + h.sum()
+        loss.backward()
+    return w.grad
+
+
+# %% wrong="cuts behind every k-th step" says=["time 6, k = 3", "the first cut is before step k"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        i_r, i_z, i_n = F.linear(x, w_ih, b_ih).chunk(3, 1)
+        h_r, h_z, h_n = F.linear(state, w_hh, b_hh).chunk(3, 1)
+        r, z = torch.sigmoid(i_r + h_r), torch.sigmoid(i_z + h_z)
+        n = torch.tanh(i_n + r * h_n)
+        return (1 - z) * n + z * state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w, total = w_hh.clone().requires_grad_(), 0
+    h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
+    for t, step in enumerate(x, start=1):
+        h = h.detach() if t % k == 0 else h
+        h = torch.tanh(F.linear(step, w_ih) + F.linear(h, w))
+        total = total + h.sum()
+    return torch.autograd.grad(total, w)[0]
+
+
+# %% wrong="fills the argument's grad" says=["an argument was changed"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        i_r, i_z, i_n = F.linear(x, w_ih, b_ih).chunk(3, 1)
+        h_r, h_z, h_n = F.linear(state, w_hh, b_hh).chunk(3, 1)
+        r, z = torch.sigmoid(i_r + h_r), torch.sigmoid(i_z + h_z)
+        n = torch.tanh(i_n + r * h_n)
+        return (1 - z) * n + z * state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.requires_grad_()
+    h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
+    for start in range(0, len(x), k):
+        loss, h = 0, h.detach()
+        for step in x[start : start + k]:
+            h = torch.tanh(F.linear(step, w_ih) + F.linear(h, w))
+            loss = loss + h.sum()
+        loss.backward()
+    return w.grad
+
+
+# %% wrong="the last piece only" says=["the loss counts the states of every piece"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        i_r, i_z, i_n = F.linear(x, w_ih, b_ih).chunk(3, 1)
+        h_r, h_z, h_n = F.linear(state, w_hh, b_hh).chunk(3, 1)
+        r, z = torch.sigmoid(i_r + h_r), torch.sigmoid(i_z + h_z)
+        n = torch.tanh(i_n + r * h_n)
+        return (1 - z) * n + z * state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.clone().requires_grad_()
+    h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
+    for start in range(0, len(x), k):
+        loss, h = 0, h.detach()
+        for step in x[start : start + k]:
+            h = torch.tanh(F.linear(step, w_ih) + F.linear(h, w))
+            loss = loss + h.sum()
+    return torch.autograd.grad(loss, w)[0]
+
+
+# %% right="backward for each piece"
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(F.linear(x, w_ih, b_ih) + F.linear(state, w_hh, b_hh))
+    if kind == "gru":
+        i_r, i_z, i_n = F.linear(x, w_ih, b_ih).chunk(3, 1)
+        h_r, h_z, h_n = F.linear(state, w_hh, b_hh).chunk(3, 1)
+        r, z = torch.sigmoid(i_r + h_r), torch.sigmoid(i_z + h_z)
+        n = torch.tanh(i_n + r * h_n)
+        return (1 - z) * n + z * state
+    h, c = state
+    i, f, g, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.clone().requires_grad_()
+    h = torch.zeros(x.shape[1], len(w), dtype=x.dtype, device=x.device)
+    for start in range(0, len(x), k):
+        loss, h = 0, h.detach()
+        for step in x[start : start + k]:
+            h = torch.tanh(F.linear(step, w_ih) + F.linear(h, w))
+            loss = loss + h.sum()
+        loss.backward()
+    return w.grad
+
+
+# %% right="slices of the weights; the gradient by formulas"
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h = state[0] if isinstance(state, (tuple, list)) else state
+    size = w_hh.shape[1]
+
+    def part(n, reset=None):
+        rows = slice(n * size, (n + 1) * size)
+        ours = torch.einsum("bi,oi->bo", h, w_hh[rows]) + b_hh[rows]
+        return (
+            torch.einsum("bi,oi->bo", x, w_ih[rows])
+            + b_ih[rows]
+            + (ours if reset is None else reset * ours)
+        )
+
+    def gate(n):
+        return 1 / (1 + torch.exp(-part(n)))
+
+    if kind == "rnn":
+        return part(0).tanh()
+    if kind == "gru":
+        return h + (1 - gate(1)) * (part(2, gate(0)).tanh() - h)
+    c = gate(1) * state[1] + gate(0) * part(2).tanh()
+    return [gate(3) * c.tanh(), c]
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    states = [x.new_zeros(x.shape[1], len(w_hh))]
+    for step in x:
+        states.append(torch.tanh(step @ w_ih.T + states[-1] @ w_hh.T))
+    gradient = torch.zeros_like(w_hh)
+    for end in range(len(x), 0, -1):
+        if end == len(x) or end % k == 0:
+            arriving = torch.zeros_like(states[0])
+        inner = (arriving + 1) * (1 - states[end] ** 2)
+        gradient += inner.T @ states[end - 1]
+        arriving = inner @ w_hh
+    return gradient
+
+
+# %% wrong="lstm gate g by sigmoid" says=["g goes through tanh"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h, c = state if kind == "lstm" else (state, None)
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (ar, az, an), (br, bz, bn) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+        n = (an + r * bn).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * c + i.sigmoid() * g.sigmoid()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h, total = x.new_zeros(x.shape[1], w_hh.shape[0]), 0
+    for t, step in enumerate(x):
+        if t % k == 0:
+            h = h.detach()
+        h = (step @ w_ih.t() + h @ w.t()).tanh()
+        total = total + h.sum()
+    return torch.autograd.grad(total, w)[0]
+
+
+# %% wrong="lstm returns (c, h)" says=["h comes first, then c"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h, c = state if kind == "lstm" else (state, None)
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (ar, az, an), (br, bz, bn) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+        n = (an + r * bn).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return c, o.sigmoid() * c.tanh()
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h, total = x.new_zeros(x.shape[1], w_hh.shape[0]), 0
+    for t, step in enumerate(x):
+        if t % k == 0:
+            h = h.detach()
+        h = (step @ w_ih.t() + h @ w.t()).tanh()
+        total = total + h.sum()
+    return torch.autograd.grad(total, w)[0]
+
+
+# %% wrong="weights interleaved: reshape to (size, gates)" says=["each gate is a block of rows"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h, c = state if kind == "lstm" else (state, None)
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (ar, az, an), (br, bz, bn) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+        n = (an + r * bn).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).view(len(x), -1, 4).unbind(2)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h, total = x.new_zeros(x.shape[1], w_hh.shape[0]), 0
+    for t, step in enumerate(x):
+        if t % k == 0:
+            h = h.detach()
+        h = (step @ w_ih.t() + h @ w.t()).tanh()
+        total = total + h.sum()
+    return torch.autograd.grad(total, w)[0]
+
+
+# %% wrong="loss of the last state alone" says=["the loss counts every state"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h, c = state if kind == "lstm" else (state, None)
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (ar, az, an), (br, bz, bn) = a.chunk(3, 1), b.chunk(3, 1)
+        r, z = (ar + br).sigmoid(), (az + bz).sigmoid()
+        n = (an + r * bn).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h, total = x.new_zeros(x.shape[1], w_hh.shape[0]), 0
+    for t, step in enumerate(x):
+        if t % k == 0:
+            h = h.detach()
+        h = (step @ w_ih.t() + h @ w.t()).tanh()
+        total = h.sum()
+    return torch.autograd.grad(total, w)[0]
+
+
+# %% right="by hand backward; numpy-ish; sigmoid by exp"
+def _s(t):
+    return 1 / (1 + torch.exp(-t))
+
+
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(x.matmul(w_ih.T) + state.matmul(w_hh.T) + b_ih + b_hh)
+    if kind == "gru":
+        W, U, p, q = w_ih.chunk(3), w_hh.chunk(3), b_ih.chunk(3), b_hh.chunk(3)
+        r = _s(x @ W[0].T + p[0] + state @ U[0].T + q[0])
+        z = _s(x @ W[1].T + p[1] + state @ U[1].T + q[1])
+        n = torch.tanh(x @ W[2].T + p[2] + r * (state @ U[2].T + q[2]))
+        return torch.lerp(n, state, z)
+    h, c = state
+    parts = [
+        x @ A.T + a + h @ B.T + b
+        for A, B, a, b in zip(w_ih.chunk(4), w_hh.chunk(4), b_ih.chunk(4), b_hh.chunk(4))
+    ]
+    i, f, g, o = (fn(p) for fn, p in zip((_s, _s, torch.tanh, _s), parts))
+    c = f * c + i * g
+    return (o * torch.tanh(c), c)
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    states = [x.new_zeros(x.shape[1], len(w_hh))]
+    with torch.no_grad():
+        for step in x:
+            states.append(torch.tanh(step @ w_ih.T + states[-1] @ w_hh.T))
+        grad, arriving = torch.zeros_like(w_hh), torch.zeros_like(states[0])
+        for t in reversed(range(len(x))):
+            h = states[t + 1]
+            inner = (1 + arriving) * (1 - h * h)
+            grad += inner.T @ states[t]
+            arriving = inner @ w_hh if t % k else torch.zeros_like(inner)
+    return grad

@@ -1,0 +1,128 @@
+# %% wrong="the library" says=["the answer calls conv_transpose2d"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    return F.conv_transpose2d(x, weight, stride=stride, padding=padding)
+
+
+# %% wrong="the module" says=["the answer calls conv_transpose2d"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    c, d, *k = weight.shape
+    layer = nn.ConvTranspose2d(c, d, tuple(k), stride, padding, bias=False, device=x.device)
+    layer.weight = nn.Parameter(weight.clone())
+    return layer(x)
+
+
+# %% wrong="the operator below" says=["the answer calls convolution"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    return torch.convolution(x, weight, None, [stride] * 2, [padding] * 2, [1, 1], True, [0, 0], 1)
+
+
+# %% wrong="padding is not cut" says=["padding is cut from the result here"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    n, _, h, w = x.shape
+    _, d, kh, kw = weight.shape
+    y = x.new_zeros(n, d, (h - 1) * stride + kh, (w - 1) * stride + kw)
+    for i in range(h):
+        for j in range(w):
+            stamp = torch.einsum("nc,cdkl->ndkl", x[:, :, i, j], weight)
+            y[:, :, i * stride : i * stride + kh, j * stride : j * stride + kw] += stamp
+    return y
+
+
+# %% wrong="spreads the input and forgets to turn the kernel" says=["the kernel is upside down"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    n, c, h, w = x.shape
+    kh, kw = weight.shape[2:]
+    wide = x.new_zeros(n, c, (h - 1) * stride + 1, (w - 1) * stride + 1)
+    wide[:, :, ::stride, ::stride] = x
+    y = F.conv2d(F.pad(wide, (kw - 1, kw - 1, kh - 1, kh - 1)), weight.transpose(0, 1))
+    return y[:, :, padding : y.shape[2] - padding, padding : y.shape[3] - padding]
+
+
+# %% wrong="stamps one pixel apart" says=["one channel, stride 2: the result: the stamps lie stride pixels apart"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    n, _, h, w = x.shape
+    _, d, kh, kw = weight.shape
+    y = x.new_zeros(n, d, h + kh - 1, w + kw - 1)
+    for i in range(h):
+        for j in range(w):
+            y[:, :, i : i + kh, j : j + kw] += torch.einsum("nc,cdkl->ndkl", x[:, :, i, j], weight)
+    return y[:, :, padding : y.shape[2] - padding, padding : y.shape[3] - padding]
+
+
+# %% wrong="overlaps are overwritten" says=["where stamps overlap they add up"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    n, _, h, w = x.shape
+    _, d, kh, kw = weight.shape
+    y = x.new_zeros(n, d, (h - 1) * stride + kh, (w - 1) * stride + kw)
+    for i in range(h):
+        for j in range(w):
+            stamp = torch.einsum("nc,cdkl->ndkl", x[:, :, i, j], weight)
+            y[:, :, i * stride : i * stride + kh, j * stride : j * stride + kw] = stamp
+    return y[:, :, padding : y.shape[2] - padding, padding : y.shape[3] - padding]
+
+
+# %% wrong="an ordinary convolution" says=["has shape", "2 channels to 3, padding 1"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    return F.conv2d(x, weight.transpose(0, 1), stride=stride, padding=padding)
+
+
+# %% right="stamps in a loop"
+def transposed_conv(x, weight, stride=1, padding=0):
+    n, _, h, w = x.shape
+    _, d, kh, kw = weight.shape
+    y = x.new_zeros(n, d, (h - 1) * stride + kh, (w - 1) * stride + kw)
+    for i in range(kh):
+        for j in range(kw):
+            tap = torch.einsum("nchw,cd->ndhw", x, weight[:, :, i, j])
+            y[:, :, i : i + h * stride : stride, j : j + w * stride : stride][:, :, :h, :w] += tap
+    return y[:, :, padding : y.shape[2] - padding, padding : y.shape[3] - padding]
+
+
+# %% right="fold"
+def transposed_conv(x, weight, stride=1, padding=0):
+    columns = torch.einsum("nchw,cdkl->ndklhw", x, weight).flatten(1, 3).flatten(2)
+    size = [(n - 1) * stride - 2 * padding + k for n, k in zip(x.shape[2:], weight.shape[2:])]
+    return F.fold(columns, size, weight.shape[2:], stride=stride, padding=padding)
+
+
+# %% right="vjp"
+def transposed_conv(x, weight, stride=1, padding=0):
+    h, w = ((n - 1) * stride - 2 * padding + k for n, k in zip(x.shape[2:], weight.shape[2:]))
+    image = torch.zeros(len(x), weight.shape[1], h, w, dtype=x.dtype, device=x.device)
+    return torch.func.vjp(lambda image: F.conv2d(image, weight, None, stride, padding), image)[1](
+        x
+    )[0]
+
+
+# %% right="PyTorch's own gradient of a convolution"
+def transposed_conv(x, weight, stride=1, padding=0):
+    h, w = ((n - 1) * stride - 2 * padding + k for n, k in zip(x.shape[2:], weight.shape[2:]))
+    return torch.nn.grad.conv2d_input((len(x), weight.shape[1], h, w), weight, x, stride, padding)
+
+
+# %% wrong="cuts with a negative slice: empty at padding 0" says=["has shape (1, 1, 0, 0)"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    n, c, h, w = x.shape
+    _, d, kh, kw = weight.shape
+    y = x.new_zeros(n, d, (h - 1) * stride + kh, (w - 1) * stride + kw)
+    for i in range(h):
+        for j in range(w):
+            y[:, :, i * stride : i * stride + kh, j * stride : j * stride + kw] += torch.einsum(
+                "nc,cdij->ndij", x[:, :, i, j], weight
+            )
+    return y[:, :, padding:-padding, padding:-padding]
+
+
+# %% right="loop over the taps of the kernel"
+def transposed_conv(x, weight, stride=1, padding=0):
+    (n, _, h, w), (_, d, kh, kw) = x.shape, weight.shape
+    y = torch.zeros(
+        n, d, (h - 1) * stride + kh, (w - 1) * stride + kw, dtype=x.dtype, device=x.device
+    )
+    for a in range(kh):
+        for b in range(kw):
+            y[
+                :, :, a : a + (h - 1) * stride + 1 : stride, b : b + (w - 1) * stride + 1 : stride
+            ] += torch.tensordot(x, weight[:, :, a, b], dims=([1], [0])).movedim(-1, 1)
+    H, Wd = y.shape[2:]
+    return y[..., padding : H - padding, padding : Wd - padding]
