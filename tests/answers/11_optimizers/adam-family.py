@@ -49,7 +49,7 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     return p - rate * m / ((top if kind == "amsgrad" else v).sqrt() + eps), state
 
 
-# %% wrong="counts from zero" says=["the first step is step 1"]
+# %% wrong="counts from zero" says=["The first step is step 1"]
 def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
     if kind == "adamw":
         p = p - lr * weight_decay * p

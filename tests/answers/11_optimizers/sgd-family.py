@@ -46,7 +46,7 @@ def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.
     return p - lr * d, buffer
 
 
-# %% wrong="dampens the old buffer" says=["p after a later step with dampening 0.5", "expected 2.45"]
+# %% wrong="dampens the old buffer" says=["a later step with dampening 0.5", "expected 2.85"]
 def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
     d = grad + weight_decay * p
     if momentum:
