@@ -399,7 +399,7 @@ for _ in range(4):
 # saves it beside the options. A checkpoint without it starts the sum from zero.
 
 # %% [markdown]
-# ### Exercise 11.2 — The SGD family ★★ · 16 min · 4 points · core
+# ### Exercise 11.2 — The SGD family ★★ · 14 min · 4 points · core
 #
 # **First** the arithmetic: `sgd_family(p, grad, buffer, lr, momentum, dampening, weight_decay,
 # nesterov)` gives the pair of the new `p` and the new buffer. All are tensors of one shape; `buffer`
@@ -984,8 +984,8 @@ for weight_decay in (0, 0.1, 0.5, 5):
     print(f"weight_decay {weight_decay:4}: train {train:.3f}, test {test:.3f}")
 
 # %% [markdown]
-# Without decay the training error is zero and the test error large. With too much of it both grow
-# again. Decay doesn't "avoid over-fitting". It trades fit for size, and you choose how much.
+# Without decay the training error is zero and the test error large. With more of it the first grows
+# and the second falls. Decay doesn't "avoid over-fitting". It trades fit for size, and you choose how much.
 #
 # There are two ways to pull. **L2:** add ½ λ |w|² to the loss; its gradient is λ w. **Decay:** after
 # the step, multiply w by 1 - lr · λ. For plain SGD they are the same arithmetic:
@@ -1048,7 +1048,7 @@ show(
 # `AdamW` is the default choice.
 
 # %% [markdown]
-# ### Exercise 11.4 — Once equal, once not ★★ · 7 min · 3 points · core
+# ### Exercise 11.4 — Once equal, once not ★★ · 6 min · 3 points · core
 #
 # Predict. In the first five, is `weight_decay=0.5` in the optimizer the same as adding
 # `0.5 / 2 * w.square().sum()` to the loss, for any loss and any number of steps? `True` or `False`.
@@ -1178,7 +1178,7 @@ except ValueError as error:
 # first name. Walking the modules yourself lists it twice.
 
 # %% [markdown]
-# ### Exercise 11.5 — Each in exactly one group ★★ · 14 min · 4 points · core
+# ### Exercise 11.5 — Each in exactly one group ★★ · 11 min · 4 points · core
 #
 # Write `param_groups(model, backbone, lr, weight_decay)`: a list of groups for `AdamW(groups)`, so
 # each names its `lr` and `weight_decay`. `backbone` is the name of a submodule, as `named_modules()`
@@ -1509,7 +1509,7 @@ print(len(caught), "warning:", str(caught[0].message)[:68])
 # or a resumed run starts its schedule anew.
 
 # %% [markdown]
-# ### Exercise 11.6 — Rates, predicted and made ★★ · 18 min · 5 points · core
+# ### Exercise 11.6 — Rates, predicted and made ★★ · 15 min · 5 points · core
 #
 # **First predict** the rates that the optimizer uses, with a base rate of 1, in the usual order unless
 # it says otherwise. Write lists of numbers.
@@ -1666,7 +1666,7 @@ def first_gradient(depth, std):
 
 # %% topics=["exploding-gradients"] errata=["exploding-gradient-go-deeper"]
 for depth in (5, 10, 20):
-    norms = {f"std {std}": f"{first_gradient(depth, std):7.0e}" for std in (0.15, 0.25, 0.5)}
+    norms = {f"std {std}": f"{first_gradient(depth, std):.0e}" for std in (0.15, 0.25, 0.5)}
     print(f"depth {depth:2}:", norms)
 
 # %% [markdown]
@@ -1740,7 +1740,7 @@ show(
 
 # %% [markdown]
 # The gradient on the wall is 700 times that on the slope, and so is the step: to -703, from where
-# momentum carries the walk on until it is `nan`. The clipped walk takes a step of ordinary length back.
+# momentum carries the walk on until it is `nan`. The clipped walk turns round one step later, near the wall.
 #
 # Clipping treats the symptom. If the norm exceeds the limit in *every* step, you don't clip any more,
 # you have chosen another, normalised optimizer; then look for the cause.
@@ -1780,7 +1780,7 @@ print("sums, divided by 5: ", gradient_from(pieces, lambda piece: 1 / 5))
 # last `backward` in `model.no_sync()`, or each piece pays for an all-reduce.
 
 # %% [markdown]
-# ### Exercise 11.7 — Ten small batches, one large ★★ · 15 min · 4 points · core
+# ### Exercise 11.7 — Ten small batches, one large ★★ · 12 min · 4 points · core
 #
 # Write `clip_and_accumulate(model, pieces, max_norm)`. `pieces` is a list of pairs (inputs, labels)
 # of *unequal* sizes, some perhaps empty, not all. Fill `.grad` as one large batch would: the gradient
@@ -1994,7 +1994,7 @@ show(
 # rate that caused it. It is a guess: the test says what is stable *now*, near the start.
 
 # %% [markdown]
-# ### Exercise 11.8 — The range test, and five curves ★★ · 13 min · 4 points
+# ### Exercise 11.8 — The range test, and five curves ★★ · 12 min · 4 points
 #
 # **First** write `lr_range(model, x, y, lowest, highest, steps)`. In one run, with `steps` ≥ 2 rates
 # from `lowest` to `highest`, both included, each the one before times the same factor:
@@ -2467,7 +2467,7 @@ for batch in (8, 32, 64, 128, 512):
 # examples a step buy nothing. A warm-up helps where the limit is low only at the start. For Adam,
 # whose steps have a fixed length, √k fits better than k.
 #
-# ### Exercise 11.9 — How far away does it settle? ★★ · 10 min · 2 points
+# ### Exercise 11.9 — How far away does it settle? ★★ · 8 min · 2 points
 #
 # Take one weight with curvature c. The gradient of one example is c · w plus noise with mean 0 and
 # *standard deviation* `noise`, independent from example to example; a batch takes the mean. So a step
@@ -2585,7 +2585,7 @@ print("largest difference:", round((-w.detach() - orthogonalise(G)).abs().max().
 print("largest entry:     ", round(w.detach().abs().max().item(), 2))
 
 # %% [markdown]
-# ### Exercise 11.10 — Muon by hand ★★ · 15 min · 3 points
+# ### Exercise 11.10 — Muon by hand ★★ · 12 min · 3 points
 #
 # Write `muon_and_friends(p, grad, buffer, lr, weight_decay, momentum, nesterov)`: one step for a
 # matrix, as a pair of the new `p` and the new buffer. `buffer` is all zeros before the first step.
@@ -2734,7 +2734,7 @@ def run_adamw(**how):
     return torch.stack(params).detach()
 
 
-# %% topics=["optimizer-catalogue"]
+# %% topics=["optimizer-catalogue"] tags=["nbval-ignore-output"]
 loop = run_adamw(foreach=False)
 for how in ("foreach", "fused"):
     other = run_adamw(**{how: True})
@@ -2885,7 +2885,7 @@ for name, losses in finished.items():
 # %% [markdown]
 # None is below 0.02. (Adam's rate is three times its default. It could do better.)
 #
-# ### Exercise 11.12 — Your own optimizer ★★ · 12 min · 3 points
+# ### Exercise 11.12 — Your own optimizer ★★ · 8 min · 3 points
 #
 # Write `race(step, p, grad, state)`: the new value of one parameter tensor and the new state, a pair.
 # It is called for each of the six tensors in each of the 150 steps. `step` counts from 1. `state` is

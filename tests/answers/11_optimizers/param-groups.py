@@ -66,7 +66,6 @@ def param_groups(model, backbone, lr, weight_decay):
 
 # %% wrong="no weight_decay named" says=["does not name its weight_decay"]
 def param_groups(model, backbone, lr, weight_decay):
-    inside = {id(p) for p in model.get_submodule(backbone).parameters()}
     flat = [p for p in model.parameters() if p.ndim < 2]
     rest = [p for p in model.parameters() if p.ndim >= 2]
     return [{"params": flat, "lr": lr, "weight_decay": 0.0}, {"params": rest, "lr": lr}]
