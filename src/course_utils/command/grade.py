@@ -8,13 +8,13 @@ the rest; and a run that was killed goes on where it ended.
 from __future__ import annotations
 
 import csv
-import fcntl
 import gc
 import json
 import os
 import re
 import secrets
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -124,10 +124,15 @@ def grade(
         The marks; empty when there is nothing to go on with.
 
     Raises:
-        CourseError: another run is under way; students' code can't be kept apart; nobody, or not
-            everybody named, handed in; the solution notebook is missing or broken; or nbgrader
-            refuses it.
+        CourseError: this is not Linux; another run is under way; students' code can't be kept
+            apart; nobody, or not everybody named, handed in; the solution notebook is missing or
+            broken; or nbgrader refuses it.
     """
+    if not sys.platform.startswith("linux"):
+        raise CourseError(
+            "grading needs Linux: on Windows use WSL 2, on macOS a virtual machine; "
+            "docs/instructors.md says how"
+        )
     grade_ids = checks_in(chapter)
     with only_run(chapter.root):
         if resume:
@@ -152,6 +157,8 @@ def only_run(root: Path) -> Iterator[None]:
     Raises:
         CourseError: another run holds it.
     """
+    import fcntl
+
     path = root / FOLDER / "lock"
     path.parent.mkdir(exist_ok=True)
     with path.open("a") as file:
