@@ -469,10 +469,10 @@ SGD_CASES = {  # the old buffer, the options, the new p, the new buffer, and kno
 }  # fmt: skip
 
 
-def check_sgd_step(answer, name):
+def check_sgd_step(answer, name, dtype):
     """One of the cases above, with p = 3 and grad = 1, in tensors of two elements."""
     buffer, options, p, b, slips = SGD_CASES[name]
-    x, g = (torch.full((2,), value, dtype=torch.float64, device=device) for value in (3.0, 1.0))
+    x, g = (torch.full((2,), value, dtype=dtype, device=device) for value in (3.0, 1.0))
     old = None if buffer is None else torch.full_like(x, buffer)
     with forbid_changes(x, g, *([] if old is None else [old])):
         new, found = pair_of(answer(x, g, old, lr=0.1, **options), "sgd_family")
@@ -676,7 +676,8 @@ class Sgd(torch.optim.Optimizer):
 with every_case() as case:
     for name in SGD_CASES:
         with case(name):
-            check_sgd_step(sgd_family, name)
+            for dtype in (torch.float64, torch.float32):
+                check_sgd_step(sgd_family, name, dtype)
 ### BEGIN HIDDEN TESTS
 draw = torch.Generator().manual_seed(3)
 for shape in ((4,), (2, 3), (), (0, 2)):
@@ -2102,7 +2103,7 @@ RANGE_CASES = {  # the input; lowest, highest, steps; the rates, the losses, kno
         ([1.0, 0.9604, 0.5806], "gradients were never cleared")))),
     "seven rates up to 100, and the loss jumps at the fifth": (1.0, (0.1, 100.0, 7), (
         [0.1, 0.31623, 1.0, 3.1623, 10.0], [1.0, 0.64, 0.08649, 0.08649, 2.4497], ())),
-    "a loss that is infinite at once": (1e30, (0.1, 1.0, 4), ([0.1], [float("inf")], ())),
+    "a loss that is infinite at once": (1e300, (0.1, 1.0, 4), ([0.1], [float("inf")], ())),
 }  # fmt: skip
 
 
@@ -2337,9 +2338,10 @@ diagnosis = dict(zip(diagnosis, found, strict=True))
 # %% nbgrader={"grade_id": "lr-range-check", "grade": true, "points": 2}
 with every_case() as case:
     for name, (start, arguments, expected) in RANGE_CASES.items():
-        one = torch.ones(1, 1, device=device)
         with case(name):
-            check_range(try_range([1.0], start * one, 0 * one, *arguments), *expected)
+            for dtype in (torch.float32, torch.float64):
+                one = torch.ones(1, 1, dtype=dtype, device=device)
+                check_range(try_range([1.0], start * one, 0 * one, *arguments), *expected)
 ### BEGIN HIDDEN TESTS
 draw = torch.Generator().manual_seed(6)
 x = torch.randn(20, 3, generator=draw, dtype=torch.float64).to(device)
