@@ -31,7 +31,7 @@
 import matplotlib.pyplot as plt
 import torch
 from course_utils import check_close, check_predictions, check_raises, device, forbid_changes
-from course_utils import seed_everything, show
+from course_utils import seed_everything, show, show_progress
 
 print(f"device: {device}")
 
@@ -528,28 +528,30 @@ for name in ("set_deterministic", "use_deterministic_algorithms"):
 # %% [markdown]
 # ## 6. The map
 #
-# The four answers go with you through the other chapters. Each chapter leans on the ones above it.
-# The first six are here; the rest are to come.
+# The four answers go with you through the other chapters. Each chapter leans on the ones above it, and
+# only on their **core path**: the sections and exercises that are marked `· core`. Whoever is short
+# of time takes those and skips the rest.
 #
-# | chapter | what it teaches | state |
-# | --- | --- | --- |
-# | **00 Start here** | how the course works, device, seeds | you are here |
-# | [**01 Tensors**](../01_tensors/01_tensors.ipynb) | creating, indexing, broadcasting, joining, NumPy and images | **ready** |
-# | [**02 Storage and strides**](../02_storage_and_strides/02_storage_and_strides.ipynb) | what a tensor is in memory; views and copies | **ready** |
-# | [**03 Tensor algebra**](../03_tensor_algebra/03_tensor_algebra.ipynb) | products, einsum, vectorising, linear algebra, rounding | **ready** |
-# | [**04 Autograd**](../04_autograd/04_autograd.ipynb) | the graph, backward, in-place errors, functions of your own | **ready** |
-# | [**05 Hooks**](../05_hooks/05_hooks.ipynb) | looking into a running model, and stepping in | **ready** |
-# | 06 Modules | parameters, buffers, state, CNN, RNN, attention | to come |
-# | 07 Losses and optimizers | from scratch to AdamW, schedules, clipping | to come |
-# | 08 Data pipelines | datasets, samplers, workers, transforms, throughput | to come |
-# | 09 Training | the loop, checkpoints, mixed precision, exact resume | to come |
-# | 10 Visualization | TensorBoard, visdom, what to look at when training fails | to come |
-# | 11 Debugging | PyTorch's errors: read, reproduce, repair | to come |
-# | 12 Performance | profiling, compiling, memory, quantising | to come |
-# | 13 Distributed | several processes, several machines | to come |
-# | 14 Deployment | export, ONNX, serving | to come |
-# | 15 Internals | the dispatcher, operators and kernels of your own | to come |
-# | 16 Capstone | a whole project, from data to service | to come |
+# | part | chapters |
+# | --- | --- |
+# | Tensors | [01 Tensors](../01_tensors/01_tensors.ipynb), [02 Storage and strides](../02_storage_and_strides/02_storage_and_strides.ipynb), [03 Tensor algebra](../03_tensor_algebra/03_tensor_algebra.ipynb) |
+# | Gradients | [04 Autograd](../04_autograd/04_autograd.ipynb), [05 Hooks](../05_hooks/05_hooks.ipynb) |
+# | Networks | 08 Modules, 09 Layers, 10 Losses, 11 Optimizers |
+# | Training | 12 Data pipelines, 13 Training, 14 Visualization, 15 Debugging |
+# | Speed and scale | 16 Performance, 17 Distributed training, 18 Sharding |
+# | Out of the notebook | 19 Deployment, 20 Internals, 21 Capstone |
+#
+# Numbers that are missing, and chapters that are not in your folder, are to come. The next cell shows
+# those that you have, how long they take, and how far you are. It reads the notebooks as they are
+# saved. JupyterLab saves yours every fifteen seconds, and at once when you press **Ctrl+S**; do that
+# before you close or reload the page.
+
+# %% tags=["nbval-ignore-output"]
+show_progress()
+
+# %% [markdown]
+# Your notebooks lie in a folder of your own, which nothing writes over. When a chapter gets a newer
+# release, JupyterLab's start says so, and `course renew` brings your answers into it.
 
 # %% [markdown]
 # ## What to take with you

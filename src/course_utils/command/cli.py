@@ -184,7 +184,11 @@ def doctor() -> None:
     type=click.Choice(["auto", "bwrap", "none"]),
     help="What keeps students' code apart. none runs it as you, with your files in its reach.",
 )
-@click.option("--seed", type=int, help="The seed of every random generator; 0 if not given.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    help="The seed of every random generator; 0 if not given.",
+)
 @click.option("--pictures", is_flag=True, help="Draw the course's pictures, for feedback.")
 @click.option("--again", is_flag=True, help="Execute also what has not changed since the last run.")
 @click.option("--resume", is_flag=True, help="Go on with the last run, which was cut off.")
@@ -199,6 +203,7 @@ def grade(chapter: str, students: tuple[str, ...], resume: bool, **options) -> N
     from rich.console import Console
 
     from course_utils.command import grade as grading
+    from course_utils.grading.execution import NOT_GRADED
 
     if resume and (students or any(options[name] for name in FIXED_BY_A_RUN)):
         raise CourseError(
@@ -211,6 +216,12 @@ def grade(chapter: str, students: tuple[str, ...], resume: bool, **options) -> N
     marks = grading.grade(picked, students, console=console, resume=resume, **options)
     if marks:
         grading.show(marks, picked, console)
+        ungraded = [row.student for row in marks if row.problem.startswith(NOT_GRADED)]
+        if ungraded:
+            raise CourseError(
+                f"not graded, through no fault of theirs: {', '.join(ungraded)}; "
+                "their zero points mean nothing: run this again"
+            )
     else:
         click.echo(f"{chapter}: nothing to resume: the last run came to its end, or there was none")
 

@@ -44,7 +44,7 @@ from course_utils.grading.cache import (
     remove_unfinished,
     write_whole,
 )
-from course_utils.grading.execution import Outcome, Submission, execute
+from course_utils.grading.execution import NOT_GRADED, Outcome, Submission, execute
 from course_utils.kernels.template import shared_address, supported
 
 # What the journal keeps of an outcome, and the report takes from the marks.
@@ -339,7 +339,9 @@ class Grading:
         notes = self.notes.pop(student, {})
         start = time.monotonic()
         problem = problem or self.recorder.record(student)
-        if problem and not problem.startswith("graded"):
+        if problem.startswith(NOT_GRADED):
+            self.recorder.leave_ungraded(student)
+        elif problem and not problem.startswith("graded"):
             self.recorder.score_nothing(student)
         phases = notes.get("phases", {}) | {"record": time.monotonic() - start}
         seen = {}

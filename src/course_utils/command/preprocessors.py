@@ -61,10 +61,14 @@ class ExecuteSandboxed(NbGraderPreprocessor):
         """The settings as execution takes them.
 
         Raises:
-            CourseError: the isolation is to be found out, and none works here.
+            CourseError: a setting makes no sense, or the isolation is to be found out, and none
+                works here.
         """
         chosen = {field.name: getattr(self, field.name) for field in fields(Settings)}
-        return Settings(**chosen | {"isolation": working_isolation(self.isolation)})
+        try:
+            return Settings(**chosen | {"isolation": working_isolation(self.isolation)})
+        except ValueError as error:
+            raise CourseError(f"the settings of ExecuteSandboxed: {error}") from error
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         courses = self.parent.parent.coursedir
