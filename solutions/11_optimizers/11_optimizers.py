@@ -64,8 +64,8 @@ for lr in (0.01, 0.04, 0.07, 0.08, 0.09):
 
 # %% [markdown]
 # Up to 0.07, larger is better. At 0.08 the walk makes no progress across the valley at all, and at
-# 0.09 the loss ends at eight million. Between the best rate and disaster lies a
-# step of 0.02. That is worth a picture. (The next cell is folded: it draws.)
+# 0.09 the loss ends at eight million. The best of these rates and disaster lie only 0.02 apart. That
+# is worth a picture. (The next two cells are folded: they draw.)
 
 
 # %% jupyter={"source_hidden": true}
@@ -193,12 +193,45 @@ print("after load_state_dict(assign=True):", held[0] is model.weight)
 # `SGD([w], lr=0.25)`. Predict, by head. Each line starts afresh; `True` or `False` where a line is a
 # statement, else a number.
 #
-# Two lines need more words. *A cleared weight moves on:* with `momentum=0.9`, one ordinary step is
-# taken, then `zero_grad()`, then `step()` without a `backward`; does that second step move `w`? *A
+# Three lines need more words. *A cleared weight moves on:* with `momentum=0.9`, one ordinary step is
+# taken, then `zero_grad()`, then `step()` without a `backward`; does that second step move `w`?
+# Momentum is the subject of section 3. All you need here: for each weight the optimizer keeps a buffer.
+# A step multiplies it by 0.9, adds the gradient, and moves the weight by lr times the buffer. *The
+# same* repeats this with a `zero_grad` that writes zeros. *A
 # Parameter made after the optimizer:* `model.w` is replaced by a new `nn.Parameter`, then
 # `backward()` and `step()`.
 #
 # Example: after one `backward()`, `w.grad` is 2, and `step()` makes `w` 0.5.
+
+
+# %% nbgrader={"grade_id": "try-stories", "locked": true} jupyter={"source_hidden": true}
+def tell_story(name):
+    """Let the machine do what a line of the exercise says; what is then to be seen."""
+    stories = {  # b: backward, s: step, z: zero_grad, 0: zero_grad that writes zeros, n: a new Parameter
+        "grad after two backwards": "bb", "zero_grad() leaves a tensor of zeros": "bz",
+        "w after two steps, cleared in between": "bszbs", "w after two steps, never cleared": "bsbs",
+        "w when cleared between backward and step": "bzs",
+        "a cleared weight moves on, momentum 0.9": "bszs",
+        "the same after zero_grad(set_to_none=False)": "bs0s",
+        "a Parameter made after the optimizer moves": "nbs",
+    }  # fmt: skip
+    w, before = nn.Parameter(torch.tensor(1.0, device=device)), None
+    optimizer = torch.optim.SGD([w], lr=0.25, momentum=0.9 * (stories[name] in ("bszs", "bs0s")))
+    for call in stories[name]:
+        before = w.item()
+        w = nn.Parameter(w.detach().clone()) if call == "n" else w
+        if call == "b":
+            (2 * w).backward()
+        elif call == "s":
+            optimizer.step()
+        elif call in "z0":
+            optimizer.zero_grad(set_to_none=call == "z")
+    if name.startswith(("a ", "the same")):
+        return w.item() != before
+    if name.startswith("zero_grad"):
+        return w.grad is not None
+    return w.grad.item() if name.startswith("grad") else w.item()
+
 
 # %% nbgrader={"grade_id": "zero-grad-matters", "solution": true}
 after = {
@@ -227,8 +260,7 @@ because = {
     "the step before, times 0.9, still moves it",
     "a Parameter made after the optimizer moves": "it holds the tensors that it was given",
 }
-machine = dict(zip(because, (4.0, False, 0.0, -0.5, 1.0, False, True, False), strict=True))
-check_predictions(after, machine, because)
+check_predictions(after, {name: tell_story(name) for name in because}, because)
 
 # %% [markdown]
 # <details><summary>Hint</summary>
@@ -236,10 +268,11 @@ check_predictions(after, machine, because)
 # Write each line's story as a row: `.grad`, `w`, buffer. For `None` and 0 ask: does `step` look at
 # this weight at all?
 # </details>
-
-# %% [markdown]
-# The last lines surprise most people. A weight with a zero gradient may move, and one with no
-# gradient never does. That also holds for weight decay (section 5).
+# <details><summary>Once it is right: what to keep</summary>
+#
+# A gradient of zero and no gradient are two things. With the first a weight may move; without a gradient
+# it never does. That holds for weight decay as well (section 5).
+# </details>
 
 # %% [markdown]
 # ## 2. How far is too far? · core
@@ -309,7 +342,8 @@ draw_lines(
     xlabel="curvature",
     title="|1 - lr · curvature|, a dot a direction",
 )
-left.axhline(1, color="#8a8a8a", linestyle="--"), left.legend(fontsize=8, loc="lower left")
+left.axhline(1, color="#8a8a8a", linestyle="--")
+left.legend(fontsize=8, loc="lower left")
 draw_lines(
     right, curves, ylim=(0.1, 1), xlabel="step", ylabel="loss", title="training on the digits"
 )
@@ -352,9 +386,9 @@ for name, gradients in (("agree", [1, 1, 1, 1, 1, 1]), ("alternate", [1, -1, 1, 
 
 # %% [markdown]
 # Gradients that agree build up towards 1 / (1 - 0.9) = **ten** times one of them. Gradients that
-# alternate end near half of one. So momentum changes both halves of our question, the direction and
-# the length. It is a *sum*, not a mean: who adds momentum 0.9 to a run and keeps the rate steps ten
-# times as far.
+# alternate keep changing its sign, and its size tends to 1 / (1 + 0.9), about half of one. So momentum
+# changes both halves of our question, the direction and the length. It is a *sum*, not a mean: if you
+# add momentum 0.9 to a run and keep the rate, you step up to ten times as far.
 
 # %%
 plain = path_of(lambda params: torch.optim.SGD(params, lr=0.04), steps=40)
@@ -367,11 +401,9 @@ draw_paths(
     left, walks, (-4.5, 1.5, -1.5, 1.5), xlabel="w[0]", ylabel="w[1]", title="rate 0.04, 40 steps"
 )
 heights = {name: [valley(w).item() for w in path] for name, path in walks.items()}
-(
-    draw_lines(right, heights, yscale="log", xlabel="step", ylabel="loss", title="the same walks"),
-    right.legend(),
-)
-words = "Left: the plain walk goes along the floor in small steps; the one with momentum swings across at first and then takes long steps. Right: after 40 steps its loss is ten thousand times lower."
+draw_lines(right, heights, yscale="log", xlabel="step", ylabel="loss", title="the same walks")
+right.legend()
+words = "Left: the plain walk goes along the floor in small steps; the one with momentum swings across at first and then takes long steps. Right: after 40 steps its loss is more than ten thousand times lower."
 show(figure, words)
 
 # %% [markdown]
@@ -397,9 +429,31 @@ for _ in range(4):
 #
 # The buffer lies in `optimizer.state`, a dict from each parameter to its own dict. `state_dict()`
 # saves it beside the options. A checkpoint without it starts the sum from zero.
+#
+# An optimizer of your own inherits all of that from `Optimizer`: groups, `zero_grad`, `state_dict`.
+# What it has to bring is a `step`. Here is one that steps by the gradient's *sign*, and counts:
+
+
+# %%
+class SignSgd(torch.optim.Optimizer):
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:  # each a dict: "params" and the options
+            for p in group["params"]:
+                if p.grad is not None:
+                    p -= group["lr"] * p.grad.sign()
+                    self.state[p]["steps"] = self.state[p].get("steps", 0) + 1
+
+
+# %%
+w = nn.Parameter(torch.tensor([3.0, -4.0]))
+optimizer = SignSgd([w], {"lr": 0.5})
+w.square().sum().backward()
+optimizer.step()
+print("w:", w.tolist(), " state:", optimizer.state_dict()["state"])
 
 # %% [markdown]
-# ### Exercise 11.2 — The SGD family ★★ · 14 min · 4 points · core
+# ### Exercise 11.2 — The SGD family ★★ · 18 min · 4 points · core
 #
 # **First** the arithmetic: `sgd_family(p, grad, buffer, lr, momentum, dampening, weight_decay,
 # nesterov)` gives the pair of the new `p` and the new buffer. All are tensors of one shape; `buffer`
@@ -451,6 +505,13 @@ AHEAD = "That is momentum without the look ahead. Nesterov takes the new buffer,
 UP = "the step goes uphill."
 SGD_CASES = {  # the old buffer, the options, the new p, the new buffer, and known slips by their p
     "a plain step": (None, {}, 2.9, None, {3.1: UP}),
+    "a plain step with decay 0.25": (
+        None, {"weight_decay": 0.25}, 2.825, None, {2.9: "weight_decay is left out."},
+    ),
+    "a first step with momentum and decay 0.25": (
+        None, {"momentum": 0.5, "weight_decay": 0.25}, 2.825, 1.75,
+        {2.9: "weight_decay is left out: the first buffer is the gradient with the decay in it."},
+    ),
     "a later step, momentum 0.5": (
         2, {"momentum": 0.5}, 2.8, 2, {2.85: RUNNING, 1.9: "the rate is inside the buffer."},
     ),
@@ -462,6 +523,9 @@ SGD_CASES = {  # the old buffer, the options, the new p, the new buffer, and kno
         2, {"momentum": 0.5, "dampening": 0.5}, 2.85, 1.5, {2.8: "dampening is left out."},
     ),
     "a first Nesterov step": (None, {"momentum": 0.5, "nesterov": True}, 2.85, 1, {2.9: AHEAD}),
+    "a later Nesterov step": (
+        4, {"momentum": 0.5, "nesterov": True}, 2.75, 3, {2.7: AHEAD, 2.8: AHEAD},
+    ),
     "a later step with decay 0.25": (
         2, {"momentum": 0.5, "weight_decay": 0.25}, 2.725, 2.75,
         {2.8: "weight_decay is left out."},
@@ -483,11 +547,13 @@ def check_sgd_step(answer, name, dtype):
     else:
         check_copied(found, g, "the new buffer, beside grad,")
         words = "p is right, but the decay belongs to the gradient before it enters the buffer."
-        told(found[0], b, "the new buffer", {2: words} if "weight_decay" in options else {})
+        told(
+            found[0], b, "the new buffer", {2: words, 1: words} if "weight_decay" in options else {}
+        )
         check_close(found, torch.full_like(x, b), "the new buffer")
 
 
-def run_sgd(kind, steps, cut=None, by_closure=False, **options):
+def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, **options):
     """Two groups, three parameters (one never has a gradient); new from its state at step cut."""
     draw = torch.Generator().manual_seed(1)
     shapes = ((3,), (2, 2), (2,))
@@ -507,7 +573,7 @@ def run_sgd(kind, steps, cut=None, by_closure=False, **options):
     for step in range(steps):
         if step == cut:
             state, optimizer = copy.deepcopy(optimizer.state_dict()), make()
-            optimizer.load_state_dict(state)
+            optimizer.load_state_dict(state if keep else {**state, "state": {}})
         if by_closure:
             value = optimizer.step(loss)
             assert value is not None, (
@@ -536,9 +602,11 @@ def check_sgd_run(found, steps, options):
             raise AssertionError(
                 f"the parameter of group {which} has moved nothing: does step() write into p itself?"
             )
-        kind = torch.allclose(actual, expected, rtol=1e-6, atol=1e-9)
-        if not kind and options.get("cut"):
-            raise AssertionError("the run goes elsewhere: the buffers are not in self.state")
+        if options.get("cut"):
+            lost = run_sgd(torch.optim.SGD, steps, keep=False, **options)[which - 1]
+            assert not torch.allclose(actual, lost, rtol=1e-6, atol=1e-9), (
+                "the run goes elsewhere from there on: the buffers are not in self.state"
+            )
         words = " (each group has its own lr)" if which == 2 else ""
         check_close(actual, expected, f"the parameter of group {which}{words}", rtol=1e-6)
 
@@ -567,6 +635,8 @@ INSIDE = "eps stands outside the root."
 LATE = "eps is added after the correction, not before."
 L2_HERE = "that is Adam: in AdamW the decay goes past m and v."
 DECOUPLED = "that is AdamW: Adam's decay is added to the gradient, and so goes through m and v."
+AFTERWARDS = "the decay comes before the step: it takes off lr * weight_decay times the old p."
+STORED = "what is stored was already corrected: keep the uncorrected m and v in the state."
 OF_V = "Take the maximum of v itself, and correct it afterwards."
 # p after three steps: for each kind and options the right one, and known slips by what they give
 ADAM_CASES = {
@@ -576,18 +646,18 @@ ADAM_CASES = {
     ("rmsprop", "weight_decay 0.5"): (
         0.5728, {0.5375: "RMSprop's decay is added to the gradient.", 0.6838: FORGETS}),
     ("rmsprop", "eps 0.5"): (0.8016, {0.7631: INSIDE, 0.7906: FORGETS}),
-    ("adam", "plain"): (0.7667, {0.8209: NO_CORRECTION, 0.7501: SWAPPED, 0.9: FORGETS}),
+    ("adam", "plain"): (0.7667, {0.8209: NO_CORRECTION, 0.7501: SWAPPED, 0.9: FORGETS, 0.6959: STORED}),
     ("adam", "weight_decay 0.5"): (
         0.7417, {0.6379: DECOUPLED, 0.7971: NO_CORRECTION, 0.7267: SWAPPED, 0.7: FORGETS}),
     ("adam", "eps 0.5"): (0.8236, {0.7887: INSIDE, 0.8709: LATE, 0.9011: NO_CORRECTION}),
     ("amsgrad", "plain"): (
         0.7714, {0.7667: "that is Adam: which v do you divide by?", 0.8124: OF_V,
-                 0.8251: NO_CORRECTION, 0.7663: SWAPPED, 0.9: FORGETS}),
-    ("amsgrad", "weight_decay 0.5"): (0.7451, {0.6425: DECOUPLED, 0.7417: "that is Adam."}),
+                 0.8251: NO_CORRECTION, 0.7663: SWAPPED, 0.9: FORGETS, 0.6959: STORED}),
+    ("amsgrad", "weight_decay 0.5"): (0.7451, {0.6425: DECOUPLED, 0.7417: "that is Adam.", 0.793: OF_V}),
     ("amsgrad", "eps 0.5"): (0.826, {0.7917: INSIDE, 0.8723: LATE, 0.8499: OF_V}),
-    ("adamw", "plain"): (0.7667, {0.8209: NO_CORRECTION, 0.7501: SWAPPED, 0.9: FORGETS}),
+    ("adamw", "plain"): (0.7667, {0.8209: NO_CORRECTION, 0.7501: SWAPPED, 0.9: FORGETS, 0.6959: STORED}),
     ("adamw", "weight_decay 0.5"): (
-        0.6379, {0.7417: L2_HERE, 0.0077: "the decay is not multiplied by lr."}),
+        0.6379, {0.7417: L2_HERE, 0.0077: "the decay is not multiplied by lr.", 0.6489: AFTERWARDS}),
     ("adamw", "eps 0.5"): (0.8236, {0.7887: INSIDE, 0.8709: LATE, 0.9011: NO_CORRECTION}),
 }  # fmt: skip
 
@@ -810,11 +880,12 @@ show(figure, f"Three panels over 400 steps, for gradients around 1. {words}")
 
 # %% [markdown]
 # Look at the right panel. Without the correction the first dozens of steps would be up to six times
-# too long, at the worst moment: when the weights are random. Much of what a warm-up does is this.
+# too long, at the worst moment: when the weights are random. A warm-up (section 7) is a second guard
+# against a wild start.
 #
 # PyTorch's order: ε is added *after* the correction, outside the root. Weight decay, in `Adam` and
-# `RMSprop`, is added to the gradient first. **AdamW** leaves the gradient alone and subtracts
-# lr · λ · w from the weight directly. `RMSprop` corrects nothing. **AMSGrad** divides by the largest
+# `RMSprop`, is added to the gradient first. **AdamW** leaves the gradient alone: before the step, it
+# subtracts lr · λ · w from the weight directly. `RMSprop` corrects nothing. **AMSGrad** divides by the largest
 # v so far, so that a rate never grows back: the maximum is taken of v itself, and is corrected after.
 #
 # ### Where do they go?
@@ -908,6 +979,10 @@ def adam_family(
 start = torch.tensor(1.0, dtype=torch.float64, device=device)
 gradients = [start * g for g in (2.0, 0.5, -0.25)]
 with every_case() as case:
+    with case("the same steps a second time, from an empty state"):
+        runs = [try_adam("adam", start, gradients) for _ in range(2)]
+        words = "p, the second time (all that is remembered has to lie in state, the counter too)"
+        check_close(runs[1], runs[0], words)
     for (kind, options), (right, slips) in ADAM_CASES.items():
         with case(f"{kind}, {options}, three steps"):
             p = try_adam(kind, start, gradients, **ADAM_OPTIONS[options])
@@ -1060,6 +1135,29 @@ show(
 # In the others there is one weight, w = 1, with `.grad` as given, and **one** step with lr = 0.1.
 # Write where `w` is afterwards, to three decimals.
 
+
+# %% nbgrader={"grade_id": "try-decays", "locked": true} jupyter={"source_hidden": true}
+def decay_of(name):
+    """Let the machine do what a line of the exercise says: is it the same, or where is w?"""
+    if not name.startswith("same"):
+        kind, decay, gradient = name.split(", ")
+        w = nn.Parameter(torch.tensor(1.0))
+        w.grad = None if "None" in gradient else torch.tensor(float(gradient.split()[1]))
+        getattr(torch.optim, kind)([w], lr=0.1, weight_decay=float(decay.split("=")[1])).step()
+        return round(w.item(), 3)
+    kind, ends = name[6:].split(",")[0], []
+    options = {"momentum": 0.9, "nesterov": True} if "nesterov" in name else {}
+    for decay, l2 in ((0.5, 0.0), (0.0, 0.5)):
+        w = nn.Parameter(torch.tensor([1.0, -2.0]))
+        optimizer = getattr(torch.optim, kind)([w], lr=0.1, weight_decay=decay, **options)
+        for _ in range(5):
+            optimizer.zero_grad()
+            (w.sin().sum() + l2 / 2 * w.square().sum()).backward()
+            optimizer.step()
+        ends.append(w.detach())
+    return torch.allclose(*ends, atol=1e-5)
+
+
 # %% nbgrader={"grade_id": "decoupled-decay", "solution": true}
 decayed = {
     "same: SGD": None,
@@ -1081,27 +1179,18 @@ decayed = dict(zip(decayed, truth, strict=True))
 
 # %% nbgrader={"grade_id": "decoupled-decay-check", "grade": true, "points": 3}
 added = "weight_decay is added to the gradient before all else, just as the loss would do it"
-machine = {
-    "same: SGD": (True, added),
-    "same: SGD, momentum=0.9, nesterov=True": (True, added),
-    "same: RMSprop": (True, added),
-    "same: Adam": (True, added),
-    "same: AdamW": (False, "its decay goes past m and v, the L2 term goes through them"),
-    "SGD, weight_decay=0.5, gradient 0": (0.95, "the gradient becomes 0.5 * 1; lr times that"),
-    "Adam, weight_decay=0.5, gradient 0": (
-        0.9,
-        "a first step has length lr, whatever it is made of",
-    ),
-    "Adam, weight_decay=0.05, gradient 0": (0.9, "a tenth of the decay, and still a step of lr"),
-    "AdamW, weight_decay=0.5, gradient 0": (0.95, "w loses lr * 0.5 * w; m is 0, nothing else"),
-    "AdamW, weight_decay=0.5, gradient None": (
-        1.0,
-        "without a gradient it is skipped, decay and all",
-    ),
-    "AdamW, weight_decay=0.5, gradient 3": (0.85, "the decay, and beside it a step of length lr"),
-}
-numbers = {name: value for name, (value, _) in machine.items()}
-check_predictions(decayed, numbers, {name: words for name, (_, words) in machine.items()})
+because = {
+    "same: SGD": added, "same: SGD, momentum=0.9, nesterov=True": added,
+    "same: RMSprop": added, "same: Adam": added,
+    "same: AdamW": "its decay goes past m and v, the L2 term goes through them",
+    "SGD, weight_decay=0.5, gradient 0": "the gradient becomes 0.5 * 1; lr times that",
+    "Adam, weight_decay=0.5, gradient 0": "a first step has length lr, whatever it is made of",
+    "Adam, weight_decay=0.05, gradient 0": "a tenth of the decay, and still a step of lr",
+    "AdamW, weight_decay=0.5, gradient 0": "w loses lr * 0.5 * w; m is 0, nothing else",
+    "AdamW, weight_decay=0.5, gradient None": "without a gradient it is skipped, decay and all",
+    "AdamW, weight_decay=0.5, gradient 3": "the decay, and beside it a step of length lr",
+}  # fmt: skip
+check_predictions(decayed, {name: decay_of(name) for name in because}, because)
 
 # %% [markdown]
 # <details><summary>Hint</summary>
@@ -1109,10 +1198,12 @@ check_predictions(decayed, numbers, {name: words for name, (_, words) in machine
 # For the numbers: what arrives at m and v? In Adam's first step m̂ is the gradient, and √v̂ its
 # absolute value.
 # </details>
-
-# %% [markdown]
+# <details><summary>Once it is right: what to keep</summary>
+#
 # The eighth line is the one to remember. With `Adam(weight_decay=…)` and small gradients, ten times
 # less decay can be no less decay at all.
+# </details>
+
 # %% [markdown]
 # ## 6. Not all weights alike: parameter groups · core
 #
@@ -1554,14 +1645,40 @@ def check_rates(found, arguments, right, slips=()):
     )
 
 
+def machine_rates(name):
+    """The rates that PyTorch's own schedulers give for a line of the exercise."""
+    kinds = torch.optim.lr_scheduler
+    both = lambda o: [kinds.ConstantLR(o, 0.5, total_iters=2), kinds.ExponentialLR(o, 0.5)]  # noqa: E731
+    make = {
+        "multistep": lambda o: kinds.MultiStepLR(o, [2, 3], gamma=0.5),
+        "multistep, old order": lambda o: kinds.MultiStepLR(o, [2, 3], gamma=0.5),
+        "warm-up": lambda o: kinds.LinearLR(o, start_factor=0.25, total_iters=3),
+        "cosine": lambda o: kinds.CosineAnnealingLR(o, T_max=2),
+        "plateau": lambda o: kinds.ReduceLROnPlateau(o, factor=0.5, patience=1),
+        "chained": lambda o: kinds.ChainedScheduler(both(o)),
+        "sequential": lambda o: kinds.SequentialLR(o, both(o), milestones=[2]),
+    }[name]
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    scheduler, used, losses = make(optimizer), [], (5, 4, 4, 4, 4, 3)
+    optimizer.step()  # so that the old order warns of nothing
+    for step in range(6 if name in ("cosine", "plateau") else 5):
+        if "old order" in name:
+            scheduler.step()
+        used.append(round(float(optimizer.param_groups[0]["lr"]), 6))
+        if "old order" not in name:
+            scheduler.step(*losses[step : step + 1] if name == "plateau" else ())
+    return used
+
+
 RATE_CASES = (  # the arguments, the rates, and known slips
     ((1.0, 2, 6, 0.0), [0.5, 1, 1, 0.854, 0.5, 0.146], (
         ([0, 0.5, 1, 0.854, 0.5, 0.146], ": the first step is wasted at rate 0"),
         ([0.5, 1, 0.75, 0.5, 0.25, 0.067], ": k counts from the end of the warm-up, up to n - 1"),
         ([0.5, 1, 1, 0.75, 0.25, 0], ": the cosine of k = n is not part of the run"))),
     ((2.0, 0, 3, 0.5), [2, 1.625, 0.875], (([2, 1.5, 0.5], ": floor is where the cosine ends"),
-                                           ([2.0, 1.5, 0.5], ": floor is where the cosine ends"))),
-    ((1.0, 3, 3, 0.0), [0.333, 0.667, 1.0], ()),
+                                           ([2.5, 2.0, 1.0], ": the cosine falls by base - floor, and ends at floor"))),
+    ((1.0, 3, 3, 0.0), [0.333, 0.667, 1.0], (
+        ([0, 0.333, 0.667], ": the first step is wasted at rate 0"),)),
     ((0.5, 1, 2, 0.0), [0.5, 0.5], ()),
     ((1.0, 0, 0, 0.0), [], ()),
 )  # fmt: skip
@@ -1607,13 +1724,7 @@ reasons = {
     "chained": "both factors at once; when the constant's steps are over, its 0.5 is taken back",
     "sequential": "the second begins at the milestone, from the base rate, with its own count",
 }
-truth = {
-    "multistep": [1, 1, 0.5, 0.25, 0.25], "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
-    "warm-up": [0.25, 0.5, 0.75, 1, 1], "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
-    "plateau": [1, 1, 1, 1, 0.5, 0.5], "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
-    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
-}  # fmt: skip
-check_predictions(rates, truth, reasons)
+check_predictions(rates, {name: machine_rates(name) for name in reasons}, reasons)
 
 
 # %% nbgrader={"grade_id": "schedules-check-2", "grade": true, "points": 2}
@@ -1861,6 +1972,18 @@ def norm_of(gradients):
     return sum(g.square().sum().item() for g in gradients.values() if g is not None) ** 0.5
 
 
+CLIP_ONCE = "each piece was clipped: clip once, after the last"
+
+
+def clipped_piecewise(kind, sizes, max_norm):
+    """The norm that the last piece's clipping returns, where clipping stands inside the loop."""
+    model, norm = make_classifier(kind), 0.0
+    for x, y in make_pieces(sizes, model[-1].out_features):
+        (F.cross_entropy(model(x), y, reduction="sum") / sum(sizes)).backward()
+        norm = nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
+    return norm
+
+
 def check_clip(found, kind, sizes, max_norm):
     """Compare with one large batch; name the known slips."""
     norm, gradients, events = found
@@ -1880,6 +2003,7 @@ def check_clip(found, kind, sizes, max_norm):
             if abs(norm - norm_of(large_batch(kind, sizes, w))) < 1e-6
         ]
         words += ["the norm after clipping"] if abs(norm - min(expected, max_norm)) < 1e-4 else []
+        words += [CLIP_ONCE] if abs(norm - clipped_piecewise(kind, sizes, max_norm)) < 1e-4 else []
         words += ["the old gradients are still in it"] if norm > 20 else []
         words += ["is there a 0 / 0?"] if norm != norm else []
         raise AssertionError(
@@ -1891,6 +2015,21 @@ def check_clip(found, kind, sizes, max_norm):
             continue
         assert gradients[name] is not None, f"{name}.grad is None"
         scaled = g * min(1.0, max_norm / max(expected, 1e-12))
+        slips = {
+            "it was scaled although the norm does not exceed max_norm": g
+            * max_norm
+            / max(expected, 1e-12),
+            "each parameter was clipped alone: the norm is that of all together": g
+            * min(1.0, max_norm / max(g.norm().item(), 1e-12)),
+            "entries were cut one by one: that turns the direction": g.clamp(-max_norm, max_norm),
+            "it was not clipped": g,
+        }
+        words = [
+            said for said, slip in slips.items()
+            if torch.allclose(gradients[name], slip, rtol=1e-3)
+            and not torch.allclose(slip, scaled, rtol=1e-3)
+        ]  # fmt: skip
+        assert not words, f"{name}.grad: {words[0]}"
         what = f"{name}.grad, with the norm {expected:.3f} and max_norm {max_norm:g},"
         check_close(gradients[name], scaled, what, rtol=1e-3, atol=1e-6)
     orders = {"forward": events.count("forward"), "backward": events.count("backward")}
@@ -2068,6 +2207,22 @@ def try_range(weights, x, y, lowest, highest, steps):
     return rates, losses
 
 
+def right_range(x, y, lowest, highest, steps):
+    """The rates and the losses that the small network should give."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(x.shape[1], 6), nn.Tanh(), nn.Linear(6, 1))
+    params, rates, losses = list(model.to(x.device, x.dtype).parameters()), [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        losses.append(loss.item())
+        if losses[-1] > 4 * min(losses):
+            break
+        for p, g in zip(params, torch.autograd.grad(loss, params), strict=True):
+            p.detach().sub_(rates[-1] * g)
+    return rates, losses
+
+
 def numbers_of(answer):
     """Two lists of numbers, or words for what came instead."""
     assert answer is not None, "lr_range returned None: is there an answer yet?"
@@ -2100,10 +2255,17 @@ RANGE_CASES = {  # the input; lowest, highest, steps; the rates, the losses, kno
         ([0.9604, 0.6147, 0.6147], "the loss is noted after the step"),
         ([1.0, 1.0, 1.0], "no step was taken"),
         ([1.0, 0.9604, 0.64], "each rate starts from the first weights; it is one run"),
+        ([0.01, 0.0464, 0.2154], "highest is one of the rates: there are steps - 1 factors between steps rates"),
+        ([1.0, 0.9604, 0.3648], "that is SGD with momentum; a plain step was asked for"),
         ([1.0, 0.9604, 0.3411], "gradients were never cleared")))),
     "seven rates up to 100, and the loss jumps at the fifth": (1.0, (0.1, 100.0, 7), (
-        [0.1, 0.31623, 1.0, 3.1623, 10.0], [1.0, 0.64, 0.08649, 0.08649, 2.4497], ())),
-    "a loss that is infinite at once": (1e300, (0.1, 1.0, 4), ([0.1], [float("inf")], ())),
+        [0.1, 0.31623, 1.0, 3.1623, 10.0], [1.0, 0.64, 0.08649, 0.08649, 2.4497], (
+            ([0.1, 0.3162, 1.0, 3.1623], "the rate and the loss that end the run are noted, too"),
+            ([0.1, 0.3162, 1.0, 3.1623, 10.0, 31.6228], "it went on: four times the *smallest* loss so far ends it"),
+            ([0.1, 0.3162, 1.0, 3.1623, 10.0, 31.6228, 100.0], "it never stops"),
+        ))),
+    "a loss that is infinite at once": (1e300, (0.1, 1.0, 4), ([0.1], [float("inf")], (
+        ([], "the rate and the loss that end the run are noted, too"),))),
 }  # fmt: skip
 
 
@@ -2146,6 +2308,7 @@ def check_muon(answer, case_of, slips=None, **options):
     check_close(kept.double(), mean, "the new buffer, a running mean,", atol=0.02, rtol=0.02)
 
 
+A_SUM = "the buffer is a running mean here, not a sum: the gradient comes in times 1 - momentum."
 ZEROS = "Is it 0 / 0? Divide by at least 1e-7."
 ROW = {-0.06: "that is 1, not 0.70: the five rounds are part of it, an SVD is too exact.",
        -0.0654: "that is what four rounds give.", 0.0418: "the step goes uphill.",
@@ -2154,13 +2317,19 @@ MUON_CASES = {  # p, grad, buffer, the new p, the new buffer; slips by p[0, 0]; 
     "a row": (([[0.0, 0]], [[3.0, 4]], [[0.0, 0]], [[-0.0418, -0.0557]], [[0.15, 0.2]]), ROW, {}),
     "a column": (
         ([[0.0], [0]], [[3.0], [4]], [[0.0], [0]], [[-0.0591], [-0.0788]], [[0.15], [0.2]]),
-        {-0.0418: "a column has more rows than columns: its factor is not 1."}, {}),
+        {-0.0418: "a column has more rows than columns: its factor is not 1.",
+         -0.0836: "the factor is the *root* of rows / columns.", -0.0849: ROW[-0.06]}, {}),
+    "a matrix, divided by its norm, the root of the sum of all squares": (
+        ([[0.0, 0, 0], [0, 0, 0]], [[3.0, 0, 0], [0, 1, 1]], [[0.0, 0, 0], [0, 0, 0]],
+         [[-0.0683, 0, 0], [0, -0.0801, -0.0801]], [[0.3, 0, 0], [0, 0.1, 0.1]]),
+        {-0.1: ROW[-0.06]}, {"momentum": 0.9}),
     "a later step, Nesterov": (
         ([[0.0, 0]], [[3.0, 0]], [[0.0, 5]], [[-0.0609, -0.0339]], [[1.5, 2.5]]),
-        {-0.0358: "that is the buffer's direction, without the look ahead."}, {"momentum": 0.5}),
+        {-0.0358: "that is the *old* buffer's look ahead, or none: the direction takes the new buffer.",
+         -0.0671: A_SUM, -0.0535: A_SUM}, {"momentum": 0.5}),
     "a later step, no Nesterov": (
         ([[0.0, 0]], [[3.0, 0]], [[0.0, 5]], [[-0.0358, -0.0597]], [[1.5, 2.5]]),
-        {-0.0609: "nesterov=False was not heeded."}, {"momentum": 0.5, "nesterov": False}),
+        {-0.0609: "nesterov=False was not heeded.", -0.0535: A_SUM, -0.0671: A_SUM}, {"momentum": 0.5, "nesterov": False}),
     "weight decay 0.5": (
         ([[2.0, 2]], [[3.0, 4]], [[0.0, 0]], [[1.8582, 1.8443]], [[0.15, 0.2]]),
         {1.9582: "there is no weight decay, or it went into the gradient: p is multiplied by 1 - lr * weight_decay.", 0.9582: "the decay is not multiplied by lr."},
@@ -2194,11 +2363,12 @@ def problem(name):
 def try_lbfgs(name):
     """The minimum that was found, and how often the loss was evaluated."""
     loss, start = problem(name)
-    calls, start = 0, start.to(device)
+    calls, start, stale = 0, start.to(device), False
 
     def loss_of(w):
-        nonlocal calls
+        nonlocal calls, stale
         calls += 1
+        stale = stale or bool(w.is_leaf and w.grad is not None and w.grad.any())
         if calls > 20_000:
             raise AssertionError("loss_of was called 20000 times, and there is no end")
         return loss(w)
@@ -2206,13 +2376,13 @@ def try_lbfgs(name):
     with forbid_changes(start):
         w = lbfgs_closure(loss_of, start)
     assert not start.requires_grad, "start was changed: it requires a gradient now"
-    return w, calls
+    return w, calls, stale
 
 
 def check_minimum(found, name):
     """Few calls, a plain tensor, and a gradient that is nearly zero."""
     loss, start = problem(name)
-    w, calls = found
+    w, calls, stale = found
     assert w is not None, "lbfgs_closure returned None: is there an answer yet?"
     assert isinstance(w, torch.Tensor), f"the result is of type {type(w).__name__}, not a tensor"
     assert w.shape == start.shape, (
@@ -2227,6 +2397,7 @@ def check_minimum(found, name):
     if not steepest <= 1e-3:
         words = "w is still at start" if torch.equal(w.detach().cpu(), start) else "not there yet"
         more = "; by default LBFGS stops after max_iter=20 iterations" if 10 < calls < 40 else ""
+        more = "; gradients add up: does the closure clear them?" if stale else more
         wrong.append(f"an entry of the gradient is {steepest:.2g}, at most 0.001: {words}{more}")
     assert not wrong, "; ".join(wrong)
 
@@ -2342,25 +2513,17 @@ with every_case() as case:
             for dtype in (torch.float32, torch.float64):
                 one = torch.ones(1, 1, dtype=dtype, device=device)
                 check_range(try_range([1.0], start * one, 0 * one, *arguments), *expected)
+    with case("a network of two layers"):
+        x = torch.linspace(-2, 2, 12, dtype=torch.float64, device=device).view(6, 2)
+        arguments = (x, x[:, :1].sin(), 0.001, 0.4, 6)
+        check_range(try_range(None, *arguments), *right_range(*arguments))
 ### BEGIN HIDDEN TESTS
 draw = torch.Generator().manual_seed(6)
 x = torch.randn(20, 3, generator=draw, dtype=torch.float64).to(device)
 y = x.sum(1, keepdim=True).sin()
-torch.manual_seed(0)
-model = nn.Sequential(nn.Linear(3, 6), nn.Tanh(), nn.Linear(6, 1)).to(device, torch.float64)
 for steps, highest in ((12, 3.0), (25, 50.0)):
-    twin, rates, losses = copy.deepcopy(model), [], []
-    for k in range(steps):
-        loss = F.mse_loss(twin(x), y)
-        rates.append(0.001 * (highest / 0.001) ** (k / (steps - 1)))
-        losses.append(loss.item())
-        if losses[-1] > 4 * min(losses):
-            break
-        for p, g in zip(
-            twin.parameters(), torch.autograd.grad(loss, twin.parameters()), strict=True
-        ):
-            p.detach().sub_(rates[-1] * g)
-    check_range(try_range(None, x, y, 0.001, highest, steps), rates, losses)
+    right = right_range(x, y, 0.001, highest, steps)
+    check_range(try_range(None, x, y, 0.001, highest, steps), *right)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "lr-range-check-2", "grade": true, "points": 2}
@@ -2521,8 +2684,8 @@ for _ in range(20):
 # </details>
 
 # %% [markdown]
-# Solved for V, with s for the noise: rate · s² / (B · c · (2 - rate · c)). There are both halves of
-# this chapter in it, the ratio of rate and batch, and the limit 2 / c.
+# Look at your formula once more. Both halves of this chapter are in it: rate and batch size as a ratio,
+# and the limit 2 / c.
 
 # %% [markdown]
 # ## 11. A step for a whole matrix: Muon and other recent ones

@@ -269,3 +269,98 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
         step = (first / one) / (np.sqrt(used / two) + eps)
     new = torch.as_tensor(theta - lr * step).to(where, dtype)
     return new, {"all": (first, second, one, two, top)}
+
+
+# %% wrong="counts the steps in an attribute of the function" says=["has to lie in state"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+
+    adam_family.t = getattr(adam_family, "t", 0) + 1
+    t = adam_family.t
+    b1, b2 = betas
+    z = torch.zeros_like(p)
+    m, v, top = state.get("m", z), state.get("v", z), state.get("top", z)
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = b2 * v + (1 - b2) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"v": v}
+    m = b1 * m + (1 - b1) * grad
+    top = torch.maximum(top, v)
+    vh = (top if kind == "amsgrad" else v) / (1 - b2**t)
+    return p - lr * (m / (1 - b1**t)) / (vh.sqrt() + eps), {"m": m, "v": v, "top": top}
+
+
+# %% wrong="stores the corrected averages" says=["keep the uncorrected m and v"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+
+    t = state.get("t", 0) + 1
+    b1, b2 = betas
+    z = torch.zeros_like(p)
+    m, v, top = state.get("m", z), state.get("v", z), state.get("top", z)
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = b2 * v + (1 - b2) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = (b1 * m + (1 - b1) * grad) / (1 - b1**t)
+    v = v / (1 - b2**t)
+    top = torch.maximum(top, v)
+    return p - lr * m / ((top if kind == "amsgrad" else v).sqrt() + eps), {
+        "t": t,
+        "m": m,
+        "v": v,
+        "top": top,
+    }
+
+
+# %% wrong="AdamW decays after the step" says=["the decay comes before the step"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+
+    t = state.get("t", 0) + 1
+    b1, b2 = betas
+    m, v, top = (
+        state.get("m", torch.zeros_like(p)),
+        state.get("v", torch.zeros_like(p)),
+        state.get("top", torch.zeros_like(p)),
+    )
+    if kind != "adamw":
+        grad = grad + weight_decay * p
+    v = b2 * v + (1 - b2) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * m + (1 - b1) * grad
+    top = torch.maximum(top, v)
+    vh = (top if kind == "amsgrad" else v) / (1 - b2**t)
+    new = p - lr * (m / (1 - b1**t)) / (vh.sqrt() + eps)
+    if kind == "adamw":
+        new = new - lr * weight_decay * new
+    return new, {"t": t, "m": m, "v": v, "top": top}
+
+
+# %% right="a history of gradients, and closed sums"
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+
+    b1, b2 = betas
+    history = list(state.get("g", []))
+    if kind == "adamw":
+        p = p - lr * weight_decay * p
+        history.append(grad)
+    else:
+        history.append(grad + weight_decay * p)
+    n = len(history)
+
+    def mean(values, b):
+        return sum((1 - b) * b ** (len(values) - 1 - k) * x for k, x in enumerate(values))
+
+    squares = [g * g for g in history]
+    v = mean(squares, b2)
+    if kind == "rmsprop":
+        return p - lr * history[-1] / (v.sqrt() + eps), {"g": history}
+    if kind == "amsgrad":
+        v = torch.stack([mean(squares[: k + 1], b2) for k in range(n)]).amax(0)
+    m = mean(history, b1)
+    return p - lr * (m / (1 - b1**n)) / ((v / (1 - b2**n)).sqrt() + eps), {"g": history}

@@ -82,7 +82,9 @@ def clip_and_accumulate(model, pieces, max_norm):
     for inputs, labels in pieces:
         (F.cross_entropy(model(inputs), labels, reduction="sum") / count).backward()
     nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-    return sum(p.grad.square().sum() for p in model.parameters() if p.grad is not None).sqrt().item()
+    return (
+        sum(p.grad.square().sum() for p in model.parameters() if p.grad is not None).sqrt().item()
+    )
 
 
 # %% wrong="always scales to the limit" says=["a limit that is not reached"]
@@ -185,4 +187,84 @@ def clip_and_accumulate(model, pieces, max_norm):
     norm = float(torch.linalg.vector_norm(torch.stack([g.norm() for g in grads])))
     for g in grads:
         g.mul_(min(1.0, max_norm / (norm + 1e-6)))
+    return norm
+
+
+# %% wrong="clips after every piece, adding up" says=["clip once, after the last"]
+def clip_and_accumulate(model, pieces, max_norm):
+
+    n = sum(len(y) for _, y in pieces)
+    model.zero_grad()
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / n).backward()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    return norm.item()
+
+
+# %% wrong="scales small gradients up" says=["although the norm does not exceed"]
+def clip_and_accumulate(model, pieces, max_norm):
+
+    n = sum(len(y) for _, y in pieces)
+    model.zero_grad()
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / n).backward()
+    ps = [p for p in model.parameters() if p.grad is not None]
+    norm = sum((p.grad**2).sum() for p in ps).sqrt()
+    if max_norm != float("inf"):
+        for p in ps:
+            p.grad *= max_norm / (norm + 1e-12)
+    return norm.item()
+
+
+# %% wrong="clips each parameter alone, adding up the norms" says=["each parameter was clipped alone"]
+def clip_and_accumulate(model, pieces, max_norm):
+
+    n = sum(len(y) for _, y in pieces)
+    for p in model.parameters():
+        p.grad = None
+    for x, y in pieces:
+        F.cross_entropy(model(x), y, reduction="sum").div(n).backward()
+    total = 0.0
+    for p in model.parameters():
+        if p.grad is not None:
+            total += torch.nn.utils.clip_grad_norm_([p], max_norm).item() ** 2
+    return total**0.5
+
+
+# %% wrong="cuts entries" says=["that turns the direction"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    n = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / n).backward()
+    norm = torch.nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
+    torch.nn.utils.clip_grad_value_(model.parameters(), max_norm)
+    return norm.item()
+
+
+# %% wrong="never clips" says=["it was not clipped"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    n = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / n).backward()
+    return sum(p.grad.square().sum() for p in model.parameters() if p.grad is not None) ** 0.5
+
+
+# %% right="autograd.grad with sums of its own"
+def clip_and_accumulate(model, pieces, max_norm):
+
+    ps = [p for p in model.parameters() if p.requires_grad]
+    sums, n = [torch.zeros_like(p) for p in ps], 0
+    for x, y in pieces:
+        loss = F.cross_entropy(model(x), y, reduction="none").sum()
+        for s, g in zip(sums, torch.autograd.grad(loss, ps)):
+            s += g
+        n += y.numel()
+    flat = torch.cat([(s / n).flatten() for s in sums])
+    norm = torch.linalg.vector_norm(flat)
+    if norm > max_norm:
+        flat = flat * (max_norm / norm)
+    for p, g in zip(ps, flat.split([p.numel() for p in ps])):
+        p.grad = g.view_as(p)
     return norm

@@ -121,11 +121,14 @@ def lbfgs_closure(loss_of, start):
         if g.abs().max() < 1e-6:
             break
         flat = g.reshape(-1)
-        H = torch.stack([
-            torch.autograd.grad(flat[k], x, retain_graph=True)[0].reshape(-1) for k in range(n)
-        ])
+        H = torch.stack(
+            [torch.autograd.grad(flat[k], x, retain_graph=True)[0].reshape(-1) for k in range(n)]
+        )
         shift = 1e-8
-        while torch.linalg.eigvalsh(H + shift * torch.eye(n, dtype=H.dtype, device=H.device)).min() <= 0:
+        while (
+            torch.linalg.eigvalsh(H + shift * torch.eye(n, dtype=H.dtype, device=H.device)).min()
+            <= 0
+        ):
             shift *= 10
         direction = -torch.linalg.solve(
             H + shift * torch.eye(n, dtype=H.dtype, device=H.device), flat.detach()
@@ -154,3 +157,41 @@ def lbfgs_closure(loss_of, start):
         optimizer.step(closure)
         steps += 1
     return w.data.clone()
+
+
+# %% wrong="the closure clears nothing" says=["does the closure clear them"]
+def lbfgs_closure(loss_of, start):
+
+    w = start.clone().requires_grad_()
+    o = torch.optim.LBFGS([w], max_iter=100, max_eval=100, line_search_fn="strong_wolfe")
+
+    def closure():
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    o.step(closure)
+    return w.detach()
+
+
+# %% right="Newton's method with the whole Hessian"
+def lbfgs_closure(loss_of, start):
+
+    w = start.detach().clone()
+    shape, n = w.shape, w.numel()
+    for _ in range(30):
+        w = w.detach().requires_grad_()
+        loss = loss_of(w)
+        (g,) = torch.autograd.grad(loss, w, create_graph=True)
+        if g.abs().max() < 1e-5:
+            break
+        rows = [
+            torch.autograd.grad(g.flatten()[i], w, retain_graph=True)[0].flatten() for i in range(n)
+        ]
+        H = torch.stack(rows) + 1e-9 * torch.eye(n, dtype=w.dtype, device=w.device)
+        step = torch.linalg.solve(H, g.detach().flatten()).view(shape)
+        t = 1.0
+        while t > 0.1 and not loss_of((w - t * step).detach()) <= loss.item():
+            t /= 2
+        w = w.detach() - t * step
+    return w.detach()

@@ -167,4 +167,55 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
         A = X @ X.mT
         X = 3.4445 * X + (-4.775 * A + 2.0315 * A @ A) @ X
     X = (X.mT if tall else X).to(p.dtype)
-    return p.mul(1 - lr * weight_decay).sub(X * (p.size(0) / p.size(1)) ** 0.5 if tall else X, alpha=lr), buffer
+    return p.mul(1 - lr * weight_decay).sub(
+        X * (p.size(0) / p.size(1)) ** 0.5 if tall else X, alpha=lr
+    ), buffer
+
+
+# %% wrong="the buffer as a sum, two lines" says=["not a sum"]
+def _ortho(G, n=5):
+    X = G / G.norm().clamp(min=1e-7)
+    for _ in range(n):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    return X
+
+
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+
+    buffer = momentum * buffer + grad
+    d = grad + momentum * buffer if nesterov else buffer
+    return p * (1 - lr * weight_decay) - lr * max(1, p.shape[0] / p.shape[1]) ** 0.5 * _ortho(
+        d
+    ), buffer
+
+
+# %% wrong="rows / columns without the root" says=["*root* of rows / columns"]
+def _ortho(G, n=5):
+    X = G / G.norm().clamp(min=1e-7)
+    for _ in range(n):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    return X
+
+
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+
+    buffer = momentum * buffer + (1 - momentum) * grad
+    d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    return p * (1 - lr * weight_decay) - lr * max(1, p.shape[0] / p.shape[1]) * _ortho(d), buffer
+
+
+# %% wrong="divides by the largest singular value" says=["the root of the sum of all squares"]
+def _o(G):
+    X = G / torch.linalg.matrix_norm(G, 2).clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    return X
+
+
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    return p * (1 - lr * weight_decay) - lr * max(1, p.shape[0] / p.shape[1]) ** 0.5 * _o(d), buffer

@@ -2,27 +2,39 @@
 def param_groups(model, backbone, lr, weight_decay):
     inside = {id(p) for p in model.get_submodule(backbone).parameters()}
     return [
-        {"params": [p], "lr": lr / 10 if id(p) in inside else lr,
-         "weight_decay": 0.0 if name.endswith("bias") else weight_decay}
-        for name, p in model.named_parameters() if p.requires_grad
+        {
+            "params": [p],
+            "lr": lr / 10 if id(p) in inside else lr,
+            "weight_decay": 0.0 if name.endswith("bias") else weight_decay,
+        }
+        for name, p in model.named_parameters()
+        if p.requires_grad
     ]
 
 
 # %% wrong="the backbone by the beginning of its name" says=["body2.weight belongs to the rest"]
 def param_groups(model, backbone, lr, weight_decay):
     return [
-        {"params": [p], "lr": lr / 10 if name.startswith(backbone) else lr,
-         "weight_decay": weight_decay if p.ndim >= 2 else 0.0}
-        for name, p in model.named_parameters() if p.requires_grad
+        {
+            "params": [p],
+            "lr": lr / 10 if name.startswith(backbone) else lr,
+            "weight_decay": weight_decay if p.ndim >= 2 else 0.0,
+        }
+        for name, p in model.named_parameters()
+        if p.requires_grad
     ]
 
 
 # %% wrong="by the first name alone, dot and all" says=["head.weight belongs to the backbone and is shared"]
 def param_groups(model, backbone, lr, weight_decay):
     return [
-        {"params": [p], "lr": lr / 10 if name.startswith(backbone + ".") else lr,
-         "weight_decay": weight_decay if p.ndim >= 2 else 0.0}
-        for name, p in model.named_parameters() if p.requires_grad
+        {
+            "params": [p],
+            "lr": lr / 10 if name.startswith(backbone + ".") else lr,
+            "weight_decay": weight_decay if p.ndim >= 2 else 0.0,
+        }
+        for name, p in model.named_parameters()
+        if p.requires_grad
     ]
 
 
@@ -34,7 +46,9 @@ def param_groups(model, backbone, lr, weight_decay):
         for p in module.parameters(recurse=False):
             if p.requires_grad:
                 decay = weight_decay if p.ndim >= 2 else 0.0
-                groups.append({"params": [p], "lr": lr / 10 if inside else lr, "weight_decay": decay})
+                groups.append(
+                    {"params": [p], "lr": lr / 10 if inside else lr, "weight_decay": decay}
+                )
     return groups
 
 
@@ -45,7 +59,9 @@ def param_groups(model, backbone, lr, weight_decay):
         for p in part.parameters():
             if p.requires_grad and id(p) not in seen:
                 seen.add(id(p))
-                groups.append({"params": [p], "lr": rate, "weight_decay": weight_decay * (p.ndim > 1)})
+                groups.append(
+                    {"params": [p], "lr": rate, "weight_decay": weight_decay * (p.ndim > 1)}
+                )
     return groups
 
 
@@ -53,8 +69,11 @@ def param_groups(model, backbone, lr, weight_decay):
 def param_groups(model, backbone, lr, weight_decay):
     inside = {id(p) for p in model.get_submodule(backbone).parameters()}
     return [
-        {"params": [p], "lr": lr / 10 if id(p) in inside else lr,
-         "weight_decay": weight_decay if p.ndim >= 2 else 0.0}
+        {
+            "params": [p],
+            "lr": lr / 10 if id(p) in inside else lr,
+            "weight_decay": weight_decay if p.ndim >= 2 else 0.0,
+        }
         for p in model.parameters()
     ]
 
@@ -75,9 +94,13 @@ def param_groups(model, backbone, lr, weight_decay):
 def param_groups(model, backbone, lr, weight_decay):
     inside = {id(p) for p in model.get_submodule(backbone).parameters()}
     return [
-        {"params": [p], "lr": lr / 10 if id(p) in inside else lr,
-         "weight_decay": weight_decay if p.ndim == 2 else 0.0}
-        for p in model.parameters() if p.requires_grad
+        {
+            "params": [p],
+            "lr": lr / 10 if id(p) in inside else lr,
+            "weight_decay": weight_decay if p.ndim == 2 else 0.0,
+        }
+        for p in model.parameters()
+        if p.requires_grad
     ]
 
 
@@ -85,9 +108,13 @@ def param_groups(model, backbone, lr, weight_decay):
 def param_groups(model, backbone, lr, weight_decay):
     inside = {id(p) for p in model.get_submodule(backbone).parameters()}
     return [
-        {"params": [p], "lr": lr if id(p) in inside else lr / 10,
-         "weight_decay": weight_decay if p.ndim >= 2 else 0.0}
-        for p in model.parameters() if p.requires_grad
+        {
+            "params": [p],
+            "lr": lr if id(p) in inside else lr / 10,
+            "weight_decay": weight_decay if p.ndim >= 2 else 0.0,
+        }
+        for p in model.parameters()
+        if p.requires_grad
     ]
 
 
@@ -128,3 +155,20 @@ def param_groups(model, backbone, lr, weight_decay):
             if chosen:
                 groups.append({"params": iter(chosen), "lr": rate, "weight_decay": decay})
     return groups
+
+
+# %% right="pairs of name and parameter"
+def param_groups(model, backbone, lr, weight_decay):
+
+    body = model.get_submodule(backbone)
+    inner = {id(p) for p in body.parameters()}
+    keep = {}
+    for name, p in model.named_parameters():
+        if p.requires_grad:
+            keep.setdefault((id(p) in inner, p.dim() > 1), []).append((name, p))
+    for (mine, decays), items in keep.items():
+        pass
+    return tuple(
+        {"params": items, "lr": lr * 0.1 if mine else lr, "weight_decay": weight_decay * decays}
+        for (mine, decays), items in keep.items()
+    )

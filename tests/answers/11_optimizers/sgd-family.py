@@ -23,7 +23,9 @@ class Sgd(torch.optim.Optimizer):
             options = {k: v for k, v in group.items() if k != "params"}
             for p in group["params"]:
                 if p.grad is not None:
-                    new, self.state[p]["b"] = sgd_family(p, p.grad, self.state[p].get("b"), **options)
+                    new, self.state[p]["b"] = sgd_family(
+                        p, p.grad, self.state[p].get("b"), **options
+                    )
                     p.copy_(new)
         return loss
 
@@ -177,7 +179,9 @@ class Sgd(torch.optim.Optimizer):
             options = {k: v for k, v in group.items() if k != "params"}
             for p in group["params"]:
                 if p.grad is not None:
-                    new, self.state[p]["b"] = sgd_family(p, p.grad, self.state[p].get("b"), **options)
+                    new, self.state[p]["b"] = sgd_family(
+                        p, p.grad, self.state[p].get("b"), **options
+                    )
                     p.copy_(new)
         return loss
 
@@ -205,7 +209,9 @@ class Sgd(torch.optim.Optimizer):
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
-                    new, self.state[p]["b"] = sgd_family(p, p.grad, self.state[p].get("b"), **self.defaults)
+                    new, self.state[p]["b"] = sgd_family(
+                        p, p.grad, self.state[p].get("b"), **self.defaults
+                    )
                     p.copy_(new)
         return loss
 
@@ -334,3 +340,196 @@ def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.
 
 class Sgd(torch.optim.SGD):
     pass
+
+
+# %% wrong="decay only with momentum" says=["weight_decay is left out"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+
+    if momentum == 0:
+        return p - lr * grad, None
+    g = grad + weight_decay * p
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * b if nesterov else b), b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            o = {k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")}
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                new, b = sgd_family(p, p.grad, self.state[p].get("b"), **o)
+                p.copy_(new)
+                self.state[p]["b"] = b
+        return loss
+
+
+# %% wrong="the first buffer has no decay in it" says=["the gradient with the decay in it"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    b = grad.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * b if nesterov else b), b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            o = {k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")}
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                new, b = sgd_family(p, p.grad, self.state[p].get("b"), **o)
+                p.copy_(new)
+                self.state[p]["b"] = b
+        return loss
+
+
+# %% wrong="Nesterov looks ahead with the old buffer" says=["the new buffer, not the old one"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    if buffer is None:
+        return p - lr * g * (1 + momentum * nesterov), g.clone()
+    b = momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * buffer if nesterov else b), b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            o = {k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")}
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                new, b = sgd_family(p, p.grad, self.state[p].get("b"), **o)
+                p.copy_(new)
+                self.state[p]["b"] = b
+        return loss
+
+
+# %% wrong="the defaults' options for every group" says=["each group has its own lr"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    d = g + momentum * b if nesterov else b
+    return p - lr * d, b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                d = self.defaults
+                new, b = sgd_family(
+                    p,
+                    p.grad,
+                    self.state[p].get("b"),
+                    d["lr"],
+                    d["momentum"],
+                    d["dampening"],
+                    d["weight_decay"],
+                    d["nesterov"],
+                )
+                p.copy_(new)
+                self.state[p]["b"] = b
+        return loss
+
+
+# %% right="a match statement, and a list for a pair"
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+
+    coefficient = 1 - dampening
+    effective = grad + weight_decay * p if weight_decay else grad
+    match (momentum, buffer):
+        case (0 | 0.0, _):
+            new_buffer, direction = None, effective
+        case (_, None):
+            new_buffer = 1.0 * effective
+            direction = effective * (1 + momentum) if nesterov else new_buffer
+        case _:
+            new_buffer = momentum * buffer + coefficient * effective
+            direction = effective + momentum * new_buffer if nesterov else new_buffer
+    return [p - lr * direction, new_buffer]
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    old = self.state[p]["v"] if "v" in self.state[p] else None
+                    new, buf = sgd_family(
+                        p.detach(),
+                        p.grad.detach(),
+                        old,
+                        group["lr"],
+                        group["momentum"],
+                        group["dampening"],
+                        group["weight_decay"],
+                        group["nesterov"],
+                    )
+                    p.sub_(p - new)
+                    if buf is not None:
+                        self.state[p]["v"] = buf
+        return loss

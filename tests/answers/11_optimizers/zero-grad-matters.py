@@ -47,7 +47,18 @@ after = {
 }
 
 # %% wrong="half of it is blank" says=["predictions are still blank"]
-after = dict.fromkeys(("grad after two backwards", "zero_grad() leaves a tensor of zeros", "w after two steps, cleared in between", "w after two steps, never cleared", "w when cleared between backward and step", "a cleared weight moves on, momentum 0.9", "the same after zero_grad(set_to_none=False)", "a Parameter made after the optimizer moves"))
+after = dict.fromkeys(
+    (
+        "grad after two backwards",
+        "zero_grad() leaves a tensor of zeros",
+        "w after two steps, cleared in between",
+        "w after two steps, never cleared",
+        "w when cleared between backward and step",
+        "a cleared weight moves on, momentum 0.9",
+        "the same after zero_grad(set_to_none=False)",
+        "a Parameter made after the optimizer moves",
+    )
+)
 after["grad after two backwards"] = 4.0
 
 # %% right="asked the machine"
@@ -66,7 +77,18 @@ after = {
 }
 
 # %% right="with dict() and numbers of another type"
-after = dict.fromkeys(("grad after two backwards", "zero_grad() leaves a tensor of zeros", "w after two steps, cleared in between", "w after two steps, never cleared", "w when cleared between backward and step", "a cleared weight moves on, momentum 0.9", "the same after zero_grad(set_to_none=False)", "a Parameter made after the optimizer moves"))
+after = dict.fromkeys(
+    (
+        "grad after two backwards",
+        "zero_grad() leaves a tensor of zeros",
+        "w after two steps, cleared in between",
+        "w after two steps, never cleared",
+        "w when cleared between backward and step",
+        "a cleared weight moves on, momentum 0.9",
+        "the same after zero_grad(set_to_none=False)",
+        "a Parameter made after the optimizer moves",
+    )
+)
 after = {
     name: value
     for name, value in zip(after, (4, False, 0, -0.5, 1.0, False, True, False), strict=True)
