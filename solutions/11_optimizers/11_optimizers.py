@@ -215,7 +215,7 @@ def tell_story(name):
         "the same after zero_grad(set_to_none=False)": "bs0s",
         "a Parameter made after the optimizer moves": "nbs",
     }  # fmt: skip
-    w, before = nn.Parameter(torch.tensor(1.0, device=device)), None
+    w = nn.Parameter(torch.tensor(1.0, device=device))
     optimizer = torch.optim.SGD([w], lr=0.25, momentum=0.9 * (stories[name] in ("bszs", "bs0s")))
     for call in stories[name]:
         before = w.item()
@@ -225,12 +225,11 @@ def tell_story(name):
         elif call == "s":
             optimizer.step()
         elif call in "z0":
-            optimizer.zero_grad(set_to_none=call == "z")
+            optimizer.zero_grad(call == "z")
     if name.startswith(("a ", "the same")):
         return w.item() != before
-    if name.startswith("zero_grad"):
-        return w.grad is not None
-    return w.grad.item() if name.startswith("grad") else w.item()
+    seen = {"grad": lambda: w.grad.item(), "zero": lambda: w.grad is not None}
+    return seen.get(name[:4], w.item)()
 
 
 # %% nbgrader={"grade_id": "zero-grad-matters", "solution": true}
@@ -2325,7 +2324,7 @@ MUON_CASES = {  # p, grad, buffer, the new p, the new buffer; slips by p[0, 0]; 
         {-0.1: ROW[-0.06]}, {"momentum": 0.9}),
     "a later step, Nesterov": (
         ([[0.0, 0]], [[3.0, 0]], [[0.0, 5]], [[-0.0609, -0.0339]], [[1.5, 2.5]]),
-        {-0.0358: "that is the *old* buffer's look ahead, or none: the direction takes the new buffer.",
+        {-0.0358: "that is the direction without the look ahead, or with the old buffer's: it takes the new buffer.",
          -0.0671: A_SUM, -0.0535: A_SUM}, {"momentum": 0.5}),
     "a later step, no Nesterov": (
         ([[0.0, 0]], [[3.0, 0]], [[0.0, 5]], [[-0.0358, -0.0597]], [[1.5, 2.5]]),

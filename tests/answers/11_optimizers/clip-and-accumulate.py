@@ -50,7 +50,7 @@ def clip_and_accumulate(model, pieces, max_norm):
     return norm.item()
 
 
-# %% wrong="clips each entry" says=["weight.grad, with the norm"]
+# %% wrong="clips each entry" says=["that turns the direction"]
 def clip_and_accumulate(model, pieces, max_norm):
     model.zero_grad()
     count = sum(len(labels) for _, labels in pieces)
@@ -62,7 +62,7 @@ def clip_and_accumulate(model, pieces, max_norm):
     return norm.item()
 
 
-# %% wrong="each parameter by itself" says=["weight.grad, with the norm"]
+# %% wrong="each parameter by itself" says=["each parameter was clipped alone"]
 def clip_and_accumulate(model, pieces, max_norm):
     model.zero_grad()
     count = sum(len(labels) for _, labels in pieces)
@@ -229,17 +229,6 @@ def clip_and_accumulate(model, pieces, max_norm):
         if p.grad is not None:
             total += torch.nn.utils.clip_grad_norm_([p], max_norm).item() ** 2
     return total**0.5
-
-
-# %% wrong="cuts entries" says=["that turns the direction"]
-def clip_and_accumulate(model, pieces, max_norm):
-    model.zero_grad()
-    n = sum(len(y) for _, y in pieces)
-    for x, y in pieces:
-        (F.cross_entropy(model(x), y, reduction="sum") / n).backward()
-    norm = torch.nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
-    torch.nn.utils.clip_grad_value_(model.parameters(), max_norm)
-    return norm.item()
 
 
 # %% wrong="never clips" says=["it was not clipped"]
