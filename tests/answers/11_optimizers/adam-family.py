@@ -1,0 +1,366 @@
+# %% wrong="no bias correction" says=["no bias correction"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    if kind == "adamw":
+        p = p - lr * weight_decay * p
+    else:
+        grad = grad + weight_decay * p
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    top = torch.maximum(state.get("top", torch.zeros_like(v)), v)
+    if kind == "rmsprop":
+        m = grad
+    scale = (top if kind == "amsgrad" else v).sqrt() + eps
+    state = {"m": m, "v": v, "top": top}
+    return p - lr * m / scale, state
+
+
+# %% wrong="eps inside the root" says=["eps stands outside the root"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    if kind == "adamw":
+        p = p - lr * weight_decay * p
+    else:
+        grad = grad + weight_decay * p
+    t = state.get("t", 0) + 1
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    top = torch.maximum(state.get("top", torch.zeros_like(v)), v)
+    state = {"m": m, "v": v, "top": top, "t": t}
+    if kind == "rmsprop":
+        return p - lr * grad / (v + eps).sqrt(), state
+    m_hat = m / (1 - betas[0] ** t)
+    v_hat = (top if kind == "amsgrad" else v) / (1 - betas[1] ** t)
+    return p - lr * m_hat / (v_hat + eps).sqrt(), state
+
+
+# %% wrong="eps before the bias correction" says=["eps is added after the correction"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    if kind == "adamw":
+        p = p - lr * weight_decay * p
+    else:
+        grad = grad + weight_decay * p
+    t = state.get("t", 0) + 1
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    top = torch.maximum(state.get("top", torch.zeros_like(v)), v)
+    state = {"m": m, "v": v, "top": top, "t": t}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), state
+    rate = lr * (1 - betas[1] ** t) ** 0.5 / (1 - betas[0] ** t)
+    return p - rate * m / ((top if kind == "amsgrad" else v).sqrt() + eps), state
+
+
+# %% wrong="counts from zero" says=["The first step is step 1"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    if kind == "adamw":
+        p = p - lr * weight_decay * p
+    else:
+        grad = grad + weight_decay * p
+    t = state.get("t", 0)
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    top = torch.maximum(state.get("top", torch.zeros_like(v)), v)
+    state = {"m": m, "v": v, "top": top, "t": t + 1}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), state
+    m_hat = m / torch.tensor(1 - betas[0] ** t)
+    v_hat = (top if kind == "amsgrad" else v) / torch.tensor(1 - betas[1] ** t)
+    return p - lr * m_hat / (v_hat.sqrt() + eps), state
+
+
+# %% wrong="AMSGrad takes the largest corrected v" says=["of v itself, and correct it afterwards"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    if kind == "adamw":
+        p = p - lr * weight_decay * p
+    else:
+        grad = grad + weight_decay * p
+    t = state.get("t", 0) + 1
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    v_hat = v / (1 - betas[1] ** t)
+    top = torch.maximum(state.get("top", torch.zeros_like(v)), v_hat)
+    state = {"m": m, "v": v, "top": top, "t": t}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), state
+    m_hat = m / (1 - betas[0] ** t)
+    return p - lr * m_hat / ((top if kind == "amsgrad" else v_hat).sqrt() + eps), state
+
+
+# %% wrong="AMSGrad is Adam" says=["that is Adam"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    if kind == "adamw":
+        p = p - lr * weight_decay * p
+    else:
+        grad = grad + weight_decay * p
+    t = state.get("t", 0) + 1
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    state = {"m": m, "v": v, "t": t}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), state
+    return p - lr * (m / (1 - betas[0] ** t)) / ((v / (1 - betas[1] ** t)).sqrt() + eps), state
+
+
+# %% wrong="AdamW with L2" says=["that is Adam: in AdamW the decay goes past m and v"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    grad = grad + weight_decay * p
+    t = state.get("t", 0) + 1
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    top = torch.maximum(state.get("top", torch.zeros_like(v)), v)
+    state = {"m": m, "v": v, "top": top, "t": t}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), state
+    v_hat = (top if kind == "amsgrad" else v) / (1 - betas[1] ** t)
+    return p - lr * (m / (1 - betas[0] ** t)) / (v_hat.sqrt() + eps), state
+
+
+# %% wrong="decoupled everywhere" says=["that is AdamW: Adam's decay is added to the gradient"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    p = p - lr * weight_decay * p
+    t = state.get("t", 0) + 1
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    top = torch.maximum(state.get("top", torch.zeros_like(v)), v)
+    state = {"m": m, "v": v, "top": top, "t": t}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), state
+    v_hat = (top if kind == "amsgrad" else v) / (1 - betas[1] ** t)
+    return p - lr * (m / (1 - betas[0] ** t)) / (v_hat.sqrt() + eps), state
+
+
+# %% wrong="the decay without the rate" says=["the decay is not multiplied by lr"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    if kind == "adamw":
+        p = p - weight_decay * p
+    else:
+        grad = grad + weight_decay * p
+    t = state.get("t", 0) + 1
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    top = torch.maximum(state.get("top", torch.zeros_like(v)), v)
+    state = {"m": m, "v": v, "top": top, "t": t}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), state
+    v_hat = (top if kind == "amsgrad" else v) / (1 - betas[1] ** t)
+    return p - lr * (m / (1 - betas[0] ** t)) / (v_hat.sqrt() + eps), state
+
+
+# %% wrong="the betas change places" says=["the betas have changed places"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    b2, b1 = betas
+    if kind == "adamw":
+        p = p - lr * weight_decay * p
+    else:
+        grad = grad + weight_decay * p
+    t = state.get("t", 0) + 1
+    m = b1 * state.get("m", 0) + (1 - b1) * grad
+    v = b2 * state.get("v", 0) + (1 - b2) * grad**2
+    top = torch.maximum(state.get("top", torch.zeros_like(v)), v)
+    state = {"m": m, "v": v, "top": top, "t": t}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), state
+    v_hat = (top if kind == "amsgrad" else v) / (1 - b2**t)
+    return p - lr * (m / (1 - b1**t)) / (v_hat.sqrt() + eps), state
+
+
+# %% wrong="RMSprop with bias correction" says=["RMSprop corrects nothing"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    if kind == "adamw":
+        p = p - lr * weight_decay * p
+    else:
+        grad = grad + weight_decay * p
+    t = state.get("t", 0) + 1
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    top = torch.maximum(state.get("top", torch.zeros_like(v)), v)
+    state = {"m": m, "v": v, "top": top, "t": t}
+    v_hat = (top if kind == "amsgrad" else v) / (1 - betas[1] ** t)
+    m_hat = grad if kind == "rmsprop" else m / (1 - betas[0] ** t)
+    return p - lr * m_hat / (v_hat.sqrt() + eps), state
+
+
+# %% wrong="RMSprop with a momentum" says=["RMSprop has no m"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    if kind == "adamw":
+        p = p - lr * weight_decay * p
+    else:
+        grad = grad + weight_decay * p
+    t = state.get("t", 0) + 1
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    top = torch.maximum(state.get("top", torch.zeros_like(v)), v)
+    state = {"m": m, "v": v, "top": top, "t": t}
+    if kind == "rmsprop":
+        return p - lr * m / (v.sqrt() + eps), state
+    v_hat = (top if kind == "amsgrad" else v) / (1 - betas[1] ** t)
+    return p - lr * (m / (1 - betas[0] ** t)) / (v_hat.sqrt() + eps), state
+
+
+# %% wrong="forgets its state" says=["the state is forgotten from step to step"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    if kind == "adamw":
+        p = p - lr * weight_decay * p
+    else:
+        grad = grad + weight_decay * p
+    if kind == "rmsprop":
+        return p - lr * grad / (((1 - betas[1]) * grad**2).sqrt() + eps), {}
+    return p - lr * grad / (grad.abs() + eps), {}
+
+
+# %% wrong="changes the parameter in place" says=["an argument was changed"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    if kind == "adamw":
+        p -= lr * weight_decay * p
+    else:
+        grad = grad + weight_decay * p
+    t = state.get("t", 0) + 1
+    m = betas[0] * state.get("m", 0) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", 0) + (1 - betas[1]) * grad**2
+    top = torch.maximum(state.get("top", torch.zeros_like(v)), v)
+    state = {"m": m, "v": v, "top": top, "t": t}
+    if kind == "rmsprop":
+        p -= lr * grad / (v.sqrt() + eps)
+        return p, state
+    v_hat = (top if kind == "amsgrad" else v) / (1 - betas[1] ** t)
+    p -= lr * (m / (1 - betas[0] ** t)) / (v_hat.sqrt() + eps)
+    return p, state
+
+
+# %% wrong="returns the parameter alone" says=["expected a pair"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    return p - lr * grad.sign()
+
+
+# %% right="the library carries the state"
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    q = torch.nn.Parameter(p.clone())
+    options = dict(lr=lr, eps=eps, weight_decay=weight_decay)
+    if kind == "rmsprop":
+        optimizer = torch.optim.RMSprop([q], alpha=betas[1], **options)
+    elif kind == "adamw":
+        optimizer = torch.optim.AdamW([q], betas=betas, **options)
+    else:
+        optimizer = torch.optim.Adam([q], betas=betas, amsgrad=kind == "amsgrad", **options)
+    if state:
+        optimizer.state[q] = state
+    q.grad = grad
+    optimizer.step()
+    return q.detach(), optimizer.state[q]
+
+
+# %% right="sums of all gradients so far, corrected by their weights"
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    import numpy as np
+
+    where, dtype = p.device, p.dtype
+    theta, g = p.cpu().numpy().astype(np.float64), grad.cpu().numpy().astype(np.float64)
+    if kind == "adamw":
+        theta = theta * (1 - lr * weight_decay)
+    else:
+        g = g + weight_decay * theta
+    first, second, one, two, top = state.get("all", (0.0, 0.0, 0.0, 0.0, 0.0))
+    first, one = betas[0] * first + g, betas[0] * one + 1
+    second, two = betas[1] * second + g * g, betas[1] * two + 1
+    top = np.maximum(top, second)
+    if kind == "rmsprop":
+        step = g / (np.sqrt((1 - betas[1]) * second) + eps)
+    else:
+        used = top if kind == "amsgrad" else second
+        step = (first / one) / (np.sqrt(used / two) + eps)
+    new = torch.as_tensor(theta - lr * step).to(where, dtype)
+    return new, {"all": (first, second, one, two, top)}
+
+
+# %% wrong="counts the steps in an attribute of the function" says=["has to lie in state"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+
+    adam_family.t = getattr(adam_family, "t", 0) + 1
+    t = adam_family.t
+    b1, b2 = betas
+    z = torch.zeros_like(p)
+    m, v, top = state.get("m", z), state.get("v", z), state.get("top", z)
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = b2 * v + (1 - b2) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"v": v}
+    m = b1 * m + (1 - b1) * grad
+    top = torch.maximum(top, v)
+    vh = (top if kind == "amsgrad" else v) / (1 - b2**t)
+    return p - lr * (m / (1 - b1**t)) / (vh.sqrt() + eps), {"m": m, "v": v, "top": top}
+
+
+# %% wrong="stores the corrected averages" says=["keep the uncorrected m and v"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+
+    t = state.get("t", 0) + 1
+    b1, b2 = betas
+    z = torch.zeros_like(p)
+    m, v, top = state.get("m", z), state.get("v", z), state.get("top", z)
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    v = b2 * v + (1 - b2) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = (b1 * m + (1 - b1) * grad) / (1 - b1**t)
+    v = v / (1 - b2**t)
+    top = torch.maximum(top, v)
+    return p - lr * m / ((top if kind == "amsgrad" else v).sqrt() + eps), {
+        "t": t,
+        "m": m,
+        "v": v,
+        "top": top,
+    }
+
+
+# %% wrong="AdamW decays after the step" says=["the decay comes before the step"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+
+    t = state.get("t", 0) + 1
+    b1, b2 = betas
+    m, v, top = (
+        state.get("m", torch.zeros_like(p)),
+        state.get("v", torch.zeros_like(p)),
+        state.get("top", torch.zeros_like(p)),
+    )
+    if kind != "adamw":
+        grad = grad + weight_decay * p
+    v = b2 * v + (1 - b2) * grad**2
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), {"t": t, "v": v}
+    m = b1 * m + (1 - b1) * grad
+    top = torch.maximum(top, v)
+    vh = (top if kind == "amsgrad" else v) / (1 - b2**t)
+    new = p - lr * (m / (1 - b1**t)) / (vh.sqrt() + eps)
+    if kind == "adamw":
+        new = new - lr * weight_decay * new
+    return new, {"t": t, "m": m, "v": v, "top": top}
+
+
+# %% right="a history of gradients, and closed sums"
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+
+    b1, b2 = betas
+    history = list(state.get("g", []))
+    if kind == "adamw":
+        p = p - lr * weight_decay * p
+        history.append(grad)
+    else:
+        history.append(grad + weight_decay * p)
+    n = len(history)
+
+    def mean(values, b):
+        return sum((1 - b) * b ** (len(values) - 1 - k) * x for k, x in enumerate(values))
+
+    squares = [g * g for g in history]
+    v = mean(squares, b2)
+    if kind == "rmsprop":
+        return p - lr * history[-1] / (v.sqrt() + eps), {"g": history}
+    if kind == "amsgrad":
+        v = torch.stack([mean(squares[: k + 1], b2) for k in range(n)]).amax(0)
+    m = mean(history, b1)
+    return p - lr * (m / (1 - b1**n)) / ((v / (1 - b2**n)).sqrt() + eps), {"g": history}

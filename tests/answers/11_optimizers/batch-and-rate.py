@@ -1,0 +1,54 @@
+# %% wrong="noise taken for a variance" says=["square it"]
+def batch_and_rate(rate, batch, curvature, noise):
+    factor = (1 - rate * curvature) ** 2
+    return float("inf") if factor >= 1 else rate**2 * noise / batch / (1 - factor)
+
+
+# %% wrong="the formula for small rates" says=["holds for small rates only"]
+def batch_and_rate(rate, batch, curvature, noise):
+    return float("inf") if rate * curvature >= 2 else rate * noise**2 / (2 * batch * curvature)
+
+
+# %% wrong="the batch is left out" says=["has the variance noise² / B"]
+def batch_and_rate(rate, batch, curvature, noise):
+    factor = (1 - rate * curvature) ** 2
+    return float("inf") if factor >= 1 else rate**2 * noise**2 / (1 - factor)
+
+
+# %% wrong="the batch squared" says=["has the variance noise² / B"]
+def batch_and_rate(rate, batch, curvature, noise):
+    factor = (1 - rate * curvature) ** 2
+    return float("inf") if factor >= 1 else rate**2 * noise**2 / batch**2 / (1 - factor)
+
+
+# %% wrong="negative above the limit" says=["it grows without bound"]
+def batch_and_rate(rate, batch, curvature, noise):
+    factor = (1 - rate * curvature) ** 2
+    return rate**2 * noise**2 / batch / (1 - factor) if factor != 1 else float("inf")
+
+
+# %% wrong="divides by zero at the limit" says=["ZeroDivisionError", "float division by zero"]
+def batch_and_rate(rate, batch, curvature, noise):
+    return rate * noise**2 / (batch * curvature * (2 - rate * curvature))
+
+
+# %% wrong="the factor is not squared" says=["the mean of w²: expected"]
+def batch_and_rate(rate, batch, curvature, noise):
+    factor = abs(1 - rate * curvature)
+    return float("inf") if factor >= 1 else rate**2 * noise**2 / batch / (1 - factor)
+
+
+# %% right="solved for V"
+def batch_and_rate(rate, batch, curvature, noise):
+    left = 2 - rate * curvature
+    return rate * noise * noise / (batch * curvature * left) if left > 0 else float("inf")
+
+
+# %% right="many steps of the variance, as a tensor's number"
+def batch_and_rate(rate, batch, curvature, noise):
+    if rate * curvature >= 2:
+        return torch.inf
+    v, factor = 0.0, (1 - rate * curvature) ** 2
+    for _ in range(20000):
+        v = factor * v + rate**2 * noise**2 / batch
+    return v

@@ -1,0 +1,259 @@
+# %% wrong="the mean of the means" says=["the mean of the means"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels) / len(pieces)).backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
+
+
+# %% wrong="means added up" says=["means that are added up"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    for inputs, labels in pieces:
+        if len(labels):
+            F.cross_entropy(model(inputs), labels).backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
+
+
+# %% wrong="sums" says=["sums that were never divided"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    for inputs, labels in pieces:
+        F.cross_entropy(model(inputs), labels, reduction="sum").backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
+
+
+# %% right="weighted means: even the empty piece adds nothing"
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels) * len(labels) / count).backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
+
+
+# %% wrong="old gradients stay" says=["the old gradients are still in it"]
+def clip_and_accumulate(model, pieces, max_norm):
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels, reduction="sum") / count).backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
+
+
+# %% wrong="clips each piece" says=["clipped to 0.1", "the norm"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels, reduction="sum") / count).backward()
+        norm = nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    return norm.item()
+
+
+# %% wrong="clips each entry" says=["that turns the direction"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels, reduction="sum") / count).backward()
+    params = [p for p in model.parameters() if p.grad is not None]
+    norm = sum(p.grad.square().sum() for p in params).sqrt()
+    nn.utils.clip_grad_value_(params, max_norm)
+    return norm.item()
+
+
+# %% wrong="each parameter by itself" says=["each parameter was clipped alone"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels, reduction="sum") / count).backward()
+    params = [p for p in model.parameters() if p.grad is not None]
+    norm = sum(p.grad.square().sum() for p in params).sqrt()
+    for p in params:
+        nn.utils.clip_grad_norm_([p], max_norm)
+    return norm.item()
+
+
+# %% wrong="the norm after clipping" says=["the norm after clipping"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels, reduction="sum") / count).backward()
+    nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    return (
+        sum(p.grad.square().sum() for p in model.parameters() if p.grad is not None).sqrt().item()
+    )
+
+
+# %% wrong="always scales to the limit" says=["a limit that is not reached"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels, reduction="sum") / count).backward()
+    params = [p for p in model.parameters() if p.grad is not None]
+    norm = sum(p.grad.square().sum() for p in params).sqrt().item()
+    for p in params:
+        p.grad.mul_(max_norm / norm if norm else 1.0)
+    return norm
+
+
+# %% wrong="one large batch" says=["how often the model was called"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    x, y = (torch.cat(parts) for parts in zip(*pieces, strict=True))
+    F.cross_entropy(model(x), y).backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
+
+
+# %% wrong="one backward for all losses" says=["all graphs were alive at once"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(labels) for _, labels in pieces)
+    total = sum(F.cross_entropy(model(x), y, reduction="sum") for x, y in pieces) / count
+    total.backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
+
+
+# %% wrong="0 / 0" says=["a gradient of zero"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels, reduction="sum") / count).backward()
+    params = [p for p in model.parameters() if p.grad is not None]
+    norm = sum(p.grad.square().sum() for p in params).sqrt()
+    if norm < max_norm:
+        scale = norm / norm
+    else:
+        scale = max_norm / norm
+    for p in params:
+        p.grad.mul_(scale)
+    return norm.item()
+
+
+# %% wrong="takes a step as well" says=["the weights were changed"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels, reduction="sum") / count).backward()
+    norm = nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    torch.optim.SGD(model.parameters(), lr=0.1).step()
+    return norm.item()
+
+
+# %% wrong="returns nothing" says=["returned None"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels, reduction="sum") / count).backward()
+    nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% right="autograd.grad, by hand"
+def clip_and_accumulate(model, pieces, max_norm):
+    params = [p for p in model.parameters() if p.requires_grad]
+    totals = [torch.zeros_like(p) for p in params]
+    seen = 0
+    for inputs, labels in pieces:
+        if len(labels) == 0:
+            continue
+        loss = F.cross_entropy(model(inputs), labels) * len(labels)
+        for total, g in zip(totals, torch.autograd.grad(loss, params), strict=True):
+            total += g
+        seen += len(labels)
+    totals = [total / seen for total in totals]
+    norm = torch.cat([total.flatten() for total in totals]).norm()
+    for p, total in zip(params, totals, strict=True):
+        p.grad = total * (max_norm / norm if norm > max_norm else 1.0)
+    return norm
+
+
+# %% right="backward of sums, divided at the end"
+def clip_and_accumulate(model, pieces, max_norm):
+    for p in model.parameters():
+        p.grad = None
+    for inputs, labels in pieces:
+        logp = model(inputs).log_softmax(-1)
+        (-logp[torch.arange(len(labels), device=labels.device), labels].sum()).backward()
+    n = sum(y.numel() for _, y in pieces)
+    grads = [p.grad for p in model.parameters() if p.grad is not None]
+    for g in grads:
+        g.div_(n)
+    norm = float(torch.linalg.vector_norm(torch.stack([g.norm() for g in grads])))
+    for g in grads:
+        g.mul_(min(1.0, max_norm / (norm + 1e-6)))
+    return norm
+
+
+# %% wrong="clips after every piece, adding up" says=["clip once, after the last"]
+def clip_and_accumulate(model, pieces, max_norm):
+
+    n = sum(len(y) for _, y in pieces)
+    model.zero_grad()
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / n).backward()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    return norm.item()
+
+
+# %% wrong="scales small gradients up" says=["although the norm does not exceed"]
+def clip_and_accumulate(model, pieces, max_norm):
+
+    n = sum(len(y) for _, y in pieces)
+    model.zero_grad()
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / n).backward()
+    ps = [p for p in model.parameters() if p.grad is not None]
+    norm = sum((p.grad**2).sum() for p in ps).sqrt()
+    if max_norm != float("inf"):
+        for p in ps:
+            p.grad *= max_norm / (norm + 1e-12)
+    return norm.item()
+
+
+# %% wrong="clips each parameter alone, adding up the norms" says=["each parameter was clipped alone"]
+def clip_and_accumulate(model, pieces, max_norm):
+
+    n = sum(len(y) for _, y in pieces)
+    for p in model.parameters():
+        p.grad = None
+    for x, y in pieces:
+        F.cross_entropy(model(x), y, reduction="sum").div(n).backward()
+    total = 0.0
+    for p in model.parameters():
+        if p.grad is not None:
+            total += torch.nn.utils.clip_grad_norm_([p], max_norm).item() ** 2
+    return total**0.5
+
+
+# %% wrong="never clips" says=["it was not clipped"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    n = sum(len(y) for _, y in pieces)
+    for x, y in pieces:
+        (F.cross_entropy(model(x), y, reduction="sum") / n).backward()
+    return sum(p.grad.square().sum() for p in model.parameters() if p.grad is not None) ** 0.5
+
+
+# %% right="autograd.grad with sums of its own"
+def clip_and_accumulate(model, pieces, max_norm):
+
+    ps = [p for p in model.parameters() if p.requires_grad]
+    sums, n = [torch.zeros_like(p) for p in ps], 0
+    for x, y in pieces:
+        loss = F.cross_entropy(model(x), y, reduction="none").sum()
+        for s, g in zip(sums, torch.autograd.grad(loss, ps)):
+            s += g
+        n += y.numel()
+    flat = torch.cat([(s / n).flatten() for s in sums])
+    norm = torch.linalg.vector_norm(flat)
+    if norm > max_norm:
+        flat = flat * (max_norm / norm)
+    for p, g in zip(ps, flat.split([p.numel() for p in ps])):
+        p.grad = g.view_as(p)
+    return norm

@@ -1,0 +1,197 @@
+# %% wrong="the default number of iterations" says=["by default LBFGS stops after max_iter=20"]
+def lbfgs_closure(loss_of, start):
+    w = start.clone().requires_grad_()
+    optimizer = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return w.detach()
+
+
+# %% wrong="the closure does not clear" says=["an entry of the gradient is"]
+def lbfgs_closure(loss_of, start):
+    w = start.clone().requires_grad_()
+    optimizer = torch.optim.LBFGS([w], max_iter=90, max_eval=95, line_search_fn="strong_wolfe")
+
+    def closure():
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return w.detach()
+
+
+# %% wrong="the closure returns nothing" says=["TypeError", "NoneType"]
+def lbfgs_closure(loss_of, start):
+    w = start.clone().requires_grad_()
+    optimizer = torch.optim.LBFGS([w], max_iter=90, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss_of(w).backward()
+
+    optimizer.step(closure)
+    return w.detach()
+
+
+# %% wrong="Adam, thousands of times" says=["at most 100 are allowed"]
+def lbfgs_closure(loss_of, start):
+    w = start.clone().requires_grad_()
+    optimizer = torch.optim.Adam([w], lr=0.05)
+    for _ in range(4000):
+        optimizer.zero_grad()
+        loss_of(w).backward()
+        optimizer.step()
+    return w.detach()
+
+
+# %% wrong="gradient descent within the budget" says=["not there yet"]
+def lbfgs_closure(loss_of, start):
+    w = start.clone().requires_grad_()
+    for _ in range(100):
+        (g,) = torch.autograd.grad(loss_of(w), w)
+        w = (w - 0.001 * g).detach().requires_grad_()
+    return w.detach()
+
+
+# %% wrong="with its gradient" says=["the result requires a gradient"]
+def lbfgs_closure(loss_of, start):
+    w = start.clone().requires_grad_()
+    optimizer = torch.optim.LBFGS([w], max_iter=90, max_eval=95, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return w
+
+
+# %% wrong="trains start itself" says=["an argument was changed"]
+def lbfgs_closure(loss_of, start):
+    w = start.requires_grad_()
+    optimizer = torch.optim.LBFGS([w], max_iter=90, max_eval=95, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return w.detach()
+
+
+# %% wrong="makes the closure and never steps" says=["w is still at start"]
+def lbfgs_closure(loss_of, start):
+    w = start.clone().requires_grad_()
+    return w.detach()
+
+
+# %% wrong="returns the loss" says=["has shape (), expected"]
+def lbfgs_closure(loss_of, start):
+    w = start.clone().requires_grad_()
+    optimizer = torch.optim.LBFGS([w], max_iter=90, max_eval=95, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    return optimizer.step(closure).detach()
+
+
+# %% right="Newton's method with a line search"
+def lbfgs_closure(loss_of, start):
+    w = start.detach().clone()
+    n = w.numel()
+    for _ in range(30):
+        x = w.clone().requires_grad_()
+        loss = loss_of(x)
+        (g,) = torch.autograd.grad(loss, x, create_graph=True)
+        if g.abs().max() < 1e-6:
+            break
+        flat = g.reshape(-1)
+        H = torch.stack(
+            [torch.autograd.grad(flat[k], x, retain_graph=True)[0].reshape(-1) for k in range(n)]
+        )
+        shift = 1e-8
+        while (
+            torch.linalg.eigvalsh(H + shift * torch.eye(n, dtype=H.dtype, device=H.device)).min()
+            <= 0
+        ):
+            shift *= 10
+        direction = -torch.linalg.solve(
+            H + shift * torch.eye(n, dtype=H.dtype, device=H.device), flat.detach()
+        ).reshape(w.shape)
+        t = 1.0
+        with torch.no_grad():
+            while loss_of(w + t * direction) > loss and t > 1e-4:
+                t /= 2
+        w = w + t * direction.detach()
+    return w
+
+
+# %% right="several calls of step"
+def lbfgs_closure(loss_of, start):
+    w = torch.nn.Parameter(start.detach().clone())
+    optimizer = torch.optim.LBFGS([w], history_size=20, max_iter=20, line_search_fn="strong_wolfe")
+    steps = 0
+
+    def closure():
+        w.grad = None
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    while steps < 4 and (w.grad is None or w.grad.abs().max() > 1e-5):
+        optimizer.step(closure)
+        steps += 1
+    return w.data.clone()
+
+
+# %% wrong="the closure clears nothing" says=["does the closure clear them"]
+def lbfgs_closure(loss_of, start):
+
+    w = start.clone().requires_grad_()
+    o = torch.optim.LBFGS([w], max_iter=100, max_eval=100, line_search_fn="strong_wolfe")
+
+    def closure():
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    o.step(closure)
+    return w.detach()
+
+
+# %% right="Newton's method with the whole Hessian"
+def lbfgs_closure(loss_of, start):
+
+    w = start.detach().clone()
+    shape, n = w.shape, w.numel()
+    for _ in range(30):
+        w = w.detach().requires_grad_()
+        loss = loss_of(w)
+        (g,) = torch.autograd.grad(loss, w, create_graph=True)
+        if g.abs().max() < 1e-5:
+            break
+        rows = [
+            torch.autograd.grad(g.flatten()[i], w, retain_graph=True)[0].flatten() for i in range(n)
+        ]
+        H = torch.stack(rows) + 1e-9 * torch.eye(n, dtype=w.dtype, device=w.device)
+        step = torch.linalg.solve(H, g.detach().flatten()).view(shape)
+        t = 1.0
+        while t > 0.1 and not loss_of((w - t * step).detach()) <= loss.item():
+            t /= 2
+        w = w.detach() - t * step
+    return w.detach()

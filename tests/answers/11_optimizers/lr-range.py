@@ -1,0 +1,400 @@
+# %% wrong="equal differences" says=["equal differences"]
+diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before, rates, losses = copy.deepcopy(model.state_dict()), [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest + (highest - lowest) * k / (steps - 1))
+        losses.append(loss.item())
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rates[-1]).step()
+        model.zero_grad()
+    model.load_state_dict(before)
+    return rates, losses
+
+
+# %% wrong="the loss after the step" says=["noted after the step"]
+diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before, rates, losses = copy.deepcopy(model.state_dict()), [], []
+    for k in range(steps):
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        F.mse_loss(model(x), y).backward()
+        torch.optim.SGD(model.parameters(), lr=rates[-1]).step()
+        model.zero_grad()
+        losses.append(F.mse_loss(model(x), y).item())
+        if losses[-1] > 4 * min(losses):
+            break
+    model.load_state_dict(before)
+    return rates, losses
+
+
+# %% wrong="the model stays trained" says=["the test has trained it"]
+diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    rates, losses = [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        losses.append(loss.item())
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rates[-1]).step()
+        model.zero_grad()
+    return rates, losses
+
+
+# %% wrong="a state_dict that is no copy" says=["the test has trained it"]
+diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before, rates, losses = model.state_dict(), [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        losses.append(loss.item())
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rates[-1]).step()
+        model.zero_grad()
+    model.load_state_dict(before)
+    return rates, losses
+
+
+# %% wrong="never stops" says=["it never stops"]
+diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before, rates, losses = copy.deepcopy(model.state_dict()), [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        losses.append(loss.item())
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rates[-1]).step()
+        model.zero_grad()
+    model.load_state_dict(before)
+    return rates, losses
+
+
+# %% wrong="stops before it notes the jump" says=["that end the run are noted, too"]
+diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before, rates, losses = copy.deepcopy(model.state_dict()), [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        if losses and (not loss.isfinite() or loss.item() > 4 * min(losses)):
+            break
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        losses.append(loss.item())
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rates[-1]).step()
+        model.zero_grad()
+    model.load_state_dict(before)
+    return rates, losses
+
+
+# %% wrong="infinity is not above four times infinity" says=["a loss that is infinite at once"]
+diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before, rates, losses = copy.deepcopy(model.state_dict()), [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        losses.append(loss.item())
+        if losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rates[-1]).step()
+        model.zero_grad()
+    model.load_state_dict(before)
+    return rates, losses
+
+
+# %% wrong="each rate from the first weights" says=["it is one run"]
+diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before, rates, losses = copy.deepcopy(model.state_dict()), [], [F.mse_loss(model(x), y).item()]
+    for k in range(steps):
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        F.mse_loss(model(x), y).backward()
+        torch.optim.SGD(model.parameters(), lr=rates[-1]).step()
+        model.zero_grad()
+        losses.append(F.mse_loss(model(x), y).item())
+        model.load_state_dict(before)
+    return rates, losses[:-1]
+
+
+# %% wrong="never clears the gradients" says=["gradients were never cleared"]
+diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before, rates, losses = copy.deepcopy(model.state_dict()), [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        losses.append(loss.item())
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rates[-1]).step()
+    model.load_state_dict(before)
+    model.zero_grad()
+    return rates, losses
+
+
+# %% wrong="leaves gradients" says=["goes with gradients"]
+diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before, rates, losses = copy.deepcopy(model.state_dict()), [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        losses.append(loss.item())
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
+            break
+        model.zero_grad()
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rates[-1]).step()
+    model.load_state_dict(before)
+    return rates, losses
+
+
+# %% wrong="tensors in the lists" says=["no list of plain numbers"]
+diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    rates = torch.logspace(0, 1, steps)
+    return list(rates), list(rates)
+
+
+# %% wrong="floor and milestone mixed up" says=["something happened at step 150", "it wobbles at one level"]
+diagnosis = {
+    "run 1": "noise floor: the rate should fall now",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "a milestone cut the rate",
+}
+
+# %% wrong="waves for a rate above the limit" says=["a pendulum without friction"]
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "rate above the limit",
+    "run 3": "zero_grad forgotten",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+# %% right="a copy of the model, steps by hand"
+diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    twin, rate, factor = copy.deepcopy(model), lowest, (highest / lowest) ** (1 / (steps - 1))
+    rates, losses = [], []
+    while len(rates) < steps:
+        loss = F.mse_loss(twin(x), y)
+        rates, losses = [*rates, rate], [*losses, loss.item()]
+        if not losses[-1] < float("inf") or losses[-1] > 4 * min(losses):
+            break
+        grads = torch.autograd.grad(loss, list(twin.parameters()))
+        with torch.no_grad():
+            for p, g in zip(twin.parameters(), grads, strict=True):
+                p -= rate * g
+        rate *= factor
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+# %% right="functional_call, and tuples"
+diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    import math
+
+    params = {name: p.detach().clone() for name, p in model.named_parameters()}
+    found = []
+    for rate in torch.logspace(
+        math.log10(lowest), math.log10(highest), steps, dtype=torch.float64
+    ).tolist():
+        grads, loss = torch.func.grad_and_value(
+            lambda q: F.mse_loss(torch.func.functional_call(model, q, (x,)), y)
+        )(params)
+        found.append((rate, loss.item()))
+        if not math.isfinite(loss.item()) or loss.item() > 4 * min(value for _, value in found):
+            break
+        params = {name: p - rate * grads[name] for name, p in params.items()}
+    return tuple(zip(*found, strict=True))
+
+
+diagnosis = dict(
+    zip(
+        diagnosis,
+        (
+            "a milestone cut the rate",
+            "zero_grad forgotten",
+            "rate above the limit",
+            "rate too low",
+            "noise floor: the rate should fall now",
+        ),
+        strict=True,
+    )
+)
+
+
+# %% wrong="compares with the first loss" says=["four times the *smallest*"]
+def lr_range(model, x, y, lowest, highest, steps):
+    import math
+
+    saved = {k: v.clone() for k, v in model.state_dict().items()}
+    rates, losses = [], []
+    factor = (highest / lowest) ** (1 / (steps - 1))
+    rate = lowest
+    for _ in range(steps):
+        o = torch.optim.SGD(model.parameters(), lr=rate)
+        o.zero_grad()
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if not math.isfinite(loss.item()) or loss.item() > 4 * losses[0]:
+            break
+        loss.backward()
+        o.step()
+        rate *= factor
+    model.load_state_dict(saved)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="one factor too many: highest is never reached" says=["highest is one of the rates"]
+def lr_range(model, x, y, lowest, highest, steps):
+
+    import copy
+
+    model = copy.deepcopy(model)
+    rates, losses = [], []
+    for k in range(steps):
+        rate = lowest * (highest / lowest) ** (k / steps)
+        o = torch.optim.SGD(model.parameters(), lr=rate)
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if not loss.isfinite() or loss.item() > 4 * min(losses):
+            break
+        o.zero_grad()
+        loss.backward()
+        o.step()
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "noise floor: the rate should fall now",
+    "run 2": "rate above the limit",
+    "run 3": "zero_grad forgotten",
+    "run 4": "rate too low",
+    "run 5": "a milestone cut the rate",
+}
+
+
+# %% wrong="SGD with momentum" says=["a plain step was asked for"]
+def lr_range(model, x, y, lowest, highest, steps):
+
+    import copy
+
+    start = copy.deepcopy(model.state_dict())
+    o = torch.optim.SGD(model.parameters(), lr=lowest, momentum=0.9)
+    rates, losses = [], []
+    for rate in torch.logspace(
+        torch.tensor(lowest).log10().item(), torch.tensor(highest).log10().item(), steps
+    ).tolist():
+        o.param_groups[0]["lr"] = rate
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if not loss.isfinite() or loss.item() > 4 * min(losses):
+            break
+        o.zero_grad()
+        loss.backward()
+        o.step()
+    model.load_state_dict(start)
+    model.zero_grad()
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "noise floor: the rate should fall now",
+    "run 2": "rate above the limit",
+    "run 3": "zero_grad forgotten",
+    "run 4": "rate too low",
+    "run 5": "a milestone cut the rate",
+}
+
+
+# %% right="functional_call: the model is never touched"
+def lr_range(model, x, y, lowest, highest, steps):
+
+    from torch.func import functional_call
+
+    params = {k: p.detach().clone() for k, p in model.named_parameters()}
+    lo, hi = float(lowest), float(highest)
+    rates, losses, best = [], [], float("inf")
+    for k in range(steps):
+        rate = lo ** (1 - k / (steps - 1)) * hi ** (k / (steps - 1))
+        leaves = {n: p.requires_grad_() for n, p in params.items()}
+        loss = F.mse_loss(functional_call(model, leaves, (x,)), y)
+        value = loss.item()
+        rates, losses = rates + [rate], losses + [value]
+        best = min(best, value)
+        if not (value < float("inf")) or value > 4 * best:
+            break
+        grads = torch.autograd.grad(loss, list(leaves.values()))
+        params = {n: (p - rate * g).detach() for (n, p), g in zip(leaves.items(), grads)}
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}

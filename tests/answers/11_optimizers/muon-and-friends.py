@@ -1,0 +1,221 @@
+# %% wrong="an exact orthogonal matrix" says=["an SVD is too exact"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    U, _, Vh = torch.linalg.svd(X, full_matrices=False)
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return (1 - lr * weight_decay) * p - lr * factor * U @ Vh, buffer
+
+
+# %% wrong="four rounds" says=["four rounds"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(4):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return (1 - lr * weight_decay) * p - lr * factor * X, buffer
+
+
+# %% wrong="no look ahead" says=["without the look ahead"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    X = buffer / buffer.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return (1 - lr * weight_decay) * p - lr * factor * X, buffer
+
+
+# %% wrong="always Nesterov" says=["nesterov=False was not heeded"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * buffer
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return (1 - lr * weight_decay) * p - lr * factor * X, buffer
+
+
+# %% wrong="no factor for tall matrices" says=["its factor is not 1"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    return (1 - lr * weight_decay) * p - lr * X, buffer
+
+
+# %% wrong="the factor shrinks wide matrices" says=["the factor is below 1 here"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    return (1 - lr * weight_decay) * p - lr * (p.shape[0] / p.shape[1]) ** 0.5 * X, buffer
+
+
+# %% wrong="no decay" says=["there is no weight decay"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return p - lr * factor * X, buffer
+
+
+# %% wrong="the decay as L2" says=["weight decay 0.5", "1 - lr * weight_decay"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    grad = grad + weight_decay * p
+    buffer = momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return p - lr * factor * X, buffer
+
+
+# %% wrong="zeros over zero" says=["Is it 0 / 0?"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = X / X.norm()
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return (1 - lr * weight_decay) * p - lr * factor * X, buffer
+
+
+# %% wrong="a sum instead of a mean" says=["the new buffer, a running mean,"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + grad
+    X = grad + momentum * buffer if nesterov else buffer
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return (1 - lr * weight_decay) * p - lr * factor * X, buffer
+
+
+# %% wrong="the buffer in place" says=["an argument was changed"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer.lerp_(grad, 1 - momentum)
+    X = grad.lerp(buffer, momentum) if nesterov else buffer
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return (1 - lr * weight_decay) * p - lr * factor * X, buffer
+
+
+# %% wrong="momentum alone" says=["the direction was not orthogonalised"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    return (1 - lr * weight_decay) * p - lr * grad, buffer
+
+
+# %% right="the library, on copies"
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    q = torch.nn.Parameter(p.clone())
+    optimizer = torch.optim.Muon(
+        [q], lr=lr, weight_decay=weight_decay, momentum=momentum, nesterov=nesterov
+    )
+    optimizer.state[q]["momentum_buffer"] = buffer.clone()
+    q.grad = grad.clone()
+    optimizer.step()
+    return q.detach(), optimizer.state[q]["momentum_buffer"]
+
+
+# %% right="the polynomial on the singular values"
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = buffer.lerp(grad, 1 - momentum)
+    X = grad.lerp(buffer, momentum) if nesterov else buffer
+    U, s, Vh = torch.linalg.svd(X, full_matrices=False)
+    s = s / s.square().sum().sqrt().clamp(min=1e-7)
+    for _ in range(5):
+        s = 3.4445 * s - 4.775 * s**3 + 2.0315 * s**5
+    rows, columns = p.shape
+    step = torch.einsum("ik,k,kj->ij", U, s, Vh) * max(1.0, rows / columns) ** 0.5
+    return p - lr * weight_decay * p - lr * step, buffer
+
+
+# %% right="in bfloat16, the short way round"
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = torch.add(buffer * momentum, grad, alpha=1 - momentum)
+    X = (grad * (1 - momentum) + buffer * momentum if nesterov else buffer).bfloat16()
+    tall = X.shape[0] > X.shape[1]
+    X = X.mT if tall else X
+    X = X / (X.norm() + 1e-7)
+    for _ in range(5):
+        A = X @ X.mT
+        X = 3.4445 * X + (-4.775 * A + 2.0315 * A @ A) @ X
+    X = (X.mT if tall else X).to(p.dtype)
+    return p.mul(1 - lr * weight_decay).sub(
+        X * (p.size(0) / p.size(1)) ** 0.5 if tall else X, alpha=lr
+    ), buffer
+
+
+# %% wrong="the buffer as a sum, two lines" says=["not a sum"]
+def _ortho(G, n=5):
+    X = G / G.norm().clamp(min=1e-7)
+    for _ in range(n):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    return X
+
+
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+
+    buffer = momentum * buffer + grad
+    d = grad + momentum * buffer if nesterov else buffer
+    return p * (1 - lr * weight_decay) - lr * max(1, p.shape[0] / p.shape[1]) ** 0.5 * _ortho(
+        d
+    ), buffer
+
+
+# %% wrong="rows / columns without the root" says=["*root* of rows / columns"]
+def _ortho(G, n=5):
+    X = G / G.norm().clamp(min=1e-7)
+    for _ in range(n):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    return X
+
+
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+
+    buffer = momentum * buffer + (1 - momentum) * grad
+    d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    return p * (1 - lr * weight_decay) - lr * max(1, p.shape[0] / p.shape[1]) * _ortho(d), buffer
+
+
+# %% wrong="divides by the largest singular value" says=["the root of the sum of all squares"]
+def _o(G):
+    X = G / torch.linalg.matrix_norm(G, 2).clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    return X
+
+
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = momentum * buffer + (1 - momentum) * grad
+    d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    return p * (1 - lr * weight_decay) - lr * max(1, p.shape[0] / p.shape[1]) ** 0.5 * _o(d), buffer

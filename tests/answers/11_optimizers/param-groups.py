@@ -1,0 +1,174 @@
+# %% wrong="biases by name" says=["body.1.weight has fewer than two dimensions"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = {id(p) for p in model.get_submodule(backbone).parameters()}
+    return [
+        {
+            "params": [p],
+            "lr": lr / 10 if id(p) in inside else lr,
+            "weight_decay": 0.0 if name.endswith("bias") else weight_decay,
+        }
+        for name, p in model.named_parameters()
+        if p.requires_grad
+    ]
+
+
+# %% wrong="the backbone by the beginning of its name" says=["body2.weight belongs to the rest"]
+def param_groups(model, backbone, lr, weight_decay):
+    return [
+        {
+            "params": [p],
+            "lr": lr / 10 if name.startswith(backbone) else lr,
+            "weight_decay": weight_decay if p.ndim >= 2 else 0.0,
+        }
+        for name, p in model.named_parameters()
+        if p.requires_grad
+    ]
+
+
+# %% wrong="by the first name alone, dot and all" says=["head.weight belongs to the backbone and is shared"]
+def param_groups(model, backbone, lr, weight_decay):
+    return [
+        {
+            "params": [p],
+            "lr": lr / 10 if name.startswith(backbone + ".") else lr,
+            "weight_decay": weight_decay if p.ndim >= 2 else 0.0,
+        }
+        for name, p in model.named_parameters()
+        if p.requires_grad
+    ]
+
+
+# %% wrong="tied twice" says=["is in 2 groups"]
+def param_groups(model, backbone, lr, weight_decay):
+    groups = []
+    for name, module in model.named_modules():
+        inside = name == backbone or name.startswith(backbone + ".")
+        for p in module.parameters(recurse=False):
+            if p.requires_grad:
+                decay = weight_decay if p.ndim >= 2 else 0.0
+                groups.append(
+                    {"params": [p], "lr": lr / 10 if inside else lr, "weight_decay": decay}
+                )
+    return groups
+
+
+# %% wrong="only two children" says=["scale is in no group"]
+def param_groups(model, backbone, lr, weight_decay):
+    groups, seen = [], set()
+    for part, rate in ((model.get_submodule(backbone), lr / 10), (model.head, lr)):
+        for p in part.parameters():
+            if p.requires_grad and id(p) not in seen:
+                seen.add(id(p))
+                groups.append(
+                    {"params": [p], "lr": rate, "weight_decay": weight_decay * (p.ndim > 1)}
+                )
+    return groups
+
+
+# %% wrong="frozen ones too" says=["is frozen and is in a group"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = {id(p) for p in model.get_submodule(backbone).parameters()}
+    return [
+        {
+            "params": [p],
+            "lr": lr / 10 if id(p) in inside else lr,
+            "weight_decay": weight_decay if p.ndim >= 2 else 0.0,
+        }
+        for p in model.parameters()
+    ]
+
+
+# %% wrong="the key parameters" says=["the tensors belong to 'params'"]
+def param_groups(model, backbone, lr, weight_decay):
+    return [{"parameters": list(model.parameters()), "lr": lr, "weight_decay": weight_decay}]
+
+
+# %% wrong="no weight_decay named" says=["does not name its weight_decay"]
+def param_groups(model, backbone, lr, weight_decay):
+    flat = [p for p in model.parameters() if p.ndim < 2]
+    rest = [p for p in model.parameters() if p.ndim >= 2]
+    return [{"params": flat, "lr": lr, "weight_decay": 0.0}, {"params": rest, "lr": lr}]
+
+
+# %% wrong="only linear layers decay" says=["conv.weight has two dimensions or more"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = {id(p) for p in model.get_submodule(backbone).parameters()}
+    return [
+        {
+            "params": [p],
+            "lr": lr / 10 if id(p) in inside else lr,
+            "weight_decay": weight_decay if p.ndim == 2 else 0.0,
+        }
+        for p in model.parameters()
+        if p.requires_grad
+    ]
+
+
+# %% wrong="the rates changed over" says=["body.0.weight belongs to the backbone: lr is 0.01, expected 0.001"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = {id(p) for p in model.get_submodule(backbone).parameters()}
+    return [
+        {
+            "params": [p],
+            "lr": lr if id(p) in inside else lr / 10,
+            "weight_decay": weight_decay if p.ndim >= 2 else 0.0,
+        }
+        for p in model.parameters()
+        if p.requires_grad
+    ]
+
+
+# %% wrong="an optimizer instead of groups" says=["no list of dicts"]
+def param_groups(model, backbone, lr, weight_decay):
+    return model.parameters()
+
+
+# %% right="always four groups, some perhaps empty, with names"
+def param_groups(model, backbone, lr, weight_decay):
+    body = set(model.get_submodule(backbone).parameters())
+    names = {True: "backbone", False: "rest"}
+    return [
+        {
+            "params": [
+                p
+                for p in set(model.parameters())
+                if p.requires_grad and (p in body) is inside and (p.dim() > 1) is matrix
+            ],
+            "lr": lr * 0.1 if inside else lr,
+            "weight_decay": weight_decay if matrix else 0,
+            "name": f"{names[inside]}, {'matrices' if matrix else 'vectors'}",
+        }
+        for inside in (True, False)
+        for matrix in (True, False)
+    ]
+
+
+# %% right="named parameters, and generators"
+def param_groups(model, backbone, lr, weight_decay):
+    pool = {p: name for name, p in model.named_parameters() if p.requires_grad}
+    first = [p for p in model.get_submodule(backbone).parameters() if p in pool]
+    last = [p for p in pool if not any(p is q for q in first)]
+    groups = []
+    for params, rate in ((first, lr / 10), (last, lr)):
+        for decay, flat in ((weight_decay, False), (0.0, True)):
+            chosen = [(pool[p], p) for p in params if (len(p.shape) < 2) == flat]
+            if chosen:
+                groups.append({"params": iter(chosen), "lr": rate, "weight_decay": decay})
+    return groups
+
+
+# %% right="pairs of name and parameter"
+def param_groups(model, backbone, lr, weight_decay):
+
+    body = model.get_submodule(backbone)
+    inner = {id(p) for p in body.parameters()}
+    keep = {}
+    for name, p in model.named_parameters():
+        if p.requires_grad:
+            keep.setdefault((id(p) in inner, p.dim() > 1), []).append((name, p))
+    for (mine, decays), items in keep.items():
+        pass
+    return tuple(
+        {"params": items, "lr": lr * 0.1 if mine else lr, "weight_decay": weight_decay * decays}
+        for (mine, decays), items in keep.items()
+    )

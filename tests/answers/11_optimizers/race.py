@@ -1,0 +1,67 @@
+# %% wrong="plain SGD" says=["it goes up and down"]
+def race(step, p, grad, state):
+    return p - 1.0 * grad, state
+
+
+# %% wrong="Adam with its default rate" says=["a rate for each weight, and a larger one"]
+def race(step, p, grad, state):
+    m = 0.9 * state.get("m", 0) + 0.1 * grad
+    v = 0.999 * state.get("v", 0) + 0.001 * grad**2
+    step_size = 0.001 * m / (1 - 0.9**step) / ((v / (1 - 0.999**step)).sqrt() + 1e-8)
+    return p - step_size, {"m": m, "v": v}
+
+
+# %% wrong="momentum" says=["it is still on its way down"]
+def race(step, p, grad, state):
+    b = 0.9 * state.get("b", 0) + grad
+    return p - 0.1 * b, {"b": b}
+
+
+# %% wrong="uphill" says=["so it grew"]
+def race(step, p, grad, state):
+    return p + 0.5 * grad, state
+
+
+# %% wrong="an absurd rate" says=["the rate is too large"]
+def race(step, p, grad, state):
+    return p - 3.0 * grad.sign() * 0.1, state
+
+
+# %% wrong="counts from zero" says=["NaN"]
+def race(step, p, grad, state):
+    t = step - 1
+    m = 0.9 * state.get("m", 0) + 0.1 * grad
+    v = 0.999 * state.get("v", 0) + 0.001 * grad**2
+    m_hat, v_hat = m / torch.tensor(1 - 0.9**t), v / torch.tensor(1 - 0.999**t)
+    return p - 0.03 * m_hat / (v_hat.sqrt() + 1e-8), {"m": m, "v": v}
+
+
+# %% wrong="in place" says=["an argument was changed"]
+def race(step, p, grad, state):
+    p -= 0.5 * grad
+    return p, state
+
+
+# %% wrong="the parameter alone" says=["expected a pair"]
+def race(step, p, grad, state):
+    return p - 0.5 * grad
+
+
+# %% right="torch's Adam, kept in the state"
+def race(step, p, grad, state):
+    q = state.get("q")
+    if q is None:
+        q = torch.nn.Parameter(p.clone())
+        state = {"q": q, "optimizer": torch.optim.Adam([q], lr=0.05, betas=(0.9, 0.99))}
+    q.grad = grad.clone()
+    state["optimizer"].step()
+    return q.detach().clone(), state
+
+
+# %% right="Muon for matrices, Adam for the rest, a falling rate"
+def race(step, p, grad, state):
+    m = 0.9 * state.get("m", 0) + 0.1 * grad
+    v = 0.99 * state.get("v", 0) + 0.01 * grad**2
+    rate = 0.06 * min(1, step / 5) * (1 - 0.7 * step / 150)
+    direction = (m / (1 - 0.9**step)) / ((v / (1 - 0.99**step)).sqrt() + 1e-8)
+    return p - rate * direction, {"m": m, "v": v}

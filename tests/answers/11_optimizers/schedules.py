@@ -1,0 +1,296 @@
+# %% wrong="the milestone's own step is late" says=["multistep is not", "milestones count calls"]
+rates = dict.fromkeys(
+    ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
+)
+rates["multistep"] = [1, 1, 1, 0.5, 0.25]
+for name, guess in (
+    ("multistep, old order", [1, 0.5, 0.25, 0.25, 0.25]),
+    ("warm-up", [0.25, 0.5, 0.75, 1, 1]),
+    ("cosine", [1, 0.5, 0, 0.5, 1, 0.5]),
+    ("plateau", [1, 1, 1, 1, 0.5, 0.5]),
+    ("chained", [0.5, 0.25, 0.25, 0.125, 0.0625]),
+    ("sequential", [0.5, 0.5, 1, 0.5, 0.25]),
+):
+    rates[name] = guess
+
+
+# %% wrong="the old order changes nothing" says=["old order is not", "one step too early"]
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 1, 0.5, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+# %% wrong="a cosine that stays down, a hasty plateau" says=["after T_max it climbs again", "when patience is exceeded"]
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0, 0, 0],
+    "plateau": [1, 1, 1, 0.5, 0.5, 0.25],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+# %% wrong="chained is sequential, warm-up from zero" says=["both factors at once", "its own count", "it starts at start_factor"]
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0, 0.25, 0.5, 0.75, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.5, 1, 0.5, 0.25],
+    "sequential": [0.5, 0.5, 0.25, 0.125, 0.0625],
+}
+
+
+# %% wrong="the warm-up starts at zero" says=["the first step is wasted at rate 0"]
+rates = dict.fromkeys(
+    ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
+)
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import math
+
+    return [base * t / warmup for t in range(warmup)] + [
+        floor + (base - floor) * (1 + math.cos(math.pi * k / (total - warmup))) / 2
+        for k in range(total - warmup)
+    ]
+
+
+# %% wrong="the cosine counts from the start of the run" says=["k counts from the end of the warm-up"]
+rates = dict.fromkeys(
+    ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
+)
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import math
+
+    return [base * (t + 1) / warmup for t in range(warmup)] + [
+        floor + (base - floor) * (1 + math.cos(math.pi * t / total)) / 2
+        for t in range(warmup, total)
+    ]
+
+
+# %% wrong="ends exactly at the floor" says=["the cosine of k = n is not part of the run"]
+rates = dict.fromkeys(
+    ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
+)
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import math
+
+    n = total - warmup
+    return [base * (t + 1) / warmup for t in range(warmup)] + [
+        floor + (base - floor) * (1 + math.cos(math.pi * k / max(n - 1, 1))) / 2 for k in range(n)
+    ]
+
+
+# %% wrong="the floor is added" says=["warmup 0 of 3"]
+rates = dict.fromkeys(
+    ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
+)
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import math
+
+    n = total - warmup
+    return [base * (t + 1) / warmup for t in range(warmup)] + [
+        floor + base * (1 + math.cos(math.pi * k / n)) / 2 for k in range(n)
+    ]
+
+
+# %% wrong="the floor is forgotten" says=["floor is where the cosine ends"]
+rates = dict.fromkeys(
+    ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
+)
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import math
+
+    n = total - warmup
+    return [base * (t + 1) / warmup for t in range(warmup)] + [
+        base * (1 + math.cos(math.pi * k / n)) / 2 for k in range(n)
+    ]
+
+
+# %% wrong="one rate too many" says=["7 rates, expected 6"]
+rates = dict.fromkeys(
+    ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
+)
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import math
+
+    n = total - warmup
+    return [base * (t + 1) / warmup for t in range(warmup)] + [
+        floor + (base - floor) * (1 + math.cos(math.pi * k / max(n, 1))) / 2 for k in range(n + 1)
+    ]
+
+
+# %% wrong="a tensor" says=["expected a list of rates"]
+rates = dict.fromkeys(
+    ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
+)
+
+
+def schedules(base, warmup, total, floor=0.0):
+    return torch.linspace(base, floor, total)
+
+
+# %% wrong="divides by a warm-up of nothing" says=["ZeroDivisionError"]
+rates = dict.fromkeys(
+    ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
+)
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import math
+
+    n, slope = total - warmup, base / warmup
+    return [slope * (t + 1) for t in range(warmup)] + [
+        floor + (base - floor) * (1 + math.cos(math.pi * k / n)) / 2 for k in range(n)
+    ]
+
+
+# %% right="the library makes the list; tuples"
+rates = {
+    "multistep": (1.0, 1.0, 0.5, 0.25, 0.25),
+    "multistep, old order": (1, 0.5, 0.25, 0.25, 0.25),
+    "warm-up": (0.25, 0.5, 0.75, 1, 1),
+    "cosine": (1, 0.5, 0, 0.5, 1, 0.5),
+    "plateau": (1, 1, 1, 1, 0.5, 0.5),
+    "chained": (0.5, 0.25, 0.25, 0.125, 0.0625),
+    "sequential": (0.5, 0.5, 1, 0.5, 0.25),
+}
+
+
+def schedules(base, warmup, total, floor=0.0):
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=base)
+    if total == warmup == 0:
+        return ()
+    cosine = torch.optim.lr_scheduler.CosineAnnealingLR
+    if warmup == 0:
+        scheduler = cosine(optimizer, total, eta_min=floor)
+    else:
+        scheduler = (
+            torch.optim.lr_scheduler.LinearLR(optimizer, 1 / warmup, total_iters=warmup - 1)
+            if warmup > 1
+            else torch.optim.lr_scheduler.ConstantLR(optimizer, 1.0)
+        )
+        if total > warmup:
+            then = cosine(optimizer, total - warmup, eta_min=floor)
+            scheduler = torch.optim.lr_scheduler.SequentialLR(
+                optimizer, [scheduler, then], [warmup]
+            )
+    found = []
+    for _ in range(total):
+        found.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        scheduler.step()
+    return tuple(found)
+
+
+# %% right="NumPy, turned into a list"
+rates = dict.fromkeys(
+    ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
+)
+rates = dict(
+    zip(
+        rates,
+        (
+            [1, 1, 0.5, 0.25, 0.25],
+            [1, 0.5, 0.25, 0.25, 0.25],
+            [0.25, 0.5, 0.75, 1, 1],
+            [1, 0.5, 0, 0.5, 1, 0.5],
+            [1, 1, 1, 1, 0.5, 0.5],
+            [0.5, 0.25, 0.25, 0.125, 0.0625],
+            [0.5, 0.5, 1, 0.5, 0.25],
+        ),
+        strict=True,
+    )
+)
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import numpy as np
+
+    rise = base * np.arange(1, warmup + 1) / max(warmup, 1)
+    k = np.arange(total - warmup)
+    fall = floor + (base - floor) * np.cos(np.pi * k / (2 * max(total - warmup, 1))) ** 2
+    return np.concatenate([rise, fall]).tolist()
+
+
+# %% wrong="the cosine's height is base, on top of the floor" says=["falls by base - floor"]
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.5, 0.5, 0.25, 0.125],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import math
+
+    n = total - warmup
+    return [base * (k + 1) / warmup for k in range(warmup)] + [
+        floor + base / 2 * (1 + math.cos(math.pi * k / n)) for k in range(n)
+    ]
+
+
+# %% wrong="divides by n - 1" says=["not part of the run"]
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import math
+
+    n = total - warmup
+    warm = [base * (k + 1) / warmup for k in range(warmup)]
+    return warm + [
+        floor + (base - floor) / 2 * (1 + math.cos(math.pi * k / max(1, n - 1))) for k in range(n)
+    ]
+
+
+# %% right="torch.where over all steps"
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base, warmup, total, floor=0.0):
+    t = torch.arange(total)
+    n = max(total - warmup, 1)
+    warm = base * (t + 1) / max(warmup, 1)
+    cos = floor + 0.5 * (base - floor) * (1 + torch.cos(torch.pi * (t - warmup) / n))
+    return torch.where(t < warmup, warm, cos).tolist()

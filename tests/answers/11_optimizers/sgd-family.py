@@ -1,0 +1,535 @@
+# %% wrong="the first buffer is dampened too" says=["the first buffer is the gradient itself"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum:
+        buffer = torch.zeros_like(d) if buffer is None else buffer
+        buffer = momentum * buffer + (1 - dampening) * d
+        d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {k: v for k, v in group.items() if k != "params"}
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, self.state[p]["b"] = sgd_family(
+                        p, p.grad, self.state[p].get("b"), **options
+                    )
+                    p.copy_(new)
+        return loss
+
+
+# %% wrong="a running mean instead of a sum" says=["running mean"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum:
+        buffer = d.clone() if buffer is None else momentum * buffer + (1 - momentum) * d
+        d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+# %% wrong="forgets dampening" says=["dampening is left out"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum:
+        buffer = d.clone() if buffer is None else momentum * buffer + d
+        d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+# %% wrong="dampens the old buffer" says=["a later step with dampening 0.5", "expected 2.85"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum:
+        buffer = d.clone() if buffer is None else (1 - dampening) * (momentum * buffer + d)
+        d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+# %% wrong="the decay goes past the buffer" says=["the decay belongs to the gradient"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad
+    if momentum:
+        buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+        d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d - lr * weight_decay * p, buffer
+
+
+# %% wrong="forgets the decay" says=["weight_decay is left out"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad
+    if momentum:
+        buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+        d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+# %% wrong="Nesterov left out" says=["momentum without the look ahead"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum:
+        buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+        d = buffer
+    return p - lr * d, buffer
+
+
+# %% wrong="Nesterov with the old buffer" says=["takes the new buffer, not the old one"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum:
+        old = torch.zeros_like(d) if buffer is None else buffer
+        buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+        d = d + momentum * old if nesterov else buffer
+    return p - lr * d, buffer
+
+
+# %% wrong="the rate inside the buffer" says=["the rate is inside the buffer"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = lr * (grad + weight_decay * p)
+    if momentum:
+        buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+        d = d + momentum * buffer if nesterov else buffer
+    return p - d, buffer
+
+
+# %% wrong="changes the gradient in place" says=["an argument was changed"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad
+    d += weight_decay * p
+    if momentum:
+        buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+        d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+# %% wrong="the first buffer is the gradient's own memory" says=["shares the storage"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p if weight_decay else grad
+    if momentum:
+        buffer = d if buffer is None else momentum * buffer + (1 - dampening) * d
+        d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+# %% wrong="climbs" says=["the step goes uphill"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum:
+        buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+        d = d + momentum * buffer if nesterov else buffer
+    return p + lr * d, buffer
+
+
+# %% wrong="returns the parameter alone" says=["expected a pair"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    return p - lr * (grad + weight_decay * p)
+
+
+# %% wrong="buffers in an attribute of its own" says=["the buffers are not in self.state"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum:
+        buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+        d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+        self.buffers = {}
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {k: v for k, v in group.items() if k != "params"}
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, self.buffers[p] = sgd_family(p, p.grad, self.buffers.get(p), **options)
+                    p.copy_(new)
+        return loss
+
+
+# %% wrong="the closure without gradients" says=["the closure"]
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = closure() if closure is not None else None
+        for group in self.param_groups:
+            options = {k: v for k, v in group.items() if k != "params"}
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, self.state[p]["b"] = sgd_family(
+                        p, p.grad, self.state[p].get("b"), **options
+                    )
+                    p.copy_(new)
+        return loss
+
+
+# %% wrong="one rate for all groups" says=["each group has its own lr"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum:
+        buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+        d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    new, self.state[p]["b"] = sgd_family(
+                        p, p.grad, self.state[p].get("b"), **self.defaults
+                    )
+                    p.copy_(new)
+        return loss
+
+
+# %% wrong="rebinds the name p" says=["moved nothing"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum:
+        buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+        d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {k: v for k, v in group.items() if k != "params"}
+            for p in group["params"]:
+                if p.grad is not None:
+                    p, self.state[p]["b"] = sgd_family(p, p.grad, self.state[p].get("b"), **options)
+        return loss
+
+
+# %% wrong="does not skip parameters without a gradient" says=["a parameter without a gradient"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum:
+        buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+        d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {k: v for k, v in group.items() if k != "params"}
+            for p in group["params"]:
+                grad = torch.zeros_like(p) if p.grad is None else p.grad
+                new, self.state[p]["b"] = sgd_family(p, grad, self.state[p].get("b"), **options)
+                p.copy_(new)
+        return loss
+
+
+# %% right="in the manner of torch's own, on copies"
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    grad = grad.clone()
+    if weight_decay != 0:
+        grad.add_(p, alpha=weight_decay)
+    if momentum != 0:
+        if buffer is None:
+            buffer = grad.clone()
+        else:
+            buffer = buffer.clone().mul_(momentum).add_(grad, alpha=1 - dampening)
+        grad = grad.add(buffer, alpha=momentum) if nesterov else buffer
+    return p.add(grad, alpha=-lr), buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+            },
+        )
+
+    def step(self, closure=None):
+        loss = closure() if closure else None
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                with torch.no_grad():
+                    state = self.state[p]
+                    new, buffer = sgd_family(
+                        p.detach(),
+                        p.grad,
+                        state.get("momentum_buffer"),
+                        group["lr"],
+                        group["momentum"],
+                        group["dampening"],
+                        group["weight_decay"],
+                        group["nesterov"],
+                    )
+                    if buffer is not None:
+                        state["momentum_buffer"] = buffer
+                    p -= p - new
+        return loss
+
+
+# %% right="the library steps on copies"
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    q = torch.nn.Parameter(p.detach().clone())
+    optimizer = torch.optim.SGD(
+        [q], lr=lr, momentum=momentum, weight_decay=weight_decay, nesterov=False
+    )
+    optimizer.param_groups[0].update(nesterov=nesterov, dampening=dampening)
+    q.grad = grad.clone()
+    if buffer is not None:
+        optimizer.state[q]["momentum_buffer"] = buffer.clone()
+    optimizer.step()
+    return q.detach(), optimizer.state[q].get("momentum_buffer")
+
+
+class Sgd(torch.optim.SGD):
+    pass
+
+
+# %% wrong="decay only with momentum" says=["weight_decay is left out"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+
+    if momentum == 0:
+        return p - lr * grad, None
+    g = grad + weight_decay * p
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * b if nesterov else b), b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            o = {k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")}
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                new, b = sgd_family(p, p.grad, self.state[p].get("b"), **o)
+                p.copy_(new)
+                self.state[p]["b"] = b
+        return loss
+
+
+# %% wrong="the first buffer has no decay in it" says=["the gradient with the decay in it"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    b = grad.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * b if nesterov else b), b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            o = {k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")}
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                new, b = sgd_family(p, p.grad, self.state[p].get("b"), **o)
+                p.copy_(new)
+                self.state[p]["b"] = b
+        return loss
+
+
+# %% wrong="Nesterov looks ahead with the old buffer" says=["the new buffer, not the old one"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    if buffer is None:
+        return p - lr * g * (1 + momentum * nesterov), g.clone()
+    b = momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * buffer if nesterov else b), b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            o = {k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")}
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                new, b = sgd_family(p, p.grad, self.state[p].get("b"), **o)
+                p.copy_(new)
+                self.state[p]["b"] = b
+        return loss
+
+
+# %% wrong="the defaults' options for every group" says=["each group has its own lr"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    d = g + momentum * b if nesterov else b
+    return p - lr * d, b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                d = self.defaults
+                new, b = sgd_family(
+                    p,
+                    p.grad,
+                    self.state[p].get("b"),
+                    d["lr"],
+                    d["momentum"],
+                    d["dampening"],
+                    d["weight_decay"],
+                    d["nesterov"],
+                )
+                p.copy_(new)
+                self.state[p]["b"] = b
+        return loss
+
+
+# %% right="a match statement, and a list for a pair"
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+
+    coefficient = 1 - dampening
+    effective = grad + weight_decay * p if weight_decay else grad
+    match (momentum, buffer):
+        case (0 | 0.0, _):
+            new_buffer, direction = None, effective
+        case (_, None):
+            new_buffer = 1.0 * effective
+            direction = effective * (1 + momentum) if nesterov else new_buffer
+        case _:
+            new_buffer = momentum * buffer + coefficient * effective
+            direction = effective + momentum * new_buffer if nesterov else new_buffer
+    return [p - lr * direction, new_buffer]
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    old = self.state[p]["v"] if "v" in self.state[p] else None
+                    new, buf = sgd_family(
+                        p.detach(),
+                        p.grad.detach(),
+                        old,
+                        group["lr"],
+                        group["momentum"],
+                        group["dampening"],
+                        group["weight_decay"],
+                        group["nesterov"],
+                    )
+                    p.sub_(p - new)
+                    if buf is not None:
+                        self.state[p]["v"] = buf
+        return loss
