@@ -1,0 +1,95 @@
+# %% wrong="without T squared" says=["the factor T squared is missing"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student / temperature, dim=1)
+    soft = F.log_softmax(teacher.detach() / temperature, dim=1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="T once" says=["the factor is T instead of T squared"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student / temperature, dim=1)
+    soft = F.log_softmax(teacher.detach() / temperature, dim=1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="the divergence the wrong way round" says=["F.kl_div takes the student first"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student / temperature, dim=1)
+    soft = F.log_softmax(teacher.detach() / temperature, dim=1)
+    divergence = F.kl_div(soft, own, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="the default reduction" says=["averaged over the classes too"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student / temperature, dim=1)
+    soft = F.log_softmax(teacher.detach() / temperature, dim=1)
+    divergence = F.kl_div(own, soft, reduction="mean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="gradient to the teacher" says=["a gradient flows to the teacher"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student / temperature, dim=1)
+    soft = F.log_softmax(teacher / temperature, dim=1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="the student stays cold" says=["the student's logits are not divided by T"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student, dim=1)
+    soft = F.log_softmax(teacher.detach() / temperature, dim=1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="alpha the other way round" says=["alpha weighs the teacher's part"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student / temperature, dim=1)
+    soft = F.log_softmax(teacher.detach() / temperature, dim=1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return (1 - alpha) * temperature**2 * divergence + alpha * F.cross_entropy(student, labels)
+
+
+# %% wrong="the labels at temperature too" says=["the loss"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student / temperature, dim=1)
+    soft = F.log_softmax(teacher.detach() / temperature, dim=1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(
+        student / temperature, labels
+    )
+
+
+# %% wrong="the logarithm of a softmax" says=["the logarithm of a softmax that became 0?"]
+def distill(student, teacher, labels, temperature, alpha):
+    p = (teacher.detach() / temperature).softmax(1)
+    q = (student / temperature).softmax(1)
+    divergence = (p * (p.log() - q.log())).sum(1).mean()
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% right="cross-entropy minus entropy, under no_grad"
+def distill(student, teacher, labels, temperature, alpha):
+    with torch.no_grad():
+        log_p = torch.log_softmax(teacher / temperature, dim=-1)
+        p = log_p.exp()
+        entropy = -(p * log_p).sum(-1).mean()
+    cross = F.cross_entropy(student / temperature, p)
+    hard = nn.CrossEntropyLoss()(student, labels)
+    return (1 - alpha) * hard + alpha * temperature * temperature * (cross - entropy)
+
+
+# %% right="torch.distributions and logsumexp"
+def distill(student, teacher, labels, temperature, alpha):
+    from torch.distributions import Categorical
+
+    t = Categorical(logits=teacher.detach() / temperature, validate_args=False)
+    s = Categorical(logits=student / temperature, validate_args=False)
+    rows = torch.arange(len(labels), device=labels.device)
+    hard = torch.logsumexp(student, 1) - student[rows, labels]
+    soft = (t.probs * (t.logits - s.logits)).sum(1)
+    return (alpha * temperature**2 * soft + (1 - alpha) * hard).sum() / len(labels)

@@ -1,0 +1,317 @@
+# %% wrong="averages the counter too" says=["tracked"]
+import contextlib
+
+
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {name: d * average[name] + (1 - d) * value for name, value in state.items()}
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="no warm-up" says=["without the warm-up"]
+import contextlib
+
+
+def ema(average, state, step, decay):
+    d = decay
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="the other way round" says=["d belongs to the average, 1 - d to the state"]
+import contextlib
+
+
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: (1 - d) * average[name] + d * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="in place" says=["an argument was changed"]
+import contextlib
+
+
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    for name, value in state.items():
+        if value.is_floating_point():
+            average[name].mul_(d).add_(value, alpha=1 - d)
+        else:
+            average[name].copy_(value)
+    return average
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="the counter is the model's own" says=["tracked shares its memory with state: clone it"]
+import contextlib
+
+
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="max for min" says=["weight"]
+import contextlib
+
+
+def ema(average, state, step, decay):
+    d = max(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="no finally" says=["a block that raises", "use try … finally"]
+import contextlib
+
+
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        yield
+        model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="keeps the live tensors" says=["keep copies, not the live tensors"]
+import contextlib
+
+
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = model.state_dict()
+        model.load_state_dict(average)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="parameters only" says=["buffers included"]
+import contextlib
+
+
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = {name: p.detach().clone() for name, p in model.named_parameters()}
+        model.load_state_dict({**model.state_dict(), **{name: average[name] for name in own}})
+        try:
+            yield
+        finally:
+            model.load_state_dict({**model.state_dict(), **own})
+
+    return swapping()
+
+
+# %% wrong="assign=True: other objects, shared memory" says=["the parameters are other objects"]
+import contextlib
+
+
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average, assign=True)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own, assign=True)
+
+    return swapping()
+
+
+# %% wrong="no context manager" says=["no context manager"]
+import contextlib
+
+
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    model.load_state_dict(average)
+
+
+# %% right="lerp and a class"
+class Swap:
+    def __init__(self, model, average):
+        self.model, self.average = model, average
+
+    def __enter__(self):
+        self.own = {n: t.clone() for n, t in self.model.state_dict().items()}
+        self.model.load_state_dict(self.average)
+        return self.model
+
+    def __exit__(self, *error):
+        self.model.load_state_dict(self.own)
+        return False
+
+
+swapped_in = Swap
+
+
+def ema(average, state, step, decay):
+    warm = (1 + step) / (10 + step)
+    d = warm if warm < decay else decay
+    result = {}
+    for name in state:
+        if state[name].dtype.is_floating_point:
+            result[name] = torch.lerp(average[name], state[name], 1 - d)
+        else:
+            result[name] = torch.clone(state[name])
+    return result
+
+
+# %% right="float64 inside, values swapped through no_grad copies"
+import contextlib
+
+
+def ema(average, state, step, decay):
+    d = min(decay, (step + 1) / (step + 10))
+    new = copy.deepcopy(state)
+    for name, tensor in new.items():
+        if torch.is_floating_point(tensor):
+            mixed = average[name].double() * d + tensor.double() * (1.0 - d)
+            new[name] = mixed.to(tensor.dtype)
+    return new
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    tensors = dict(model.named_parameters()) | dict(model.named_buffers())
+    kept = {name: tensor.detach().clone() for name, tensor in tensors.items()}
+    with torch.no_grad(), contextlib.ExitStack() as stack:
+        for name, tensor in tensors.items():
+            stack.callback(tensor.copy_, kept[name])
+            tensor.copy_(average[name])
+        with torch.enable_grad():
+            yield model

@@ -1,0 +1,198 @@
+# %% wrong="the planned area" says=["this is the planned area; count the pixels inside the image"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is not None:
+        top, left, height, width = box
+        t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
+        l, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        mixed = x.clone()
+        mixed[:, :, t:b, l:r] = x[order][:, :, t:b, l:r]
+        weight = 1 - height * width / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% wrong="the weights are swapped" says=["the weights are swapped: weight belongs to image i"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is not None:
+        top, left, height, width = box
+        t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
+        l, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        mixed = x.clone()
+        mixed[:, :, t:b, l:r] = x[order][:, :, t:b, l:r]
+        weight = 1 - max(b - t, 0) * max(r - l, 0) / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, (1 - weight) * hard + weight * hard[order]
+
+
+# %% wrong="negative bounds count from the end" says=["box=(-2, 6, 4, 4) of an 8 × 8 image", "mixed differs"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is not None:
+        top, left, height, width = box
+        t, b = top, top + height
+        l, r = left, left + width
+        mixed = x.clone()
+        mixed[:, :, t:b, l:r] = x[order][:, :, t:b, l:r]
+        weight = 1 - x[0, 0, t:b, l:r].numel() / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% wrong="pastes in place" says=["an argument was changed"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is not None:
+        top, left, height, width = box
+        t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
+        l, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        mixed = x
+        mixed[:, :, t:b, l:r] = x[order][:, :, t:b, l:r]
+        weight = 1 - max(b - t, 0) * max(r - l, 0) / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% wrong="pastes within one image: x[order] of the changed batch" says=["mixed differs"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is not None:
+        top, left, height, width = box
+        t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
+        l, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        mixed = x.clone()
+        for i, j in enumerate(order):
+            mixed[i, :, t:b, l:r] = mixed[j, :, t:b, l:r]
+        weight = 1 - max(b - t, 0) * max(r - l, 0) / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% wrong="hard labels" says=["soft has"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is not None:
+        top, left, height, width = box
+        t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
+        l, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        mixed = x.clone()
+        mixed[:, :, t:b, l:r] = x[order][:, :, t:b, l:r]
+        weight = 1 - max(b - t, 0) * max(r - l, 0) / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, y if weight >= 0.5 else y[order]
+
+
+# %% wrong="labels in float32" says=["soft has dtype"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    hard = F.one_hot(y, classes).float()
+    if box is not None:
+        top, left, height, width = box
+        t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
+        l, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        mixed = x.clone()
+        mixed[:, :, t:b, l:r] = x[order][:, :, t:b, l:r]
+        weight = 1 - max(b - t, 0) * max(r - l, 0) / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% wrong="0 is taken for not given" says=["weight=0.0"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if bool(weight) == bool(box):
+        raise ValueError("one of the two")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is not None:
+        top, left, height, width = box
+        t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
+        l, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        mixed = x.clone()
+        mixed[:, :, t:b, l:r] = x[order][:, :, t:b, l:r]
+        weight = 1 - max(b - t, 0) * max(r - l, 0) / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% wrong="nothing is refused" says=["both given", "neither given"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    weight = 0.5 if weight is None and box is None else weight
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is not None:
+        top, left, height, width = box
+        t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
+        l, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        mixed = x.clone()
+        mixed[:, :, t:b, l:r] = x[order][:, :, t:b, l:r]
+        weight = 1 - max(b - t, 0) * max(r - l, 0) / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% right="a mask, scatter_add for the labels"
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if weight is not None and box is not None:
+        raise ValueError("both")
+    if weight is None and box is None:
+        raise ValueError("neither")
+    n, _, height, width = x.shape
+    share = torch.full((height, width), 1.0 if weight is None else weight, device=x.device)
+    if box is not None:
+        rows = torch.arange(height, device=x.device)[:, None]
+        columns = torch.arange(width, device=x.device)
+        inside = (rows >= box[0]) & (rows < box[0] + box[2])
+        inside = inside & (columns >= box[1]) & (columns < box[1] + box[3])
+        share = torch.where(inside, torch.zeros_like(share), share)
+    mixed = torch.lerp(x[order].double(), x.double(), share.double()).to(x.dtype)
+    own = share.mean().item()
+    soft = torch.zeros(n, classes, dtype=torch.float64, device=x.device)
+    soft.scatter_add_(1, y[:, None], torch.full((n, 1), own, dtype=torch.float64, device=x.device))
+    rest = torch.full((n, 1), 1 - own, dtype=torch.float64, device=x.device)
+    soft.scatter_add_(1, y[order][:, None], rest)
+    return [mixed, soft.to(x.dtype)]
+
+
+# %% right="loops over images and pixels"
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    assert_one = [weight, box].count(None)
+    if assert_one != 1:
+        raise ValueError(f"{assert_one} of two are missing")
+    mixed = torch.empty_like(x)
+    soft = x.new_zeros(len(y), classes)
+    height, width = x.shape[-2:]
+    for i, j in enumerate(order.tolist()):
+        if box is None:
+            mixed[i], own = x[i] * weight + x[j] * (1 - weight), weight
+        else:
+            mixed[i], pasted = x[i], 0
+            for row in range(box[0], box[0] + box[2]):
+                for column in range(box[1], box[1] + box[3]):
+                    if 0 <= row < height and 0 <= column < width:
+                        mixed[i, :, row, column] = x[j, :, row, column]
+                        pasted += 1
+            own = 1 - pasted / (height * width)
+        soft[i, y[i]] += own
+        soft[i, y[j]] += 1 - own
+    return mixed, soft
