@@ -841,8 +841,10 @@ with every_case() as case:
         check_metrics([(three[:3], five[:3]), (three[3:], five[3:])], 3, 2)
     with case("a class that never occurs, an empty batch, k = 1"):
         check_metrics(make_batches([4, 0, 3], 6, 1, present=4), 6, 1)
+    with case("two samples, so most classes occur neither in truth nor in predictions"):
+        check_metrics(make_batches([1, 1], 6, 7), 6, 6)
     with case("float16, more samples than it can count"):
-        check_metrics(make_batches([4000, 3], 4, 2, torch.float16), 4, 4)
+        check_metrics(make_batches([12_000, 3], 2, 2, torch.float16), 2, 1)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a hidden one, bfloat16"):
@@ -863,13 +865,15 @@ with every_case() as case:
 # %% nbgrader={"grade_id": "metrics-check-2", "grade": true, "points": 1} jupyter={"source_hidden": true}
 with every_case() as case:
     with case("reads"):
-        reads = []
+        reads, inside = [], []
         for sizes in ([5] * 2, [5] * 20):
             with count_operators() as counts:
                 metrics(make_batches(sizes, 3, 3), 3, 2)
             reads.append(counts.get("_local_scalar_dense", 0))
+            inside.append(2 * counts.get("min", 0))  # F.one_hot looks at the labels on a CPU
         text = f"2 batches read {reads[0]} values from the device, 20 batches {reads[1]}"
-        assert reads[0] == reads[1], f"{text}: keep tensors in the loop, and read once at the end"
+        grown = reads[1] - reads[0] > inside[1] - inside[0]
+        assert not grown, f"{text}: keep tensors in the loop, and read once at the end"
     with case("no sample"):
         try:
             metrics(make_batches([0], 3, 3), 3, 2)
@@ -2575,6 +2579,9 @@ show(figure, "Validation accuracy by step: jagged for the weights, smooth for th
 
 
 # %% nbgrader={"grade_id": "try-swapped-in", "locked": true} jupyter={"source_hidden": true}
+import contextlib
+
+
 @runs_with_the_answer
 def try_swapped_in(goes_wrong: bool) -> dict:
     """What a block saw, and what is left after it."""
@@ -2648,9 +2655,6 @@ def check_average(found, average, state, step, decay):
 
 
 # %% nbgrader={"grade_id": "ema", "solution": true}
-import contextlib
-
-
 def ema(
     average: dict[str, torch.Tensor], state: dict[str, torch.Tensor], step: int, decay: float
 ) -> dict[str, torch.Tensor]:

@@ -54,7 +54,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
 
 
 # %% wrong="copies the step's file to best.pt" says=["best.pt is broken: write beside it, then rename"]
-import shutil
+import shutil  # noqa: E402
 
 
 def best_checkpoint(folder, state, step, score, keep=2):
@@ -116,9 +116,9 @@ def best_checkpoint(folder, state, step, score, keep=2):
 
 
 # %% right="pathlib, bytes first, a hard link for the best"
-import io
-import re
-from pathlib import Path
+import io  # noqa: E402
+import re  # noqa: E402
+from pathlib import Path  # noqa: E402
 
 
 def best_checkpoint(folder, state, step, score, keep=2):
@@ -150,9 +150,9 @@ def best_checkpoint(folder, state, step, score, keep=2):
 
 
 # %% right="tempfile in the same folder, the best first"
-import glob
-import math
-import tempfile
+import glob  # noqa: E402
+import math  # noqa: E402
+import tempfile  # noqa: E402
 
 
 def best_checkpoint(folder, state, step, score, keep=2):
@@ -173,7 +173,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         high = -math.inf
     if not math.isnan(score) and score > high:
         write(best)
-    write(os.path.join(folder, "step-%06d.pt" % step))
+    write(os.path.join(folder, f"step-{step:06d}.pt"))
     number = lambda path: int(os.path.basename(path)[5:-3])
     paths = sorted(glob.glob(os.path.join(folder, "step-*.pt")), key=number)
     while len(paths) > keep:

@@ -23,7 +23,7 @@ def deterministic(names, seed, epoch):
     return [(name, numbers.gauss(0, 1)) for name in names]
 
 
-# %% wrong="draws from the global generators" says=["use a generator of its own", "the second call gives something else"]
+# %% wrong="draws from the global generators" says=["use a generator of its own", "that of Python was changed"]
 def deterministic(names, seed, epoch):
     names = sorted(names)
     random.shuffle(names)
@@ -86,8 +86,8 @@ def deterministic(names, seed, epoch):
 
 
 # %% right="hashes of the text decide"
-import hashlib
-import statistics
+import hashlib  # noqa: E402
+import statistics  # noqa: E402
 
 
 def deterministic(names, seed, epoch):

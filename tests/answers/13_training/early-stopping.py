@@ -149,7 +149,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
 
 
 # %% right="saved to a buffer"
-import io
+import io  # noqa: E402
 
 
 def early_stopping(model, epoch, patience, min_delta, most):

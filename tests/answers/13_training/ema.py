@@ -1,7 +1,4 @@
 # %% wrong="averages the counter too" says=["tracked"]
-import contextlib
-
-
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {name: d * average[name] + (1 - d) * value for name, value in state.items()}
@@ -21,9 +18,6 @@ def swapped_in(model, average):
 
 
 # %% wrong="no warm-up" says=["without the warm-up"]
-import contextlib
-
-
 def ema(average, state, step, decay):
     d = decay
     return {
@@ -46,9 +40,6 @@ def swapped_in(model, average):
 
 
 # %% wrong="the other way round" says=["d belongs to the average, 1 - d to the state"]
-import contextlib
-
-
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -71,9 +62,6 @@ def swapped_in(model, average):
 
 
 # %% wrong="in place" says=["an argument was changed"]
-import contextlib
-
-
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     for name, value in state.items():
@@ -98,9 +86,6 @@ def swapped_in(model, average):
 
 
 # %% wrong="the counter is the model's own" says=["tracked shares its memory with state: clone it"]
-import contextlib
-
-
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -123,9 +108,6 @@ def swapped_in(model, average):
 
 
 # %% wrong="max for min" says=["weight"]
-import contextlib
-
-
 def ema(average, state, step, decay):
     d = max(decay, (1 + step) / (10 + step))
     return {
@@ -148,9 +130,6 @@ def swapped_in(model, average):
 
 
 # %% wrong="no finally" says=["a block that raises", "use try … finally"]
-import contextlib
-
-
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -171,9 +150,6 @@ def swapped_in(model, average):
 
 
 # %% wrong="keeps the live tensors" says=["keep copies, not the live tensors"]
-import contextlib
-
-
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -196,9 +172,6 @@ def swapped_in(model, average):
 
 
 # %% wrong="parameters only" says=["buffers included"]
-import contextlib
-
-
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -221,9 +194,6 @@ def swapped_in(model, average):
 
 
 # %% wrong="assign=True: other objects, shared memory" says=["the parameters are other objects"]
-import contextlib
-
-
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -246,9 +216,6 @@ def swapped_in(model, average):
 
 
 # %% wrong="no context manager" says=["no context manager"]
-import contextlib
-
-
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -292,9 +259,6 @@ def ema(average, state, step, decay):
 
 
 # %% right="float64 inside, values swapped through no_grad copies"
-import contextlib
-
-
 def ema(average, state, step, decay):
     d = min(decay, (step + 1) / (step + 10))
     new = copy.deepcopy(state)

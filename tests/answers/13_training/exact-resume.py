@@ -323,8 +323,8 @@ saboteur = {
 
 
 # %% right="pickled bytes as a tensor, through vars(run)"
-import io
-import pickle
+import io  # noqa: E402
+import pickle  # noqa: E402
 
 
 def save_run(run):
@@ -365,7 +365,7 @@ saboteur = {
 
 
 # %% right="through a buffer, NumPy's keys as a tensor, only what is left of the order"
-import io
+import io  # noqa: E402
 
 
 def save_run(run):

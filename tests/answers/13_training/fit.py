@@ -223,7 +223,7 @@ def fit(model, train, val, optimizer, epochs):
 
 
 # %% right="nn.CrossEntropyLoss, log_softmax by hand in evaluation, numpy averages"
-import numpy
+import numpy  # noqa: E402
 
 
 def fit(model, train, val, optimizer, epochs):

@@ -6,9 +6,9 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if box is not None:
         top, left, height, width = box
         t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
-        l, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        w, r = max(left, 0), min(max(left + width, 0), x.shape[3])
         mixed = x.clone()
-        mixed[:, :, t:b, l:r] = x[order][:, :, t:b, l:r]
+        mixed[:, :, t:b, w:r] = x[order][:, :, t:b, w:r]
         weight = 1 - height * width / (x.shape[2] * x.shape[3])
     else:
         mixed = weight * x + (1 - weight) * x[order]
@@ -23,10 +23,10 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if box is not None:
         top, left, height, width = box
         t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
-        l, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        w, r = max(left, 0), min(max(left + width, 0), x.shape[3])
         mixed = x.clone()
-        mixed[:, :, t:b, l:r] = x[order][:, :, t:b, l:r]
-        weight = 1 - max(b - t, 0) * max(r - l, 0) / (x.shape[2] * x.shape[3])
+        mixed[:, :, t:b, w:r] = x[order][:, :, t:b, w:r]
+        weight = 1 - max(b - t, 0) * max(r - w, 0) / (x.shape[2] * x.shape[3])
     else:
         mixed = weight * x + (1 - weight) * x[order]
     return mixed, (1 - weight) * hard + weight * hard[order]
@@ -40,10 +40,10 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if box is not None:
         top, left, height, width = box
         t, b = top, top + height
-        l, r = left, left + width
+        w, r = left, left + width
         mixed = x.clone()
-        mixed[:, :, t:b, l:r] = x[order][:, :, t:b, l:r]
-        weight = 1 - x[0, 0, t:b, l:r].numel() / (x.shape[2] * x.shape[3])
+        mixed[:, :, t:b, w:r] = x[order][:, :, t:b, w:r]
+        weight = 1 - x[0, 0, t:b, w:r].numel() / (x.shape[2] * x.shape[3])
     else:
         mixed = weight * x + (1 - weight) * x[order]
     return mixed, weight * hard + (1 - weight) * hard[order]
@@ -57,10 +57,10 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if box is not None:
         top, left, height, width = box
         t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
-        l, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        w, r = max(left, 0), min(max(left + width, 0), x.shape[3])
         mixed = x
-        mixed[:, :, t:b, l:r] = x[order][:, :, t:b, l:r]
-        weight = 1 - max(b - t, 0) * max(r - l, 0) / (x.shape[2] * x.shape[3])
+        mixed[:, :, t:b, w:r] = x[order][:, :, t:b, w:r]
+        weight = 1 - max(b - t, 0) * max(r - w, 0) / (x.shape[2] * x.shape[3])
     else:
         mixed = weight * x + (1 - weight) * x[order]
     return mixed, weight * hard + (1 - weight) * hard[order]
@@ -74,11 +74,11 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if box is not None:
         top, left, height, width = box
         t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
-        l, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        w, r = max(left, 0), min(max(left + width, 0), x.shape[3])
         mixed = x.clone()
         for i, j in enumerate(order):
-            mixed[i, :, t:b, l:r] = mixed[j, :, t:b, l:r]
-        weight = 1 - max(b - t, 0) * max(r - l, 0) / (x.shape[2] * x.shape[3])
+            mixed[i, :, t:b, w:r] = mixed[j, :, t:b, w:r]
+        weight = 1 - max(b - t, 0) * max(r - w, 0) / (x.shape[2] * x.shape[3])
     else:
         mixed = weight * x + (1 - weight) * x[order]
     return mixed, weight * hard + (1 - weight) * hard[order]
@@ -88,14 +88,13 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
 def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if (weight is None) == (box is None):
         raise ValueError("one of the two")
-    hard = F.one_hot(y, classes).to(x.dtype)
     if box is not None:
         top, left, height, width = box
         t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
-        l, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        w, r = max(left, 0), min(max(left + width, 0), x.shape[3])
         mixed = x.clone()
-        mixed[:, :, t:b, l:r] = x[order][:, :, t:b, l:r]
-        weight = 1 - max(b - t, 0) * max(r - l, 0) / (x.shape[2] * x.shape[3])
+        mixed[:, :, t:b, w:r] = x[order][:, :, t:b, w:r]
+        weight = 1 - max(b - t, 0) * max(r - w, 0) / (x.shape[2] * x.shape[3])
     else:
         mixed = weight * x + (1 - weight) * x[order]
     return mixed, y if weight >= 0.5 else y[order]
@@ -109,10 +108,10 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if box is not None:
         top, left, height, width = box
         t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
-        l, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        w, r = max(left, 0), min(max(left + width, 0), x.shape[3])
         mixed = x.clone()
-        mixed[:, :, t:b, l:r] = x[order][:, :, t:b, l:r]
-        weight = 1 - max(b - t, 0) * max(r - l, 0) / (x.shape[2] * x.shape[3])
+        mixed[:, :, t:b, w:r] = x[order][:, :, t:b, w:r]
+        weight = 1 - max(b - t, 0) * max(r - w, 0) / (x.shape[2] * x.shape[3])
     else:
         mixed = weight * x + (1 - weight) * x[order]
     return mixed, weight * hard + (1 - weight) * hard[order]
@@ -126,10 +125,10 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if box is not None:
         top, left, height, width = box
         t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
-        l, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        w, r = max(left, 0), min(max(left + width, 0), x.shape[3])
         mixed = x.clone()
-        mixed[:, :, t:b, l:r] = x[order][:, :, t:b, l:r]
-        weight = 1 - max(b - t, 0) * max(r - l, 0) / (x.shape[2] * x.shape[3])
+        mixed[:, :, t:b, w:r] = x[order][:, :, t:b, w:r]
+        weight = 1 - max(b - t, 0) * max(r - w, 0) / (x.shape[2] * x.shape[3])
     else:
         mixed = weight * x + (1 - weight) * x[order]
     return mixed, weight * hard + (1 - weight) * hard[order]
@@ -142,10 +141,10 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
     if box is not None:
         top, left, height, width = box
         t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
-        l, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        w, r = max(left, 0), min(max(left + width, 0), x.shape[3])
         mixed = x.clone()
-        mixed[:, :, t:b, l:r] = x[order][:, :, t:b, l:r]
-        weight = 1 - max(b - t, 0) * max(r - l, 0) / (x.shape[2] * x.shape[3])
+        mixed[:, :, t:b, w:r] = x[order][:, :, t:b, w:r]
+        weight = 1 - max(b - t, 0) * max(r - w, 0) / (x.shape[2] * x.shape[3])
     else:
         mixed = weight * x + (1 - weight) * x[order]
     return mixed, weight * hard + (1 - weight) * hard[order]

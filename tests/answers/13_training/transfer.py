@@ -209,7 +209,7 @@ def train_mode(model):
 
 
 # %% right="groups of one parameter each, batch norm by type of the base class"
-from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.batchnorm import _BatchNorm  # noqa: E402
 
 
 def transfer(model, classes, mode, lr):
