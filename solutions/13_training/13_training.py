@@ -138,7 +138,7 @@ def patient(kind: str) -> list[float]:
     model, other = make_model(3).cpu(), make_model(4).cpu()
     model[0][-1].p = 0.0
     trained = other if kind == "other parameters" else model
-    rate = 50.0 if kind == "rate too high" else 0.1
+    rate = 5.0 if kind == "rate too high" else 0.1
     optimizer, losses = torch.optim.SGD(trained.parameters(), lr=rate), []
     for _ in range(60):
         if kind == "wrong labels":
@@ -171,11 +171,11 @@ figure, axes = plt.subplots(1, 5, figsize=(11, 2.4), layout="constrained")
 for axis, (letter, losses) in zip(axes, curves.items(), strict=True):
     axis.plot(losses, color="#0072b2")
     axis.axhline(2.3026, color="#b04500", linestyle="--", linewidth=1)
-    axis.set(title=letter, xlabel="step", ylim=(0, None))
+    axis.set(title=letter, xlabel="step", ylim=(0, 1.1 * max(losses)))
 axes[0].set_ylabel("loss on the batch")
 show(figure, "Five loss curves A to E on one batch, each against a dashed line at 2.30.")
 
-# %%
+# %% tags=["nbval-ignore-output"]
 for letter, losses in curves.items():
     print(letter, "start", round(losses[0], 1), " end", round(losses[-1], 1))
 
@@ -188,7 +188,7 @@ for letter, losses in curves.items():
 # - `"other parameters"`: the optimizer was given those of another model;
 # - `"softmax twice"`: `cross_entropy` got probabilities instead of logits;
 # - `"wrong labels"`: in each step the labels belong to other images of the batch;
-# - `"rate too high"`: a learning rate 500 times too large.
+# - `"rate too high"`: a learning rate 50 times too large.
 #
 # Each word fits once. The form: `"A": "softmax twice"`, if that is what A shows.
 
@@ -377,7 +377,7 @@ for accuracy in (0.91, 0.97, 0.95):
     print(f"accuracy {accuracy}: best {best}, is_best {is_best}, the old line says {old_best}")
 
 # %% [markdown]
-# ### Exercise 13.2 — A loop to trust ★★ · 20 min · 4 points · core
+# ### Exercise 13.2 — A loop to trust ★★ · 18 min · 4 points · core
 #
 # Write `fit(model, train, val, optimizer, epochs)`. `train` and `val` are lists of batches `(x, y)`,
 # `y` of class indices; the last batch may be shorter. The loss is cross-entropy. Return a list with a
@@ -542,22 +542,25 @@ def check_plain(kinds):
     assert not odd, f"{', '.join(odd)}: return Python floats, by item()"
 
 
-def check_calls(calls, sizes, epochs):
-    """The order of the batches, the modes, and whether evaluation recorded a graph."""
-    train, val = ([(n, part == 0, part == 0) for n in sizes[part]] for part in (0, 1))
-    wanted = (train + val) * epochs
-    order, right = [call[0] for call in calls], [call[0] for call in wanted]
-    check_equal(order, right, "the sizes of the batches that the model saw, in order")
-    wrong = [want[1] for call, want in zip(calls, wanted, strict=True) if call[1] != want[1]]
-    words = "a training batch ran in evaluation mode: call model.train() in every epoch"
-    assert True not in wrong, words
-    words = "a validation batch ran in training mode: call model.eval() before it"
-    assert False not in wrong, words
-    graph = [want[2] for call, want in zip(calls, wanted, strict=True) if call[2] != want[2]]
-    words = (
-        "a validation batch recorded a graph: torch.no_grad() is missing; eval() doesn't do that"
-    )
-    assert not graph, words
+def check_calls(calls, train):
+    """The order of the training batches, the modes, and whether evaluation recorded a graph."""
+    position = 0
+    for n, training, graph in calls:
+        if position == len(train) and n == train[0]:
+            position = 0  # a new epoch
+        if position < len(train):
+            words = (
+                f"the model saw a batch of {n} where the training batch of {train[position]} comes"
+            )
+            assert n == train[position], f"{words}: one step for each, in order"
+            words = "a training batch ran in evaluation mode: call model.train() in every epoch"
+            assert training, words
+            position += 1
+        else:
+            words = "a validation batch ran in training mode: call model.eval() before it"
+            assert not training, words
+            words = "a validation batch recorded a graph: torch.no_grad() is missing"
+            assert not graph, f"{words}; eval() doesn't do that"
 
 
 # %% nbgrader={"grade_id": "fit", "solution": true}
@@ -602,7 +605,7 @@ def check_fit(sizes, epochs, elsewhere=False):
     check_equal(len(history), epochs, "the number of dicts in the history", "one for each epoch")
     with every_case() as part:
         with part("the calls of the model"):
-            check_calls(calls, sizes, epochs)
+            check_calls(calls, sizes[0])
         with part("the graph"):
             words = f"{alive} earlier graphs are alive: add loss.detach() or loss.item()"
             assert alive == 0, words
@@ -704,11 +707,11 @@ print(int(counts.diagonal().sum()), "of 300 are right")
 figure, axis = plt.subplots(figsize=(4.6, 3.8), layout="constrained")
 picture = axis.imshow(errors, cmap="Blues", vmin=0)
 axis.set(xlabel="predicted", ylabel="true", xticks=range(10), yticks=range(10), title="Mistakes")
-figure.colorbar(picture, label="images")
+figure.colorbar(picture, label="images", ticks=range(int(counts.max())))
 show(figure, "A 10 by 10 confusion matrix, its diagonal blank; a few cells hold one or two images.")
 
 # %% [markdown]
-# ### Exercise 13.3 — Metrics from counts ★★ · 15 min · 4 points · core
+# ### Exercise 13.3 — Metrics from counts ★★ · 12 min · 4 points · core
 #
 # Write `metrics(batches, classes, k)`. `batches` is a list of pairs: logits of shape (n, classes), in
 # float32, float16 or bfloat16, and labels of shape (n,), int64. A batch may be empty. Return a dict:
@@ -1232,6 +1235,8 @@ def try_kills(saves: list[tuple[int, float]], step: int, score: float, keep: int
     """Killed at each moment of the save of ``step``; and the folder after it is saved again."""
 
     def prepare(folder):
+        with tempfile.TemporaryDirectory() as other:  # another run, which must not matter
+            best_checkpoint(other, state_of(1), 1, 1e9, keep)
         for earlier, value in saves:
             best_checkpoint(folder, state_of(earlier), earlier, value, keep)
 
@@ -1247,7 +1252,8 @@ def try_again(saves: list[tuple[int, float]], keep: int) -> list[dict]:
     """The folder after a save that was killed, at each moment, and then made again."""
     found = []
     for moment in range(60):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+            best_checkpoint(other, state_of(1), 1, 1e9, keep)
             for step, score in saves[:-1]:
                 best_checkpoint(folder, state_of(step), step, score, keep)
             step, score = saves[-1]
@@ -1855,7 +1861,7 @@ print("left to right:", (values[0] + values[1] + values[2]).item())
 print("another order:", (values[0] + values[2] + values[1]).item())
 
 # %% [markdown]
-# ### Exercise 13.6 — An order that stays ★★ · 10 min · 3 points
+# ### Exercise 13.6 — An order that stays ★★ · 8 min · 3 points
 #
 # Write `deterministic(names, seed, epoch)`: `names` is a set of strings, `seed` and `epoch` are whole
 # numbers from 0 to 999. Return a list of pairs `(name, noise)`, each name once, in a shuffled order, with
@@ -2126,7 +2132,7 @@ for scale, colour in ((1, "#b04500"), (4096, "#0072b2")):
     axis.hist(sizes[scale], bins=range(-45, 17), color=colour, alpha=0.6, label=f"loss × {scale}")
 for edge, words in ((-24, "smallest float16"), (16, "largest")):
     axis.axvline(edge, color="#1a1a1a", linestyle="--")
-    axis.text(edge - 0.4, 1, words, ha="right", va="bottom", rotation=90, fontsize=8)
+    axis.text(edge - 0.4, 3500, words, ha="right", va="bottom", rotation=90, fontsize=8)
 axis.set(xlabel="gradient's size, as a power of 2", ylabel="how many", xlim=(-45, 17))
 axis.legend(frameon=False, loc="upper left")
 show(figure, "Histograms of gradients: unscaled, some lie below float16's range; scaled, none.")
@@ -2181,7 +2187,7 @@ print("above 95 %:", accuracy > 0.95)
 # %% [markdown]
 # `backward()` stands outside of autocast: each operation's backward runs in the precision of its forward.
 #
-# ### Exercise 13.7 — Which precision, which scale? ★★ · 12 min · 4 points · core
+# ### Exercise 13.7 — Which precision, which scale? ★★ · 10 min · 4 points · core
 #
 # Fill in the dtypes as strings, such as `"float32"`. All of it is on the CPU:
 #
@@ -2366,7 +2372,7 @@ print("the other process came to its end:", in_a_child(evaluate_elsewhere))
 print("it reports more than 95 %:        ", torch.load(report)["accuracy"] > 0.95)
 
 # %% [markdown]
-# ### Exercise 13.8 — Patience ★★ · 12 min · 3 points
+# ### Exercise 13.8 — Patience ★★ · 10 min · 3 points
 #
 # Write `early_stopping(model, epoch, patience, min_delta, most)`. Each call of `epoch()` trains `model` for one
 # epoch and returns its validation loss, a float. Call it until `patience` epochs in a row brought no
@@ -2562,7 +2568,7 @@ axis.legend(frameon=False, loc="lower right")
 show(figure, "Validation accuracy by step: jagged for the weights, smooth for their average.")
 
 # %% [markdown]
-# ### Exercise 13.9 — Averages in, and out again ★★ · 15 min · 4 points
+# ### Exercise 13.9 — Averages in, and out again ★★ · 12 min · 4 points
 #
 # Write two functions.
 #
@@ -2782,7 +2788,7 @@ mixed = 0.3 * batch + 0.7 * batch[torch.randperm(64).to(device)]
 print("the batch's mean stays:", torch.allclose(mixed.mean(0), batch.mean(0), atol=1e-5))
 
 # %% [markdown]
-# ### Exercise 13.10 — Mixup and CutMix ★★ · 12 min · 3 points
+# ### Exercise 13.10 — Mixup and CutMix ★★ · 10 min · 3 points
 #
 # Write `mixup_cutmix(x, y, classes, order, weight=None, box=None)`. `x` is float (n, channels, height, width), `y`
 # int64 (n,), `order` a permutation of the batch's indices: image `i` is mixed with image `order[i]`. Exactly one of the
@@ -2932,7 +2938,7 @@ with every_case() as case:
 # ## 11. Begin where another run ended
 #
 # A checkpoint is not only for going on. Its first layers know edges and strokes, and another task can use them. Here
-# a backbone is trained on the digits 0 to 4. Then the head is replaced, and 60 images of the digits 5 to 9 are all
+# a backbone is trained on the digits 0 to 4. Then the head is replaced, and ten images of the digits 5 to 9 are all
 # there is to learn from.
 
 # %%
@@ -2944,7 +2950,7 @@ for _ in range(4):
     train_epoch(backbone, x[small], y[small], optimizer, generator)
 
 # %%
-few = (x[~small][:60], y[~small][:60] - 5)
+few = (x[~small][:10], y[~small][:10] - 5)
 large = data["val"][1] >= 5
 others = (data["val"][0][large], data["val"][1][large] - 5)
 print("digits 0 to 4, above 95 %:", score(backbone, x[small], y[small])[1] > 0.95)
@@ -2997,7 +3003,7 @@ def learn(learner, optimizer, frozen, epochs=15):
     curve, generator = [], torch.Generator().manual_seed(0)
     for _ in range(epochs):
         learner.train(not frozen)
-        for index in torch.randperm(60, generator=generator).split(20):
+        for index in torch.randperm(10, generator=generator).split(5):
             optimizer.zero_grad()
             F.cross_entropy(learner(few[0][index.to(device)]), few[1][index.to(device)]).backward()
             optimizer.step()
@@ -3014,12 +3020,16 @@ curves = {name: learn(*adapt(*way), frozen=name == "probe") for name, way in way
 figure, axis = plt.subplots(figsize=(7, 2.8), layout="constrained")
 for (name, curve), style in zip(curves.items(), ("-", "--", "-.", ":"), strict=True):
     axis.plot(range(1, 16), curve, style, label=name)
-axis.set(xlabel="epoch on 60 images", ylabel="validation accuracy", ylim=(0.2, 1))
+axis.set(xlabel="epoch on ten images", ylabel="validation accuracy", ylim=(0.2, 1))
 axis.legend(frameon=False, loc="lower right")
 show(figure, "Validation accuracy by epoch for probe, full, discriminative and from scratch.")
 
 # %% [markdown]
-# ### Exercise 13.11 — A new head ★★ · 15 min · 4 points
+# All three that start from the backbone are far ahead in the first epochs, and still ahead at the end. Which of
+# the three is best differs from task to task; on ten images, a backbone that may change gains little.
+
+# %% [markdown]
+# ### Exercise 13.11 — A new head ★★ · 12 min · 4 points
 #
 # A model is an `nn.Sequential` of two: `model[0]` the backbone, `model[1]` the head, an `nn.Linear`. Write
 #
@@ -3243,7 +3253,7 @@ for temperature in (1, 10, 100):
 # %% [markdown]
 # Without the factor, a temperature of 10 would silently turn the teacher's part down by a hundred.
 #
-# ### Exercise 13.12 — The teacher's loss ★★ · 10 min · 3 points
+# ### Exercise 13.12 — The teacher's loss ★★ · 8 min · 3 points
 #
 # Write `distill(student, teacher, labels, temperature, alpha)`: the formula above, as a scalar tensor. `student` and
 # `teacher` are logits (n, classes), `labels` int64 (n,). Both parts are means over the n samples. The cross-entropy
