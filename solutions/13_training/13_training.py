@@ -312,7 +312,7 @@ print("no no_grad(): the result still holds a graph:          ", total.requires_
 # %% errata=["evaluation-loop-bugs"]
 with torch.no_grad():
     per_batch = [F.cross_entropy(model.eval()(x), y).item() for x, y in val]
-print("the loss is so many times the old one:", round(loss / (sum(per_batch) / 300)))
+print("more than 50 times too small:         ", loss / (sum(per_batch) / 300) > 50)
 print("mean of batch means equals the loss:  ", abs(sum(per_batch) / 5 - loss) < 1e-6)
 print("the last batch alone equals the loss: ", abs(per_batch[-1] - loss) < 1e-6)
 
@@ -701,7 +701,7 @@ x, y = data["val"]
 with torch.no_grad():
     counts = (10 * y + model.eval()(x).argmax(1)).bincount(minlength=100).view(10, 10).cpu()
 errors = counts.float().fill_diagonal_(float("nan"))
-print(int(counts.diagonal().sum()), "of 300 are right")
+print("more than 285 of 300 are right:", int(counts.diagonal().sum()) > 285)
 
 # %%
 figure, axis = plt.subplots(figsize=(4.6, 3.8), layout="constrained")
@@ -748,6 +748,8 @@ def check_number(name, mine, value, samples, slips):
             words = f"this is {slip}"
     if name != "macro_f1" and abs(mine * samples - round(mine * samples)) > 1e-3:
         words = "no whole number of samples: were batch shares averaged, or counts kept in half precision?"
+    if not words and samples > 2048:
+        words = "was a count kept in half precision? It is exact up to 2048 only"
     raise AssertionError(f"{mine:.6f}, expected {value:.6f}" + (f": {words}" if words else ""))
 
 
@@ -844,8 +846,8 @@ with every_case() as case:
         check_metrics([(three[:3], five[:3]), (three[3:], five[3:])], 3, 2)
     with case("a class that never occurs, an empty batch, k = 1"):
         check_metrics(make_batches([4, 0, 3], 6, 1, present=4), 6, 1)
-    with case("two samples, so most classes occur neither in truth nor in predictions"):
-        check_metrics(make_batches([1, 1], 6, 7), 6, 6)
+    with case("two samples, so class 2 occurs neither in truth nor in predictions"):
+        check_metrics([(three[:1], five[:1]), (three[2:3], five[2:3])], 3, 3)
     with case("float16, more samples than it can count"):
         check_metrics(make_batches([12_000, 3], 2, 2, torch.float16), 2, 1)
 ### BEGIN HIDDEN TESTS
@@ -873,7 +875,7 @@ with every_case() as case:
             with count_operators() as counts:
                 metrics(make_batches(sizes, 3, 3), 3, 2)
             reads.append(counts.get("_local_scalar_dense", 0))
-            inside.append(2 * counts.get("min", 0))  # F.one_hot looks at the labels on a CPU
+            inside.append(2 * counts.get("aminmax", 0))  # F.one_hot looks at the labels on a CPU
         text = f"2 batches read {reads[0]} values from the device, 20 batches {reads[1]}"
         grown = reads[1] - reads[0] > inside[1] - inside[0]
         assert not grown, f"{text}: keep tensors in the loop, and read once at the end"
@@ -2118,7 +2120,7 @@ x = x.clone().requires_grad_()
 F.cross_entropy(model.eval()(x), y).backward()
 gradients = x.grad.flatten().cpu()
 
-# %% topics=["mixed-precision-amp"]
+# %% topics=["mixed-precision-amp"] tags=["nbval-ignore-output"]
 for scale in (1, 4096):
     lost = ((gradients * scale).half() == 0).float().mean().item()
     print(f"scale {scale:4}: {100 * lost:.0f} % of the gradients become 0 in float16")

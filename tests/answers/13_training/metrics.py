@@ -97,7 +97,7 @@ def metrics(batches, classes, k):
     }
 
 
-# %% wrong="counts in the logits' dtype" says=["counts kept in half precision"]
+# %% wrong="counts in the logits' dtype" says=["was a count kept in half precision?"]
 def metrics(batches, classes, k):
     confusion, right, top, n = 0, 0, 0, 0
     for z, y in batches:
