@@ -709,7 +709,7 @@ figure, axis = plt.subplots(figsize=(4.6, 3.8), layout="constrained")
 picture = axis.imshow(errors, cmap="Blues", vmin=0)
 axis.set(xlabel="predicted", ylabel="true", xticks=range(10), yticks=range(10), title="Mistakes")
 figure.colorbar(picture, label="images", ticks=range(int(counts.max())))
-show(figure, "A 10 by 10 confusion matrix, its diagonal blank; a few cells hold one or two images.")
+show(figure, "A 10 by 10 confusion matrix, its diagonal blank; a few cells hold a few images.")
 
 # %% [markdown]
 # ### Exercise 13.3 — Metrics from counts ★★ · 12 min · 4 points · core
@@ -3028,8 +3028,9 @@ axis.legend(frameon=False, loc="lower right")
 show(figure, "Validation accuracy by epoch for probe, full, discriminative and from scratch.")
 
 # %% [markdown]
-# All three that start from the backbone are far ahead in the first epochs, and still ahead at the end. Which of
-# the three is best differs from task to task; on ten images, a backbone that may change gains little.
+# All three that start from the backbone are far ahead in the first epochs; later the one from scratch catches up,
+# because the digits are easy. Which of the three is best differs from task to task. On ten images, a backbone
+# that may change gains little.
 
 # %% [markdown]
 # ### Exercise 13.11 — A new head ★★ · 12 min · 4 points
