@@ -11,13 +11,15 @@ INSTALLED := .venv/installed
 JUPYTER := $(CURDIR)/etc/jupyter
 
 .DEFAULT_GOAL := help
-.PHONY: help lab formgrader demo build test bench lint format lock clean
+.PHONY: help lab install formgrader demo build docs test bench lint format lock clean
 
 help:
-	@echo "make lab         take the course: JupyterLab in the list of chapters"
+	@echo "make lab         take the course: JupyterLab in a folder of your own"
+	@echo "make install     install the course and start nothing"
 	@echo "make formgrader  for instructors: JupyterLab at the project's root, with nbgrader's panels"
 	@echo "make demo        the instructor's loop on a class of made-up students"
 	@echo "make build       build the notebooks from the sources under solutions/"
+	@echo "make docs        write what of the documents is made from the code"
 	@echo "make test        run every test"
 	@echo "make bench       measure how long grading a class takes (some ten minutes)"
 	@echo "make lint        ruff's rules and format, checked;  make format puts them right"
@@ -30,8 +32,9 @@ help:
 
 # The exec lets Ctrl-C reach JupyterLab with no shell in between.
 lab: $(INSTALLED)
-	@JUPYTER_CONFIG_PATH="$(JUPYTER)/learner:$(JUPYTER)" \
-		exec $(BIN)/jupyter lab $(LAB_ARGS)
+	@exec $(BIN)/course lab $(LAB_ARGS)
+
+install: $(INSTALLED)
 
 formgrader: $(INSTALLED)
 	@JUPYTER_CONFIG_PATH="$(JUPYTER)" exec $(BIN)/jupyter lab $(LAB_ARGS)
@@ -42,10 +45,14 @@ demo: $(INSTALLED)
 build: $(INSTALLED)
 	@$(BIN)/course build
 
-# Two files at a time, in the order of their names; one thread each, or the two get in each other's
-# way: torch would take every core twice.
+# Two processes, as tests/conftest.py deals the tests out; one thread each, or the two get in each
+# other's way: torch would take every core twice.
 test: $(INSTALLED)
-	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder $(TEST_ARGS)
+
+# What of the documents is made from the code: README's map, tables, the page of rules.
+docs: $(INSTALLED)
+	@PYTHONPATH=tests $(BIN)/python -m support.documents
 
 bench: $(INSTALLED)
 	@PYTHONPATH=tests $(BIN)/python benchmarks/grading.py $(BENCH_ARGS)
@@ -70,7 +77,7 @@ clean:
 # One pinned set for everybody. What the tests add weighs little beside torch, and a second set
 # would be a second thing to keep right.
 $(INSTALLED): pyproject.toml requirements.lock | $(BIN)/uv
-	@$(BIN)/uv pip install --python $(BIN)/python --compile-bytecode \
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode \
 		--requirement requirements.lock --editable .
 	@touch $@
 

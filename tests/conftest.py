@@ -1,6 +1,78 @@
+"""What every test may use, and how the suite is dealt out to two processes.
+
+Tests of one exercise stay together, so that its answers are run once (support.answers keeps what
+came of them). All other tests of a file stay together, for the fixtures that they share. The
+heaviest come first, so that no long group is left for one process at the end.
+"""
+
 import pytest
 
+from course_utils.command.project import Chapter, pick_chapters
+from support.answers import ROOT, Answer
 from support.tiny import make_tiny_course
+
+# The files that take longest, each in one process: measured by pytest --durations.
+HEAVY = (
+    "test_hostile",
+    "test_instructor_loop",
+    "test_kernels",
+    "test_sandbox",
+    "test_resume",
+    "test_kindness",
+    "test_browser",
+)
+# What executes a whole chapter; dealt out chapter by chapter.
+WHOLE_CHAPTERS = ("test_nbval", "test_independence")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--chapter",
+        default="",
+        metavar="NAME",
+        help="Only the tests that concern this chapter (course test NAME).",
+    )
+
+
+def chapter_of(item) -> str:
+    """The name of the chapter that a test is about; empty for all others."""
+    chapter = getattr(item, "callspec", None) and item.callspec.params.get("chapter")
+    return chapter.name if isinstance(chapter, Chapter) else ""
+
+
+def group_of(item) -> str:
+    """Which tests go to the same process as this one."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    exercise = parameters.get("exercise")
+    if isinstance(parameters.get("answer"), Answer):
+        exercise = parameters["answer"].exercise
+    if chapter_of(item) and isinstance(exercise, str):
+        return f"{chapter_of(item)}:{exercise}"
+    if chapter_of(item) and item.path.stem in WHOLE_CHAPTERS:
+        return f"{chapter_of(item)}:{item.path.stem}"
+    return item.path.stem
+
+
+def order_of(item) -> tuple:
+    """Heavy files first, then whole chapters, then exercises, then what is quick."""
+    name = item.path.stem
+    if name in HEAVY:
+        return 0, HEAVY.index(name)
+    if name in WHOLE_CHAPTERS and chapter_of(item):
+        return 1, 0
+    return (2 if ":" in group_of(item) else 3), 0
+
+
+def pytest_collection_modifyitems(config, items):
+    wanted = config.getoption("--chapter")
+    if wanted:
+        (chapter,) = pick_chapters(ROOT, [wanted])
+        kept = [item for item in items if chapter_of(item) == chapter.name]
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(group_of(item)))
+    items.sort(key=lambda item: (order_of(item), group_of(item)))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from support.answers import (
     exercises,
     model_answer,
     read_answers,
-    run_answer,
+    verdicts_of,
 )
 from support.structure import stub_of
 
@@ -35,7 +35,7 @@ def label(case) -> str:
 
 def complaint(chapter: Chapter, answer: Answer) -> str | None:
     """What is not as promised when an answer is run, or None."""
-    verdicts = run_answer(chapter, answer)
+    verdicts = verdicts_of(chapter, answer)
     expected = {check.metadata.nbgrader.grade_id for check in checks_of(chapter, answer.exercise)}
     if set(verdicts) != expected:
         return f"ran {sorted(verdicts)}, not {sorted(expected)}"
@@ -64,7 +64,7 @@ def test_an_answer_gets_what_it_is_promised(chapter, answer):
 def test_an_untouched_stub_is_refused_by_every_check(chapter, exercise):
     stub = stub_of(model_answer(chapter, exercise).source)
     answer = Answer(chapter.name, exercise, "the stub", False, (), stub)
-    for name, error in run_answer(chapter, answer).items():
+    for name, error in verdicts_of(chapter, answer).items():
         assert isinstance(error, AssertionError), f"{name}: {error!r}"
         assert str(error).strip(), f"{name}: it says nothing"
 

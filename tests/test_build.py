@@ -40,7 +40,7 @@ def quick_build(built_course, monkeypatch):
     """Let ``check`` take what was built once instead of building again."""
     pristine = Chapter("01_tiny", built_course)
 
-    def build(chapter: Chapter, workspace: Path):
+    def build(chapter: Chapter, workspace: Path, *, run: bool = True):
         files = [pristine.solution, *sorted(pristine.release.parent.iterdir())]
         return [(path, chapter.root / path.relative_to(built_course)) for path in files]
 
@@ -434,3 +434,23 @@ def test_what_is_written_is_a_valid_notebook_that_ends_in_a_newline(chapter):
         assert text.endswith("}\n")
         assert not text.endswith("\n\n")
         nbformat.validate(json.loads(text))
+
+
+def test_a_check_without_running_sees_sources_and_releases_not_outputs(tiny_chapter):
+    building.build_into_place(tiny_chapter)
+    assert building.check(tiny_chapter, run=False) is None
+    built = tiny_chapter.solution.read_text(encoding="utf-8")
+    tiny_chapter.solution.write_text(built.replace('"2\\n"', '"3\\n"'), encoding="utf-8")
+    assert building.check(tiny_chapter, run=False) is None
+    assert "its output differs" in building.check(tiny_chapter)
+    tiny_chapter.solution.write_text(built, encoding="utf-8")
+    text = tiny_chapter.source.read_text(encoding="utf-8")
+    tiny_chapter.source.write_text(text.replace("keep the fraction", "exactly"), encoding="utf-8")
+    assert "cell halve-check: its source differs" in building.check(tiny_chapter, run=False)
+
+
+def test_a_check_without_running_sees_a_changed_release(tiny_chapter):
+    building.build_into_place(tiny_chapter)
+    released = tiny_chapter.release.read_text(encoding="utf-8")
+    tiny_chapter.release.write_text(released.replace("Twice x", "Thrice x"), encoding="utf-8")
+    assert "cell double: its source differs" in building.check(tiny_chapter, run=False)

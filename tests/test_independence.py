@@ -7,6 +7,7 @@ from nbformat import NotebookNode
 
 from course_utils.command.build import build_into_place, read_notebook
 from course_utils.command.project import Chapter
+from course_utils.kernels.provisioner import WarmManager
 from support.answers import chapters, grader_of
 from support.structure import shown_text, tags_of
 
@@ -18,6 +19,7 @@ def run(chapter: Chapter, notebook: NotebookNode) -> NotebookNode:
         notebook,
         timeout=120,
         kernel_name="python3",
+        kernel_manager_class=WarmManager,
         allow_errors=True,
         resources={"metadata": {"path": folder}},
     ).execute()

@@ -54,7 +54,7 @@ def run(notebook: NotebookNode, source: str | None = None, **settings) -> Outcom
     source = source or chapter.solution.read_text(encoding="utf-8")
     submission = Submission("kind", LIGHT_CHAPTER, nbformat.writes(notebook), source)
     isolation = "none" if why_not() else "bwrap"
-    return execute(submission, Settings(isolation=isolation, cell_seconds=10, **settings))
+    return execute(submission, Settings(**{"isolation": isolation, "cell_seconds": 10} | settings))
 
 
 def points(outcome: Outcome) -> dict[str, float]:

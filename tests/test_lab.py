@@ -5,7 +5,7 @@ import fcntl
 import json
 import os
 import pty
-import secrets
+import re
 import subprocess
 import termios
 import threading
@@ -14,9 +14,18 @@ import urllib.request
 
 import pytest
 from jupyter_client import BlockingKernelClient
+from playwright.sync_api import expect
 
 from support.answers import ROOT
-from support.lab import STOP_SECONDS, MarkedProcesses, free_port, wait_for_page
+from support.lab import (
+    START_SECONDS,
+    STOP_SECONDS,
+    MarkedProcesses,
+    browser_page,
+    find_browser,
+    free_port,
+    wait_for_page,
+)
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -81,23 +90,38 @@ class Terminal:
     def press_control_c(self):
         os.write(self.keyboard, b"\x03")
 
+    def so_far(self):
+        return b"".join(self._shown).decode(errors="replace")
+
+    def wait_for(self, pattern):
+        """The first text on the screen that fits ``pattern``."""
+        limit = time.monotonic() + START_SECONDS
+        while time.monotonic() < limit:
+            if found := re.search(pattern, self.so_far()):
+                return found[0]
+            time.sleep(0.1)
+        raise TimeoutError(f"{pattern} is not in:\n{self.so_far()}")
+
     def shown(self):
         self._reader.join(timeout=5)
-        return b"".join(self._shown).decode(errors="replace")
+        return self.so_far()
 
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
     """One run of `make lab` from start to Ctrl-C, and what was seen on the way."""
-    marked, port, token = MarkedProcesses(), free_port(), secrets.token_hex(16)
+    marked, port = MarkedProcesses(), free_port()
     options = f"--no-browser --ServerApp.port={port} --ServerApp.port_retries=0"
     folder = tmp_path_factory.mktemp("lab")
-    command = ["make", "lab", f"LAB_ARGS={options} --IdentityProvider.token={token}"]
-    terminal = Terminal(command, marked.environment(folder))
+    command = ["make", "lab", f"LAB_ARGS={options}"]
+    environment = {**marked.environment(folder), "COURSE_FOLDER": str(folder / "mine")}
+    terminal = Terminal(command, environment)
     seen = {}
     try:
         address = f"http://127.0.0.1:{port}"
-        wait_for_page(f"{address}/api?token={token}", terminal.process)
+        wait_for_page(f"{address}/api", terminal.process)
+        seen["printed address"] = terminal.wait_for(r"http://127\S+token=\w+")
+        token = seen["printed address"].rpartition("=")[2]
         seen["chapters"] = [
             entry["name"] for entry in ask(f"{address}/api/contents", token)["content"]
         ]
@@ -107,6 +131,14 @@ def session(tmp_path_factory):
         )
         with urllib.request.urlopen(f"{address}/lab?token={token}", timeout=60) as page:
             seen["page"] = page.read().decode()
+        if find_browser():
+            with browser_page(find_browser(), marked) as page:
+                page.goto(seen["printed address"])
+                tab = page.locator(".lm-TabBar-tabLabel", has_text="00_start_here.ipynb")
+                expect(tab).to_be_visible()
+                heading = page.locator(".jp-Notebook h1").first
+                expect(heading).to_contain_text("Start here")
+                seen["opened"] = heading.inner_text()
         began = time.monotonic()
         terminal.press_control_c()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -121,7 +153,18 @@ def session(tmp_path_factory):
 
 def test_the_file_browser_starts_at_the_chapters(session):
     folders = sorted(path.name for path in (ROOT / "notebooks").iterdir() if path.is_dir())
-    assert sorted(name for name in session["chapters"] if name[0].isdigit()) == folders
+    assert sorted(session["chapters"]) == folders
+
+
+def test_the_printed_address_opens_the_first_chapter(session):
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/lab\?token=\w+", session["printed address"])
+    if "opened" not in session:
+        pytest.skip("no Chromium or Chrome on this machine")
+    assert session["opened"].startswith("Start here")
+
+
+def test_it_says_where_answers_are_saved(session):
+    assert re.search(r"your answers are saved in \S+mine\r?\n", session["terminal"])
 
 
 def test_kernels_run_in_the_course_environment(session):
@@ -157,7 +200,7 @@ def test_nothing_is_installed_when_nothing_changed():
         ["make", "--dry-run", "lab"], cwd=ROOT, capture_output=True, text=True, timeout=30
     )
     assert done.returncode == 0, done.stderr
-    assert "jupyter lab" in done.stdout
+    assert "course lab" in done.stdout
     assert "pip install" not in done.stdout
 
 

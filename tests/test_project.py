@@ -85,3 +85,14 @@ def test_the_command_explains_itself_and_refuses_what_it_does_not_know():
     outcome = CliRunner().invoke(main, ["bild"])
     assert outcome.exit_code == 2
     assert "No such command 'bild'" in outcome.output
+
+
+def test_a_name_may_be_cut_short_where_it_stays_clear(tmp_path):
+    for name in ("01_first", "02_second", "02_sequel"):
+        (tmp_path / "solutions" / name).mkdir(parents=True)
+        (tmp_path / "solutions" / name / f"{name}.py").write_text("# %%\n", encoding="utf-8")
+    assert [chapter.name for chapter in pick_chapters(tmp_path, ["01"])] == ["01_first"]
+    with pytest.raises(CourseError, match="'02' may be 02_second, 02_sequel"):
+        pick_chapters(tmp_path, ["02"])
+    with pytest.raises(CourseError, match="the chapters are 01_first"):
+        pick_chapters(tmp_path, [""])

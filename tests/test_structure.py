@@ -1,12 +1,15 @@
 """Every chapter keeps the rules of ``support/structure.py``, and each rule refuses its breach."""
 
+import warnings
+
 import nbformat
 import pytest
 from nbformat import NotebookNode
 
 from course_utils.command.build import read_notebook, read_source
 from support.answers import chapters, notebook_of
-from support.structure import KNOWN, RULES
+from support.not_yet import NOT_YET
+from support.structure import FORM, KNOWN, RULES, minutes_by_formula
 
 # Every chapter
 
@@ -19,6 +22,35 @@ def test_a_chapter_keeps_the_rules(chapter, rule):
         executed = rule(read_notebook(chapter.solution), chapter.name)
         complaints += [complaint for complaint in executed if complaint not in complaints]
     assert not complaints, "\n".join([f"{chapter.name}: {rule.__doc__}", *complaints])
+
+
+@pytest.mark.parametrize("rule", FORM)
+@pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.name)
+def test_a_chapter_has_the_form_of_today(chapter, rule):
+    complaints = FORM[rule](notebook_of(chapter), chapter.name)
+    if rule in NOT_YET.get(chapter.name, ()):
+        assert complaints, f"{chapter.name} keeps {rule} by now: take it off tests/support/not_yet"
+        return
+    assert not complaints, "\n".join([f"{chapter.name}: {FORM[rule].__doc__}", *complaints])
+
+
+def test_only_chapters_that_are_here_are_not_yet_in_the_form_of_today():
+    assert set(NOT_YET) <= {chapter.name for chapter in chapters()}
+    assert {rule for rules in NOT_YET.values() for rule in rules} <= set(FORM)
+
+
+@pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.name)
+def test_the_minutes_are_near_what_the_formula_gives(chapter):
+    said, computed = (
+        notebook_of(chapter).metadata.course.minutes,
+        minutes_by_formula(notebook_of(chapter)),
+    )
+    if abs(said - computed) > 0.15 * said:
+        warnings.warn(
+            f"{chapter.name}: the header says {said} minutes, words, cells and exercises give "
+            f"{computed}",
+            stacklevel=1,
+        )
 
 
 def test_there_are_chapters():
@@ -172,7 +204,6 @@ def test_a_good_chapter_has_no_complaint(tmp_path, rule):
 
 FUNCTION = "def double_it(x: float, *, times: int = 1) -> float:"
 CODE = "x.tolist()"
-LAST_CHECK = 'check_equal(double_it(0.5), 1, "double_it(0.5)")'
 CHECK = "assert double_it(2) == 4\n"
 # rule, what is replaced, by what, the words of the complaint
 BROKEN_SOURCES = [
@@ -232,30 +263,12 @@ BROKEN_SOURCES = [
     ("hints", "<details><summary>Hint 1</summary>", "Hint 1", "no hint that folds"),
     ("hints", "# <summary>Hint</summary>\n", "", "cell predict-size (predicted = "),
     ("hints", "# Multiply.", "#     factor = 2**times\n#     return factor * x", "prints the sol"),
-    (
-        "check_ends",
-        "### END HIDDEN TESTS",
-        "### END HIDDEN TESTS\n4 * 4",
-        "expression with a value",
-    ),
-    (
-        "check_ends",
-        LAST_CHECK,
-        "double_it(0.5)",
-        "expression",
-    ),
-    (
-        "check_ends",
-        LAST_CHECK,
-        "check_raises(ValueError, lambda: double_it(0.5))",
-        "expression with a value",
-    ),
     ("check_ends", CHECK, CHECK + "assert time.perf_counter() < 1\n", "reads the clock (time.perf"),
     ("curriculum", '["seeding"]', '["sowing"]', "no topics named 'sowing'"),
     ("curriculum", '["to-device-is-cuda"]', '["seeding"]', "no errata named 'seeding'"),
     ("curriculum", '["raises-exception"]', '["raises-an-exception"]', "no tags named 'raises-an"),
     ("curriculum", '["seeding"]', '"seeding"', "topics is not a list"),
-    ("lengths", "# %%\nx.tolist()\n", "\n# %%\nx\n" + "x\n\n" * 25, "1 of 10 code cells exceed 25"),
+    ("lengths", "# %%\nx.tolist()\n", "\n# %%\nx\n" + "x\n\n" * 25, "1 of 11 code cells exceed 25"),
     ("imports", CODE, "import requests", "imports requests"),
     ("imports", CODE, "from urllib.request import urlopen", "imports urllib"),
     ("imports", CODE, "from course_utils import command", "imports course_utils.command"),
@@ -401,3 +414,44 @@ def test_too_many_lines_in_half_of_the_cells_are_refused(tmp_path):
 def test_every_rule_is_seen_to_refuse():
     refused = {name for name, *_ in (*BROKEN_SOURCES, *BROKEN_OUTPUTS)}
     assert refused == set(RULES)
+
+
+# The form of today, on the good chapter
+
+FORM_BREACHES = [
+    ("size", "minutes: 10", "minutes: 241", "241 minutes, at most 240"),
+    ("core_path", "minutes: 10", "minutes: 200\n#     core: 151", "at most 150"),
+    ("core_path", "minutes: 10", "minutes: 10\n#     core: 5", "no exercise is marked · core"),
+    ("core_path", "minutes: 10", "minutes: 10", "the header has no course: core:"),
+    ("quick_win", "Double a number ★ ·", "Double a number ★★ ·", "begin with a ★"),
+    ("scaffolding", "number = 4", "number = 4\n" * 11, "11 visible locked lines above it"),
+    (
+        "call_outs",
+        "# In practice",
+        "# > **Then and now.** x\n" * 9 + "# In practice",
+        "9 call-outs",
+    ),
+    (
+        "visible_kinds",
+        "assert double_it(-3) == -6",
+        "assert double_it(torch.tensor(2.0, dtype=torch.float16)) == 4",
+        "only hidden tests use float16",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "old", "new", "words"), FORM_BREACHES)
+def test_a_breach_of_the_form_is_named(tmp_path, rule, old, new, words):
+    assert old in GOOD
+    (complaint,) = FORM[rule](parse(tmp_path, GOOD.replace(old, new, 1)), "07_good")
+    assert words in complaint
+
+
+def test_the_good_chapter_has_the_form_of_today(tmp_path):
+    text = GOOD.replace("minutes: 10", "minutes: 10\n#     core: 5")
+    text = text.replace("· 2 min · 3 points", "· 2 min · 3 points · core")
+    notebook = parse(tmp_path, text)
+    assert {name: rule(notebook, "07_good") for name, rule in FORM.items()} == {
+        name: [] for name in FORM
+    }
+    assert minutes_by_formula(notebook) == 10

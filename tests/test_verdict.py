@@ -5,7 +5,7 @@ import re
 import pytest
 
 from course_utils.grading.judging import Answers
-from support.answers import Answer, chapters, exercises, model_answer, read_answers, run_answer
+from support.answers import Answer, chapters, exercises, model_answer, read_answers, verdicts_of
 from support.judged import judge_answer
 from support.structure import stub_of
 from test_answers import CASES, EXERCISES, label
@@ -23,7 +23,7 @@ def words(error: BaseException | None) -> str | None:
 
 def differences(chapter, answer: Answer) -> list[str]:
     """Where the judge and the learner's own notebook do not say the same."""
-    plain, judged = run_answer(chapter, answer), judge_answer(chapter, answer)
+    plain, judged = verdicts_of(chapter, answer), judge_answer(chapter, answer)
     assert plain.keys() == judged.keys()
     return [
         f"{check}: {plain[check]!r}, the judge: {judged[check]!r}"

@@ -6,6 +6,7 @@ The steps are other people's: Jupytext reads the source, nbclient runs it, nbgra
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ from nbformat import NotebookNode
 
 from course_utils.command.grader import load_settings, open_grader, reason_of
 from course_utils.command.project import Chapter, CourseError
+from course_utils.exercises import CHECK_OF, exercises_of
 
 NBGRADER_DEFAULTS = {
     "grade": False,
@@ -36,6 +38,9 @@ NOTEBOOK_METADATA = {
 }
 CELL_TIMEOUT_SECONDS = 120
 IGNORE_OUTPUT_TAG = "nbval-ignore-output"
+PROGRESS_ID = "progress"
+# What name_checks adds to a check.
+CHECK_LINES = 3
 
 
 def read_source(path: Path) -> NotebookNode:
@@ -92,7 +97,55 @@ def read_source(path: Path) -> NotebookNode:
             cell.metadata.update(deletable=False, editable=False)
         cell.metadata["nbgrader"] = nbformat.from_dict(dict(sorted(complete.items())))
         cell.id = name
+    name_checks(notebook)
+    end_with_progress(notebook, path.stem)
     return notebook
+
+
+def name_checks(notebook: NotebookNode) -> None:
+    """Let each check begin with its exercise's name, and end by saying that all was right.
+
+    A folded cell, a traceback and nbgrader's Validate show a check's first line; and a check that
+    passed looks like one that did not run unless it says so.
+    """
+    labels = {exercise.name: exercise.label for exercise in exercises_of(notebook.cells)}
+    parts: dict[str, list[NotebookNode]] = {name: [] for name in labels}
+    for cell in notebook.cells:
+        found = CHECK_OF.fullmatch(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
+        if found and cell.metadata.nbgrader["grade"] and found["exercise"] in parts:
+            parts[found["exercise"]].append(cell)
+    for name, checks in parts.items():
+        for part, cell in enumerate(checks, 1):
+            which = f" ({part} of {len(checks)})" if len(checks) > 1 else ""
+            points = cell.metadata.nbgrader.get("points")
+            what = json.dumps(labels[name] + which, ensure_ascii=False)
+            cell.source = "\n".join(
+                [
+                    f"# {labels[name]}{which}",
+                    cell.source,
+                    # Just before it is used: a check, or a learner, may have a name like that.
+                    "from course_utils import passed",
+                    f"passed({what}, points={points})",
+                ]
+            )
+
+
+def end_with_progress(notebook: NotebookNode, chapter: str) -> None:
+    """Put behind the last check, and its hints, a cell that shows what is solved and what open."""
+    checks = [
+        place
+        for place, cell in enumerate(notebook.cells)
+        if cell.metadata.get("nbgrader", {}).get("grade")
+    ]
+    if not checks:
+        return
+    place = checks[-1] + 1
+    while place < len(notebook.cells) and "<details>" in notebook.cells[place].source:
+        place += 1
+    source = f'from course_utils import show_progress\n\nshow_progress("{chapter}")'
+    cell = nbformat.v4.new_code_cell(source, id=PROGRESS_ID)
+    cell.metadata["tags"] = [IGNORE_OUTPUT_TAG]
+    notebook.cells.insert(place, cell)
 
 
 def execute(notebook: NotebookNode, chapter: Chapter) -> NotebookNode:
@@ -176,14 +229,37 @@ def release(chapter: Chapter, solution: Path, course: Path) -> Path:
     return course / "notebooks" / chapter.name
 
 
-def build(chapter: Chapter, workspace: Path) -> list[tuple[Path, Path]]:
+def take_stored_outputs(notebook: NotebookNode, stored: Path) -> NotebookNode:
+    """Give every cell the outputs that are stored for the cell of the same id and source.
+
+    Raises:
+        CourseError: there is no stored notebook, or it is none.
+    """
+    known = {cell.get("id"): cell for cell in read_notebook(stored).cells}
+    for cell in notebook.cells:
+        old = known.get(cell.id)
+        if cell.cell_type == "code" and old is not None and old.source == cell.source:
+            cell.outputs, cell.execution_count = old.outputs, old.execution_count
+    return notebook
+
+
+def build(chapter: Chapter, workspace: Path, *, run: bool = True) -> list[tuple[Path, Path]]:
     """Build one chapter in ``workspace``: nothing of the project is touched.
+
+    Args:
+        chapter: which one.
+        workspace: an empty folder.
+        run: whether the cells are executed; else they get the outputs that are stored.
 
     Returns:
         Pairs ``(built file, where it belongs in the project)``.
     """
-    notebook = execute(read_source(chapter.source), chapter)
-    keep_varying_outputs(notebook, chapter.solution)
+    notebook = read_source(chapter.source)
+    if run:
+        execute(notebook, chapter)
+        keep_varying_outputs(notebook, chapter.solution)
+    else:
+        take_stored_outputs(notebook, chapter.solution)
     solution = workspace / f"{chapter.name}.ipynb"
     write_notebook(notebook, solution)
     released = release(chapter, solution, workspace / "course")
@@ -215,14 +291,19 @@ def build_into_place(chapter: Chapter) -> None:
                 copy.unlink(missing_ok=True)
 
 
-def check(chapter: Chapter) -> str | None:
+def check(chapter: Chapter, *, run: bool = True) -> str | None:
     """Build one chapter in a temporary place and compare it with what is committed.
+
+    Args:
+        chapter: which one.
+        run: whether the cells are executed. Without that their outputs are not compared, which is
+            enough where nbval compares them.
 
     Returns:
         None when they agree, or one line that names the first difference.
     """
     with tempfile.TemporaryDirectory(prefix="course-check-") as folder:
-        pairs = build(chapter, Path(folder))
+        pairs = build(chapter, Path(folder), run=run)
         for built, target in pairs:
             where = target.relative_to(chapter.root)
             if not target.exists():

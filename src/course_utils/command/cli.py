@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from typing import NoReturn
@@ -15,7 +16,81 @@ FIXED_BY_A_RUN = ("isolation", "seed", "pictures", "again")
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Build, verify and grade the course, and see whether this machine can run it."""
+    """Take, build, verify and grade the course, and see whether this machine can run it."""
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.option(
+    "--carry-over", is_flag=True, help="Copy answers that were saved in notebooks/, without asking."
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def lab(carry_over: bool, arguments: tuple[str, ...]) -> None:
+    """Take the course: JupyterLab on a folder of your own. ARGUMENTS go to JupyterLab.
+
+    The folder is my-notebooks, or what COURSE_FOLDER names. It is filled from notebooks/ with the
+    chapters that it lacks; what is there is never written over.
+    """
+    from course_utils.command import lab as learning
+
+    root = find_root()
+    folder = learning.learner_folder(root)
+    for chapter in learning.answered_releases(root):
+        words = f"{chapter.name}: notebooks/ holds answers, which git and builds write over"
+        if not learning.is_free(chapter, folder):
+            click.echo(f"{words}; your folder has answers of its own, so they stay there")
+        elif not learning.copy_of(folder, chapter).exists():
+            click.echo(f"{words}; they are now in {learning.carry_over(chapter, folder)}")
+        elif carry_over or (
+            sys.stdin.isatty() and click.confirm(f"{words}. Copy them to your folder?", True)
+        ):
+            click.echo(f"{chapter.name}: copied to {learning.carry_over(chapter, folder)}")
+        else:
+            click.echo(f"{words}; to copy them: course lab --carry-over")
+    filled = learning.fill(root, folder)
+    for name in filled.changed:
+        click.echo(f"{name}: there is a newer release; to get it: course renew {name[:2]}")
+    for name in filled.damaged:
+        click.echo(f"{name}: your copy is not a notebook any more; it is left as it is")
+    click.echo(f"your answers are saved in {folder}")
+    sys.exit(learning.open_lab(root, folder, arguments))
+
+
+@main.command()
+@click.argument("chapters", nargs=-1, required=True)
+def renew(chapters: tuple[str, ...]) -> None:
+    """Bring your answers, cells and outputs of CHAPTERS into their newest release.
+
+    The old file is kept beside the new one.
+    """
+    from course_utils.command import lab as learning
+
+    root = find_root()
+    folder = learning.learner_folder(root)
+    for chapter in pick_chapters(root, chapters):
+        renewed = learning.renew(chapter, folder)
+        click.echo(
+            renewed.tell(chapter) if renewed else f"{chapter.name}: your copy is of today's release"
+        )
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="Print data, for scripts.")
+def progress(as_json: bool) -> None:
+    """See how far you are: a bar a chapter, and the next exercise. Nothing is executed."""
+    from course_utils import exercises
+    from course_utils.command import lab as learning
+
+    folder = learning.learner_folder(find_root())
+    chapters = exercises.read_folder(folder)
+    if not chapters and not as_json:
+        raise CourseError(f"no chapter in {folder} yet; run: course lab")
+    if as_json:
+        data = {"folder": str(folder), "chapters": [chapter.as_data() for chapter in chapters]}
+        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        return
+    from rich.console import Console
+
+    learning.show_bars(chapters, Console())
 
 
 @main.command()
@@ -59,6 +134,30 @@ def verify(chapters: tuple[str, ...], workers: int | None) -> None:
 
 
 @main.command()
+@click.argument("name", metavar="NN_topic")
+def new(name: str) -> None:
+    """Lay down a chapter that builds and passes, to be written over."""
+    from course_utils.command import new as laying
+
+    root = find_root()
+    for path in laying.lay_down(root, name):
+        click.echo(f"{path.relative_to(root)}: written")
+    click.echo(f"next: course build {name}; course test {name}; make docs")
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("chapter")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def test(chapter: str, arguments: tuple[str, ...]) -> None:
+    """Run every test that concerns CHAPTER; further ARGUMENTS go to pytest."""
+    from course_utils.command import testing
+
+    root = find_root()
+    (picked,) = pick_chapters(root, [chapter])
+    sys.exit(testing.run(root, picked, arguments))
+
+
+@main.command()
 def doctor() -> None:
     """See whether this machine can run the course: each line says ok, or what to do."""
     from rich.console import Console
@@ -85,7 +184,11 @@ def doctor() -> None:
     type=click.Choice(["auto", "bwrap", "none"]),
     help="What keeps students' code apart. none runs it as you, with your files in its reach.",
 )
-@click.option("--seed", type=int, help="The seed of every random generator; 0 if not given.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    help="The seed of every random generator; 0 if not given.",
+)
 @click.option("--pictures", is_flag=True, help="Draw the course's pictures, for feedback.")
 @click.option("--again", is_flag=True, help="Execute also what has not changed since the last run.")
 @click.option("--resume", is_flag=True, help="Go on with the last run, which was cut off.")
@@ -100,6 +203,7 @@ def grade(chapter: str, students: tuple[str, ...], resume: bool, **options) -> N
     from rich.console import Console
 
     from course_utils.command import grade as grading
+    from course_utils.grading.execution import NOT_GRADED
 
     if resume and (students or any(options[name] for name in FIXED_BY_A_RUN)):
         raise CourseError(
@@ -112,6 +216,12 @@ def grade(chapter: str, students: tuple[str, ...], resume: bool, **options) -> N
     marks = grading.grade(picked, students, console=console, resume=resume, **options)
     if marks:
         grading.show(marks, picked, console)
+        ungraded = [row.student for row in marks if row.problem.startswith(NOT_GRADED)]
+        if ungraded:
+            raise CourseError(
+                f"not graded, through no fault of theirs: {', '.join(ungraded)}; "
+                "their zero points mean nothing: run this again"
+            )
     else:
         click.echo(f"{chapter}: nothing to resume: the last run came to its end, or there was none")
 

@@ -8,13 +8,13 @@ the rest; and a run that was killed goes on where it ended.
 from __future__ import annotations
 
 import csv
-import fcntl
 import gc
 import json
 import os
 import re
 import secrets
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -44,7 +44,7 @@ from course_utils.grading.cache import (
     remove_unfinished,
     write_whole,
 )
-from course_utils.grading.execution import Outcome, Submission, execute
+from course_utils.grading.execution import NOT_GRADED, Outcome, Submission, execute
 from course_utils.kernels.template import shared_address, supported
 
 # What the journal keeps of an outcome, and the report takes from the marks.
@@ -124,10 +124,15 @@ def grade(
         The marks; empty when there is nothing to go on with.
 
     Raises:
-        CourseError: another run is under way; students' code can't be kept apart; nobody, or not
-            everybody named, handed in; the solution notebook is missing or broken; or nbgrader
-            refuses it.
+        CourseError: this is not Linux; another run is under way; students' code can't be kept
+            apart; nobody, or not everybody named, handed in; the solution notebook is missing or
+            broken; or nbgrader refuses it.
     """
+    if not sys.platform.startswith("linux"):
+        raise CourseError(
+            "grading needs Linux: on Windows use WSL 2, on macOS a virtual machine; "
+            "docs/instructors.md says how"
+        )
     grade_ids = checks_in(chapter)
     with only_run(chapter.root):
         if resume:
@@ -152,6 +157,8 @@ def only_run(root: Path) -> Iterator[None]:
     Raises:
         CourseError: another run holds it.
     """
+    import fcntl
+
     path = root / FOLDER / "lock"
     path.parent.mkdir(exist_ok=True)
     with path.open("a") as file:
@@ -332,7 +339,9 @@ class Grading:
         notes = self.notes.pop(student, {})
         start = time.monotonic()
         problem = problem or self.recorder.record(student)
-        if problem and not problem.startswith("graded"):
+        if problem.startswith(NOT_GRADED):
+            self.recorder.leave_ungraded(student)
+        elif problem and not problem.startswith("graded"):
             self.recorder.score_nothing(student)
         phases = notes.get("phases", {}) | {"record": time.monotonic() - start}
         seen = {}

@@ -15,10 +15,11 @@ from nbformat import NotebookNode
 from nbgrader.api import SourceCell
 from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor, OverwriteCells
-from nbgrader.utils import compute_checksum, is_grade, is_locked
+from nbgrader.utils import compute_checksum, is_grade, is_locked, is_solution
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
 from course_utils.command.project import CourseError
+from course_utils.exercises import STUB, digest
 from course_utils.grading.cache import Outcomes, key_of
 from course_utils.grading.execution import Outcome, Settings, Submission, execute
 from course_utils.grading.intake import NBGRADER_FILES, check_folder, read_files
@@ -38,17 +39,20 @@ class ExecuteSandboxed(NbGraderPreprocessor):
     isolation = Enum(
         ["auto", "bwrap", "none"],
         "auto",
-        help="What keeps students' code apart: bubblewrap, or nothing. auto refuses where "
-        "bubblewrap does not work.",
+        help='`"bwrap"`, `"none"`; `"auto"` refuses where bubblewrap does not work',
     ).tag(config=True)
     seed = Integer(0, help="The seed of every random generator.").tag(config=True)
     pictures = Bool(False, help="Whether the course's pictures are drawn.").tag(config=True)
-    cell_seconds = Float(60, help="How long one cell may run.").tag(config=True)
-    notebook_seconds = Float(600, help="How long a whole notebook may run.").tag(config=True)
-    memory_bytes = Integer(4 * 2**30, help="The most memory of a notebook.").tag(config=True)
-    processes = Integer(128, help="The most processes of a notebook.").tag(config=True)
-    file_bytes = Integer(256 * 2**20, help="The largest file it may write.").tag(config=True)
-    output_bytes = Integer(1_000_000, help="The most output of one cell.").tag(config=True)
+    cell_seconds = Float(60, help="one cell, in seconds").tag(config=True)
+    notebook_seconds = Float(600, help="all cells together, in seconds").tag(config=True)
+    memory_bytes = Integer(4 * 2**30, help="a notebook's processes together").tag(config=True)
+    processes = Integer(128, help="processes and threads").tag(config=True)
+    file_bytes = Integer(
+        256 * 2**20, help="one file, and all files of its working folder; these lie in memory"
+    ).tag(config=True)
+    output_bytes = Integer(1_000_000, help="what one cell prints and shows, in bytes").tag(
+        config=True
+    )
     grace_seconds = Float(5, help="How long an interrupted cell may go on.").tag(config=True)
     threads = Integer(1, help="The threads that a notebook computes with.").tag(config=True)
     run = Unicode("", help="Take stored outcomes of this run alone.").tag(config=True)
@@ -57,10 +61,14 @@ class ExecuteSandboxed(NbGraderPreprocessor):
         """The settings as execution takes them.
 
         Raises:
-            CourseError: the isolation is to be found out, and none works here.
+            CourseError: a setting makes no sense, or the isolation is to be found out, and none
+                works here.
         """
         chosen = {field.name: getattr(self, field.name) for field in fields(Settings)}
-        return Settings(**chosen | {"isolation": working_isolation(self.isolation)})
+        try:
+            return Settings(**chosen | {"isolation": working_isolation(self.isolation)})
+        except ValueError as error:
+            raise CourseError(f"the settings of ExecuteSandboxed: {error}") from error
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         courses = self.parent.parent.coursedir
@@ -242,7 +250,8 @@ class HideTests(ClearHiddenTests):
 class LetRunAllGoOn(NbGraderPreprocessor):
     """Tag each check of a release, so that *Run All Cells* shows every unsolved exercise.
 
-    JupyterLab stops at the first cell that fails, unless the cell says that it may.
+    JupyterLab stops at the first cell that fails, unless the cell says that it may. And note what
+    each exercise's cell looks like before there is an answer, for who reads a learner's progress.
     """
 
     def preprocess_cell(
@@ -250,4 +259,6 @@ class LetRunAllGoOn(NbGraderPreprocessor):
     ) -> tuple[NotebookNode, dict]:
         if is_grade(cell) and cell.cell_type == "code":
             cell.metadata["tags"] = [*cell.metadata.get("tags", []), "raises-exception"]
+        elif is_solution(cell) and cell.cell_type == "code":
+            cell.metadata[STUB] = digest(cell.source)
         return cell, resources

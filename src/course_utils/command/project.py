@@ -60,13 +60,22 @@ def all_chapters(root: Path) -> list[Chapter]:
 def pick_chapters(root: Path, names: tuple[str, ...] | list[str]) -> list[Chapter]:
     """The named chapters, or all of them when none is named.
 
+    A name may be cut short where it stays clear: ``02`` for ``02_storage_and_strides``.
+
     Raises:
-        CourseError: a name is no chapter's; the message lists the chapters.
+        CourseError: a name is no chapter's, or several; the message lists the chapters.
     """
     chapters = {chapter.name: chapter for chapter in all_chapters(root)}
     if not chapters:
         raise CourseError(f"no chapter in {root / 'solutions'}: expected NN_topic/NN_topic.py")
+    picked = []
     for name in names:
-        if name not in chapters:
-            raise CourseError(f"no chapter named {name!r}; the chapters are {', '.join(chapters)}")
-    return [chapters[name] for name in dict.fromkeys(names)] or list(chapters.values())
+        fitting = [full for full in chapters if full.startswith(name)] if name else []
+        if name in chapters:
+            fitting = [name]
+        if len(fitting) != 1:
+            known = ", ".join(fitting or chapters)
+            which = f"{name!r} may be {known}" if fitting else f"the chapters are {known}"
+            raise CourseError(f"no chapter named {name!r}; {which}")
+        picked += fitting
+    return [chapters[name] for name in dict.fromkeys(picked)] or list(chapters.values())

@@ -166,21 +166,30 @@ class Recorder:
             remove(old)
         remove(Path(self.staged.format_path(self.staged.submitted_directory, student, name)))
 
-    def score_nothing(self, student: str) -> None:
-        """Enter zero points, as nbgrader does for a missing notebook; drop what was graded before.
+    def leave_ungraded(self, student: str) -> None:
+        """Enter that nothing is known yet, as nbgrader has it for cells that wait for a person."""
+        self.enter(student, auto_score=None, needs_manual_grade=True)
 
-        Doing it again changes nothing.
-        """
+    def enter(self, student: str, **marks: float | bool | None) -> None:
+        """Give every check of a submission the same marks; a person's own are taken back."""
         name = self.chapter.name
         with Gradebook(self.courses.db_url, self.courses.course_id) as gradebook:
             gradebook.update_or_create_student(student)
             gradebook.update_or_create_submission(name, student)
             notebook = gradebook.find_submission_notebook(name, name, student)
             for cell in notebook.grades:
-                cell.auto_score = 0
                 cell.manual_score = cell.extra_credit = None
-                cell.needs_manual_grade = False
+                for mark, value in marks.items():
+                    setattr(cell, mark, value)
             gradebook.db.commit()
+
+    def score_nothing(self, student: str) -> None:
+        """Enter zero points, as nbgrader does for a missing notebook; drop what was graded before.
+
+        Doing it again changes nothing.
+        """
+        name = self.chapter.name
+        self.enter(student, auto_score=0, needs_manual_grade=False)
         for step in (self.staged.autograded_directory, self.staged.feedback_directory):
             remove(Path(self.staged.format_path(step, student, name)))
         self.publish(student)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import resource
 import signal
 import socket
 import sys
@@ -101,6 +100,8 @@ class SmallEncoder(wire.Encoder):
 
 def _go_quiet(descriptor: int) -> None:
     """Cut the copy off from the kernel: its sockets, terminal, displays and signals."""
+    import resource
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The sockets of later checks too: who waits there must see when the kernel itself is gone.
     os.closerange(3, descriptor)
@@ -291,6 +292,8 @@ def _text(form: Any, value: Any) -> str:
 
 def _forbid_threads() -> None:
     """No thread or process from here on: what runs in one escapes the recorder."""
+    import resource
+
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
 
 

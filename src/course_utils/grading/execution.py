@@ -42,8 +42,15 @@ START_SECONDS = 120
 SETUP_SECONDS = 20
 # All cells together may say as much as this many may at most.
 LOUD_CELLS = 10
+# How long a kernel may be silent after its shell has replied, before the cell counts as done: what
+# it publishes may be dropped on the way when there is very much of it, its last word included.
+SILENT_SECONDS = 1.0
+# How many messages about one cell are listened to.
+MOST_MESSAGES = 200_000
 # Of one message of the judge's, beside what a check may print and show.
 LONGEST_MESSAGE = 2**20
+# How a problem begins that is not the student's: the submission has no marks then.
+NOT_GRADED = "not graded"
 MARK = "runs_with_the_answer"
 # An expression, so that nothing is bound in the student's namespace.
 ANSWERING = "__import__('course_utils.grading.answering', fromlist=['_'])"
@@ -100,6 +107,20 @@ class Settings:
     output_bytes: int = 1_000_000
     grace_seconds: float = 5
 
+    def __post_init__(self) -> None:
+        for name in ("threads", "processes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}: it has to be at least 1")
+        for name in (
+            *("cell_seconds", "notebook_seconds", "grace_seconds"),
+            *("memory_bytes", "file_bytes", "output_bytes"),
+        ):
+            # Also refuses what is no number.
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} is {getattr(self, name)}: it has to be above 0")
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"seed is {self.seed}: it has to be from 0 to 2**32 - 1")
+
     def limits(self) -> Limits:
         return Limits(
             memory_bytes=self.memory_bytes,
@@ -136,11 +157,16 @@ class KernelEnded(Exception):
     """The kernel is gone; the message says why."""
 
 
+class NotJudged(RuntimeError):
+    """The judge did not get ready, or ended before its last check: no one's marks can be told."""
+
+
 def execute(submission: Submission, settings: Settings) -> Outcome:
     """Run a submission's notebook and judge its answers.
 
     Raises:
         TemplateError, SandboxError: no kernel could be started; nothing that the student did.
+        NotJudged: the process that judges ended; the submission has no marks then, not even zero.
     """
     # In a thread of its own: formgrader's button asks for this inside a running event loop.
     with ThreadPoolExecutor(1) as thread:
@@ -285,6 +311,7 @@ class Runner(NotebookClient):
             KernelEnded: the kernel died, or had to be killed because it would not be interrupted.
         """
         self.room, self.left_out = self.settings.output_bytes, False
+        self.largest_updates: dict[str, int] = {}
         self.clear_before_next_output = False
         cell.outputs = []
         if self.ended.done():
@@ -292,10 +319,17 @@ class Runner(NotebookClient):
         request = self.kc.execute(
             cell.source, silent=silent, allow_stdin=False, stop_on_error=False
         )
-        listening = asyncio.ensure_future(self.listen(request, cell, index))
+        replied = asyncio.ensure_future(self.reply(request))
+        listening = asyncio.ensure_future(self.listen(request, cell, index, replied))
         late = False
         try:
-            await self.first(listening, seconds)
+            await self.first(listening, seconds, replied)
+            if replied.done() and not listening.done():
+                # It has run; what it said is still being read, which is not its time.
+                await self.first(listening, seconds)
+                if not listening.done() and not self.ended.done():
+                    self.left_out = True
+                    return
             if not listening.done() and not self.ended.done():
                 late = True
                 await self.interrupt()
@@ -310,6 +344,7 @@ class Runner(NotebookClient):
             listening.result()
         finally:
             listening.cancel()
+            replied.cancel()
             if late:
                 text = f"[interrupted after {seconds:g} s]\n"
                 cell.outputs.append(new_output("stream", name="stdout", text=text))
@@ -317,24 +352,49 @@ class Runner(NotebookClient):
                 text = f"[more than {self.settings.output_bytes} bytes: the rest is left out]\n"
                 cell.outputs.append(new_output("stream", name="stdout", text=text))
 
-    async def first(self, listening: asyncio.Future, seconds: float) -> None:
+    async def first(
+        self, listening: asyncio.Future, seconds: float, *others: asyncio.Future
+    ) -> None:
         """Wait until the cell is done, the kernel has ended, or the time is over."""
         await asyncio.wait(
-            {listening, self.ended}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+            {listening, self.ended, *others}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
         )
 
     async def interrupt(self) -> None:
         with contextlib.suppress(OSError, RuntimeError):
             await self.km.interrupt_kernel()
 
-    async def listen(self, request: str, cell: NotebookNode, index: int) -> None:
-        """Take the kernel's messages about one request until it says that it is done."""
+    async def reply(self, request: str) -> None:
+        """Wait until the kernel's shell has replied to a request."""
         while True:
+            await asyncio.sleep(0)
+            with contextlib.suppress(Exception):
+                message = await self.next_message(self.kc.shell_channel)
+                if message["parent_header"].get("msg_id") == request:
+                    return
+
+    async def listen(
+        self, request: str, cell: NotebookNode, index: int, replied: asyncio.Future
+    ) -> None:
+        """Take the kernel's messages about one request until it says that it is done.
+
+        It is done as well when its shell has replied and it says nothing more.
+        """
+        for _ in range(MOST_MESSAGES):
             # Messages may come without end, and the time limit must be heard all the same.
             await asyncio.sleep(0)
+            upcoming = asyncio.ensure_future(self.next_message(self.kc.iopub_channel))
+            try:
+                await asyncio.wait({upcoming, replied}, return_when=asyncio.FIRST_COMPLETED)
+                if not upcoming.done():
+                    await asyncio.wait({upcoming}, timeout=SILENT_SECONDS)
+                if not upcoming.done():
+                    return
+            finally:
+                upcoming.cancel()
             # A kernel's own messages can be read; what a student's code sends may be anything.
             with contextlib.suppress(Exception):
-                message = await self.next_message()
+                message = upcoming.result()
                 if message["parent_header"].get("msg_id") != request:
                     continue
                 # Widgets have no front end here that could answer them.
@@ -349,15 +409,20 @@ class Runner(NotebookClient):
                 except CellExecutionComplete:
                     return
 
-    async def next_message(self) -> dict:
+    async def next_message(self, channel: Any) -> dict:
         """What the kernel says next. Jupyter's channel asks first whether there is anything."""
-        channel = self.kc.iopub_channel
         _, parts = channel.session.feed_identities(await channel.socket.recv_multipart())
         return channel.session.deserialize(parts)
 
     async def fits(self, message: dict) -> bool:
         """Whether an output is within what the cell, and all cells together, may still say."""
         size = len(json.dumps(message["content"], default=str))
+        if message["msg_type"] == "update_display_data":
+            # It takes the place of what was shown: only what it adds counts.
+            name = str(message["content"].get("transient", {}).get("display_id"))
+            largest = self.largest_updates.get(name, 0)
+            self.largest_updates[name] = max(largest, size)
+            size = max(0, size - largest)
         self.room -= size
         self.total_room -= size
         if self.room >= 0 and self.total_room >= 0:
@@ -500,19 +565,28 @@ class Judgement:
                 await self.process.ended()
 
     async def listen(self, connection: socket.socket, began: float) -> None:
-        """Send the order and take the verdicts, as long as the process lives."""
+        """Send the order and take the verdicts.
+
+        Raises:
+            NotJudged: the process did not get ready, or ended before the last cell.
+        """
         longest = LOUD_CELLS * self.settings.output_bytes + LONGEST_MESSAGE
         reader, writer = await asyncio.open_unix_connection(sock=connection, limit=longest)
-        with contextlib.closing(writer), contextlib.suppress(KernelEnded, OSError):
-            writer.write(json.dumps(self.order).encode() + b"\n")
-            await self.message(reader, START_SECONDS)
-            ready = time.monotonic()
-            self.start_seconds = ready - began
-            for cell in self.cells:
-                outputs = await self.message(reader, self.settings.cell_seconds)
-                if is_check(cell):
-                    self.verdicts[grade_id(cell)] = [nbformat.from_dict(one) for one in outputs]
-                self.seconds = time.monotonic() - ready
+        where = "before it was ready"
+        with contextlib.closing(writer):
+            try:
+                writer.write(json.dumps(self.order).encode() + b"\n")
+                await self.message(reader, START_SECONDS)
+                ready = time.monotonic()
+                self.start_seconds = ready - began
+                for cell in self.cells:
+                    where = f"in {grade_id(cell)}"
+                    outputs = await self.message(reader, self.settings.cell_seconds)
+                    if is_check(cell):
+                        self.verdicts[grade_id(cell)] = [nbformat.from_dict(one) for one in outputs]
+                    self.seconds = time.monotonic() - ready
+            except (KernelEnded, OSError) as error:
+                raise NotJudged(f"the process that judges failed {where}: {error}") from error
 
     async def message(self, reader: asyncio.StreamReader, seconds: float) -> Any:
         """The next line; a cell that takes too long is interrupted.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from course_utils.command.project import CourseError
 from course_utils.grading import execution
 from course_utils.grading.cache import environment
-from course_utils.grading.execution import Outcome, Settings, Submission
+from course_utils.grading.execution import NOT_GRADED, NotJudged, Outcome, Settings, Submission
 from course_utils.grading.intake import one_line
 from course_utils.kernels.sandbox import SandboxError
 from course_utils.kernels.template import ADDRESS_VARIABLE, TemplateError, shared_address
@@ -278,6 +278,8 @@ def result_of(future: Future, seconds: float) -> Result:
     except (CancelledError, TimeoutError):
         return CourseError(SCHEDULER_IS_GONE)
     except Exception as error:  # whatever execution raised for this one submission
+        if isinstance(error, NotJudged):
+            return f"{NOT_GRADED}: {one_line(error)}, twice"
         return f"it could not be run ({type(error).__name__}: {one_line(error)})"
 
 
@@ -299,7 +301,11 @@ def run_one(submission: Submission, settings: Settings, expected: str, execute: 
             "this command: install the same on both"
         )
     try:
-        return execute(submission, settings)
+        try:
+            return execute(submission, settings)
+        except NotJudged:
+            # Once again: it may have been this machine's moment.
+            return execute(submission, settings)
     except (SandboxError, TemplateError) as error:
         # The machine's fault, which would be every submission's: nobody loses points for it.
         raise CourseError(f"no kernel can be started: {error}") from error

@@ -15,7 +15,6 @@ import ctypes
 import functools
 import json
 import os
-import resource
 import select
 import shutil
 import signal
@@ -543,6 +542,8 @@ def send_signal(process: int, number: int) -> None:
 
 def resident_memory(folder: Path) -> int:
     """The memory of the process of a /proc folder, what it shares included, in bytes."""
+    import resource
+
     try:
         pages = int((folder / "statm").read_text().split()[1])
     except (OSError, IndexError):
@@ -690,6 +691,8 @@ def confine(user: int | None, limits: dict[str, int]) -> None:
     Raises:
         OSError: the system refuses; the process must not go on.
     """
+    import resource
+
     Path("/proc/self/oom_score_adj").write_text("1000")
     set_limits(limits)
     resource.setrlimit(resource.RLIMIT_NPROC, (limits["processes"],) * 2)
@@ -722,6 +725,8 @@ def prctl(option: int, argument: int) -> None:
 
 def set_limits(limits: dict[str, int]) -> None:
     """Limit this process and its children, beside what is counted per user."""
+    import resource
+
     status = Path("/proc/self/status").read_text()
     data = int(status.split("VmData:")[1].split()[0]) * 1024
     resource.setrlimit(resource.RLIMIT_DATA, (data + limits["memory_bytes"],) * 2)

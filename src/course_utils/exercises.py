@@ -1,0 +1,321 @@
+"""A chapter's exercises, read off its notebook, and how far a learner has come with them.
+
+Notebooks are read as plain JSON and nothing is executed: an exercise is solved when each of its
+checks ran and none failed.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from course_utils.chapters import part_of
+
+HEADING = re.compile(
+    r"^### Exercise (?P<number>\d+(?:\.\d+)?) — (?P<title>\S.*?) (?P<stars>★{1,3})"
+    r" · (?P<minutes>\d+) min · (?P<points>\d+) points?(?P<core> · core)?$",
+    re.MULTILINE,
+)
+CHECK_OF = re.compile(r"(?P<exercise>.+)-check(?:-\d+)?")
+# Where a release keeps the digest of an exercise as learners get it.
+STUB = "course_stub"
+FOLDER_VARIABLE = "COURSE_FOLDER"
+STATES = ("solved", "tried", "untouched")
+CHAPTER = re.compile(r"\d\d_\w+")
+
+# The checks that passed in this kernel: a notebook that was not saved yet does not show them.
+_passed: set[str] = set()
+
+
+def passed(what: str, points: int) -> None:
+    """Say that a check found everything right: the last line of every check.
+
+    Args:
+        what: the exercise's number and title, e.g. ``"2.7 Every window, no copy"``; behind it
+            ``"(1 of 2)"`` where an exercise has several checks.
+        points: what the check is worth.
+    """
+    _passed.add(what)
+    print(f"✓ {what}: right, {points} point{'' if points == 1 else 's'}")
+
+
+@dataclass
+class Exercise:
+    """One exercise, and how a learner stands with it.
+
+    Attributes:
+        name: its grade id.
+        number: as its heading has it, e.g. ``"2.7"``; empty where there is no heading.
+        title: likewise.
+        core: whether later chapters lean on it.
+        points: of all its checks together.
+        earned: of those of its checks that passed.
+        state: ``"solved"``, ``"tried"`` or ``"untouched"``.
+    """
+
+    name: str
+    number: str = ""
+    title: str = ""
+    core: bool = False
+    points: float = 0
+    earned: float = 0
+    state: str = "untouched"
+
+    @property
+    def label(self) -> str:
+        """Number and title, or the grade id where there is no heading."""
+        return f"{self.number} {self.title}".strip() or self.name
+
+
+@dataclass
+class ChapterProgress:
+    """How far a learner is with one chapter; ``problem`` says why it could not be read."""
+
+    name: str
+    title: str = ""
+    minutes: int = 0
+    core_minutes: int = 0
+    exercises: list[Exercise] = field(default_factory=list)
+    problem: str = ""
+
+    def count(self, state: str) -> int:
+        return sum(exercise.state == state for exercise in self.exercises)
+
+    @property
+    def points(self) -> float:
+        return sum(exercise.points for exercise in self.exercises)
+
+    @property
+    def earned(self) -> float:
+        return sum(exercise.earned for exercise in self.exercises)
+
+    @property
+    def next(self) -> Exercise | None:
+        """The first exercise that is not solved."""
+        return next((one for one in self.exercises if one.state != "solved"), None)
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain values, for ``course progress --json``."""
+        upcoming = self.next.name if self.next else None
+        return {**asdict(self), "points": self.points, "earned": self.earned, "next": upcoming}
+
+
+def text_of(cell: Mapping) -> str:
+    """A cell's source as one string; a notebook file may hold a list of lines."""
+    return "".join(cell.get("source", ""))
+
+
+def marks_of(cell: Mapping) -> Mapping:
+    """A cell's nbgrader metadata; empty for an ordinary cell."""
+    return cell.get("metadata", {}).get("nbgrader", {})
+
+
+def digest(source: str) -> str:
+    """Sixteen hexadecimal digits that stand for an exercise cell's text."""
+    import hashlib
+
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+def exercises_of(cells: Iterable[Mapping]) -> list[Exercise]:
+    """A notebook's exercises in order, with what the cells' saved outputs say of them."""
+    found: dict[str, Exercise] = {}
+    heading, checks, passed_checks, touched = None, {}, {}, {}
+    for cell in cells:
+        if cell.get("cell_type") == "markdown":
+            headings = list(HEADING.finditer(text_of(cell)))
+            heading = headings[-1] if headings else heading
+            continue
+        marks = marks_of(cell)
+        name = marks.get("grade_id", "")
+        if marks.get("solution"):
+            exercise = found[name] = Exercise(name)
+            if heading is not None:
+                exercise.number, exercise.title = heading["number"], heading["title"]
+                exercise.core = bool(heading["core"])
+                heading = None
+            stub = cell.get("metadata", {}).get(STUB)
+            touched[name] = stub is not None and stub != digest(text_of(cell))
+        elif marks.get("grade") and (check := CHECK_OF.fullmatch(name)):
+            exercise = found.get(check["exercise"])
+            if exercise is None:
+                continue
+            points = marks.get("points") or 0
+            exercise.points += points
+            checks[exercise.name] = checks.get(exercise.name, 0) + 1
+            if _ran_well(cell):
+                exercise.earned += points
+                passed_checks[exercise.name] = passed_checks.get(exercise.name, 0) + 1
+    for exercise in found.values():
+        mine = passed_checks.get(exercise.name, 0)
+        if mine and mine == checks[exercise.name]:
+            exercise.state = "solved"
+        elif mine or touched[exercise.name]:
+            exercise.state = "tried"
+    return list(found.values())
+
+
+def _ran_well(cell: Mapping) -> bool:
+    failed = any(output.get("output_type") == "error" for output in cell.get("outputs", []))
+    return cell.get("execution_count") is not None and not failed
+
+
+def read_progress(path: Path) -> ChapterProgress:
+    """How far a learner is with the chapter whose notebook is ``path``.
+
+    A file that can't be read gives a :class:`ChapterProgress` whose ``problem`` says so.
+    """
+    progress = ChapterProgress(path.stem)
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        course = notebook["metadata"].get("course", {})
+        progress.title = str(course.get("title", ""))
+        progress.minutes = int(course.get("minutes", 0))
+        progress.core_minutes = int(course.get("core", 0))
+        progress.exercises = exercises_of(notebook["cells"])
+    except FileNotFoundError:
+        progress.problem = "there is no such notebook"
+    except OSError as error:
+        progress.problem = f"it can't be read ({error.strerror})"
+    except (ValueError, TypeError, KeyError, AttributeError):
+        progress.problem = "it is not a notebook"
+    return progress
+
+
+def read_folder(folder: Path) -> list[ChapterProgress]:
+    """The progress in every chapter of a learner's folder, in order."""
+    paths = sorted(folder.glob("*/*.ipynb"))
+    return [
+        read_progress(path)
+        for path in paths
+        if path.stem == path.parent.name and CHAPTER.fullmatch(path.stem)
+    ]
+
+
+def show_progress(chapter: str | None = None) -> None:
+    """Show in a notebook how far you are: with one chapter, or one bar for each.
+
+    It reads the saved notebooks: save yours first (Ctrl+S). Nothing is executed.
+
+    Args:
+        chapter: a chapter's name, to see each of its exercises; every chapter if not given.
+    """
+    from IPython.display import HTML, display
+
+    here = Path.cwd()
+    inside = (here / f"{here.name}.ipynb").exists()
+    folder = here.parent if inside else Path(os.environ.get(FOLDER_VARIABLE, here))
+    if chapter is None:
+        chapters = read_folder(folder)
+        if not chapters:
+            print(f"no chapter is saved in {folder.name}")
+            return
+        display(_Shown(HTML(_bars(chapters)), "\n".join(map(line_of, chapters))))
+        return
+    path = folder / chapter / f"{chapter}.ipynb"
+    progress = read_progress(path)
+    _add_what_passed_here(progress)
+    if progress.problem:
+        print(f"{chapter}: {progress.problem}")
+        return
+    display(_Shown(HTML(_exercise_list(progress)), "\n".join(lines_of(progress))))
+
+
+def _add_what_passed_here(progress: ChapterProgress) -> None:
+    for exercise in progress.exercises:
+        parts = re.compile(re.escape(exercise.label) + r" \(\d+ of (\d+)\)")
+        mine = [found for found in map(parts.fullmatch, _passed) if found]
+        if exercise.label in _passed or (mine and len(mine) == int(mine[0][1])):
+            exercise.state, exercise.earned = "solved", exercise.points
+
+
+def line_of(progress: ChapterProgress) -> str:
+    """One line about a chapter."""
+    if progress.problem:
+        return f"{progress.name}: {progress.problem}"
+    if not progress.exercises:
+        return f"{progress.name}: no exercises"
+    counts = ", ".join(f"{progress.count(state)} {state}" for state in STATES)
+    upcoming = f"; next {progress.next.label}" if progress.next else ""
+    return f"{progress.name}: {counts}; {progress.earned:g} of {progress.points:g} points{upcoming}"
+
+
+def lines_of(progress: ChapterProgress) -> list[str]:
+    """A line about a chapter, and one for each of its exercises."""
+    signs = {"solved": "✓", "tried": "…", "untouched": " "}
+    return [
+        line_of(progress),
+        *(
+            f"  {signs[one.state]} {one.label} ({one.earned:g} of {one.points:g} points)"
+            for one in progress.exercises
+        ),
+    ]
+
+
+class _Shown:
+    """HTML for a notebook, words for everything else."""
+
+    def __init__(self, page: Any, words: str) -> None:
+        self.page, self.words = page, words
+
+    def _repr_html_(self) -> str:
+        return self.page.data
+
+    def __repr__(self) -> str:
+        return self.words
+
+
+# Colours that keep their contrast on a light and on a dark page, and for the colour-blind.
+COLOURS = {"solved": "#2a9d5c", "tried": "#e0a020", "untouched": "#8885"}
+
+
+def _bars(chapters: list[ChapterProgress]) -> str:
+    rows, part = [], ""
+    for progress in chapters:
+        if part_of(progress.name) != part:
+            part = part_of(progress.name)
+            rows.append(f"<tr><td colspan=5 style='text-align:left'><b>{part}</b></td></tr>")
+        title = html.escape(f"{progress.name[:2]} {progress.title or progress.name}")
+        if progress.problem:
+            rows.append(f"<tr><td>{title}</td><td colspan=4>{html.escape(progress.problem)}</td>")
+            continue
+        upcoming = html.escape(progress.next.label) if progress.next else "all solved"
+        core = f"{progress.core_minutes} of " if progress.core_minutes else ""
+        rows.append(
+            f"<tr><td style='text-align:left'>{title}</td><td>{_bar(progress)}</td>"
+            f"<td>{progress.earned:g} of {progress.points:g}</td>"
+            f"<td style='text-align:left'>{upcoming}</td>"
+            f"<td>{core}{progress.minutes}</td></tr>"
+        )
+    columns = ("chapter", "solved, tried, open", "points", "next", "core and all minutes")
+    head = "<tr>" + "".join(f"<th>{column}</th>" for column in columns) + "</tr>"
+    return f"<table>{head}{''.join(rows)}</table>"
+
+
+def _bar(progress: ChapterProgress) -> str:
+    total = max(1, len(progress.exercises))
+    words = ", ".join(f"{progress.count(state)} {state}" for state in STATES)
+    parts = "".join(
+        f"<span style='display:inline-block;height:0.8em;background:{COLOURS[state]};"
+        f"width:{10 * progress.count(state) / total:.2f}em'></span>"
+        for state in STATES
+    )
+    return f"<span role='img' aria-label='{words}' title='{words}'>{parts}</span>"
+
+
+def _exercise_list(progress: ChapterProgress) -> str:
+    signs = {"solved": "✓", "tried": "…", "untouched": "○"}
+    rows = "".join(
+        f"<tr><td style='color:{COLOURS[one.state][:7]}'>{signs[one.state]} {one.state}</td>"
+        f"<td style='text-align:left'>{html.escape(one.label)}</td>"
+        f"<td>{one.earned:g} of {one.points:g}</td></tr>"
+        for one in progress.exercises
+    )
+    points = f"{progress.earned:g} of {progress.points:g} points"
+    return f"<p>{_bar(progress)} {points}</p><table>{rows}</table>"

@@ -1,0 +1,198 @@
+"""The parts of the documents that are made from the code: ``make docs`` writes them.
+
+README's map of the chapters, the tables of evidence and of limits for instructors, and the page of
+rules for authors. A test compares what is committed with what is made here.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from course_utils.chapters import COURSE
+from course_utils.command.preprocessors import ExecuteSandboxed
+from course_utils.command.project import Chapter
+from course_utils.grading.execution import names_of_the_answer, top_level_names
+from support import structure
+from support.answers import ROOT, chapters, checks_of, exercises, grader_of, notebook_of
+from support.curriculum import meanings
+
+OPERATORS = re.compile(r"\b(count_operators|forbid_operators|forbid_copies)\b")
+LAYOUT = re.compile(
+    r"\b(check_layout|check_shares_storage|check_copied)\b|untyped_storage\(\)\.nbytes"
+)
+# Limits that an instructor may set, in the order of the table.
+LIMITS = (
+    "cell_seconds",
+    "notebook_seconds",
+    "memory_bytes",
+    "processes",
+    "file_bytes",
+    "output_bytes",
+    "isolation",
+)
+
+
+def table(*rows: tuple[object, ...]) -> str:
+    """Rows as a Markdown table; the first is its heading."""
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in rows]
+    lines.insert(1, "| " + " | ".join("---" for _ in rows[0]) + " |")
+    return re.sub(r"  +", " ", "\n".join(lines))
+
+
+# README's map
+
+
+def course_map() -> str:
+    """Every chapter by part: title, minutes, core minutes and points of those that are written."""
+    written = {chapter.name: chapter for chapter in chapters()}
+    rows = [("part", "chapter", "what it teaches", "minutes", "core", "points")]
+    for part, names in COURSE.items():
+        for place, (name, title) in enumerate(names.items()):
+            shown = part if place == 0 else ""
+            if name not in written:
+                rows.append((shown, name, title, "to come", "", ""))
+                continue
+            notebook = notebook_of(written[name])
+            course = notebook.metadata.course
+            points = sum(grader_of(cell).get("points", 0) for cell in notebook.cells)
+            rows.append(
+                (shown, name, course.title, course.minutes, course.get("core", ""), f"{points:g}")
+            )
+    return table(*rows)
+
+
+# What marks rest on
+
+
+def evidence() -> str:
+    """For every exercise, whether its marks rest on layout, on operators, on what it tells."""
+    rows = [("chapter", "exercise", "layout", "operators", "told")]
+    for chapter in chapters():
+        for exercise in exercises(chapter):
+            marks = ("yes" if mark else "" for mark in evidence_of(chapter, exercise))
+            rows.append((chapter.name[:2], exercise, *marks))
+    return table(*rows)
+
+
+def evidence_of(chapter: Chapter, exercise: str) -> tuple[bool, bool, bool]:
+    """Whether an exercise's checks look at layout, watch operators, and ask what is told."""
+    checked = "\n".join(check.source for check in checks_of(chapter, exercise))
+    told, helpers = False, []
+    for cell in notebook_of(chapter).cells:
+        if cell.cell_type != "code" or not grader_of(cell) or grader_of(cell)["grade"]:
+            continue
+        mine = grader_of(cell)["grade_id"] == exercise
+        told |= mine and brings_a_function(cell)
+        if grader_of(cell)["solution"] and not mine:
+            continue
+        lent = [] if mine else names_of_the_answer(cell)
+        if _uses(checked, lent):
+            told = True
+        elif not mine and _uses(checked, top_level_names(cell.source)):
+            helpers.append(cell.source)
+    sources = (checked, *helpers)
+    layout = any(LAYOUT.search(text) for text in sources)
+    return layout, any(OPERATORS.search(text) for text in sources), told
+
+
+def brings_a_function(cell: NotebookNode) -> bool:
+    """Whether an exercise's own cell asks the answer by a written function, its last."""
+    last = ast.parse(structure.stub_of(cell.source)).body[-1]
+    wanted = grader_of(cell)["grade_id"].replace("-", "_")
+    written = isinstance(last, ast.FunctionDef) and not isinstance(last.body[-1], ast.Expr)
+    return (
+        written
+        and last.name == wanted
+        and "### END SOLUTION" not in cell.source.split(f"def {wanted}(")[-1]
+    )
+
+
+def _uses(source: str, names: set[str] | list[str]) -> bool:
+    return any(re.search(rf"\b{name}\b", source) for name in names)
+
+
+# Limits
+
+
+def limits() -> str:
+    """The settings that limit a submission, with what they are if not set."""
+    rows = [("setting", "if not set", "limits")]
+    traits = ExecuteSandboxed.class_traits()
+    for name in LIMITS:
+        trait = traits[name]
+        rows.append((f"`{name}`", _readable(trait.default_value, name), trait.help))
+    return table(*rows)
+
+
+def _readable(value: object, name: str) -> str:
+    if isinstance(value, str):
+        return f'`"{value}"`'
+    if name.endswith("_bytes"):
+        for unit, size in (("GiB", 2**30), ("MiB", 2**20)):
+            if value % size == 0:
+                return f"{value // size} {unit}"
+    return f"{value:g}" if value < 1e6 else str(value)
+
+
+# The rules for authors
+
+
+def rules() -> str:
+    """A page with every rule that is enforced, and what a cell may name."""
+    lines = [
+        "# What is enforced of a chapter",
+        "",
+        "Made from `tests/support/structure.py` and `tests/curriculum/` by `make docs`. Each rule",
+        "is a test of every chapter; its name is the test's. How to write a chapter:",
+        "[authoring.md](authoring.md).",
+        "",
+        "## Rules",
+        "",
+    ]
+    for name, rule in {**structure.RULES, **structure.FORM}.items():
+        lines.append(f"- **{name}**: {' '.join(inspect.getdoc(rule).split())}")
+    for kind in ("topics", "errata"):
+        lines += ["", f"## What a cell may name in `{kind}`", ""]
+        lines += [f"- `{name}`: {meaning}" for name, meaning in meanings(kind).items()]
+    return "\n".join(lines) + "\n"
+
+
+# Writing and comparing
+
+PARTS = {
+    ("README.md", "map"): course_map,
+    ("docs/instructors.md", "evidence"): evidence,
+    ("docs/instructors.md", "limits"): limits,
+}
+PAGES = {"docs/rules.md": rules}
+
+
+def marks(name: str) -> tuple[str, str]:
+    """The lines between which a made part stands."""
+    return f"<!-- {name}: made by make docs -->", f"<!-- end of {name} -->"
+
+
+def made() -> dict[Path, str]:
+    """Each document as it should be."""
+    texts = {ROOT / name: page() for name, page in PAGES.items()}
+    for (name, part), make in PARTS.items():
+        path = ROOT / name
+        text = texts.get(path) or path.read_text(encoding="utf-8")
+        begin, end = marks(part)
+        before, found, rest = text.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not found or not closed:
+            raise ValueError(f"{name} lacks the lines {begin} and {end}")
+        texts[path] = f"{before}{begin}\n\n{make()}\n\n{end}{after}"
+    return texts
+
+
+if __name__ == "__main__":
+    for path, text in made().items():
+        path.write_text(text, encoding="utf-8")
+        print(f"{path.relative_to(ROOT)}: written")
