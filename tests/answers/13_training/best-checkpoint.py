@@ -178,3 +178,42 @@ def best_checkpoint(folder, state, step, score, keep=2):
     paths = sorted(glob.glob(os.path.join(folder, "step-*.pt")), key=number)
     while len(paths) > keep:
         os.unlink(paths.pop(0))
+
+
+# %% wrong="copies the step's file onto best.pt" says=["best.pt is broken: write beside it, then rename"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    import glob
+    import shutil
+
+    path = f"{folder}/step-{step:06d}.pt"
+    atomic_save({"state": state, "step": step, "score": score}, path)
+    best = f"{folder}/best.pt"
+    old = torch.load(best)["score"] if os.path.exists(best) else -float("inf")
+    if score > old:
+        shutil.copyfile(path, best)
+    files = sorted(glob.glob(f"{folder}/step-*.pt"), key=lambda p: int(os.path.basename(p)[5:-3]))
+    for p in files[:-keep]:
+        os.remove(p)
+
+
+# %% right="a temporary file by tempfile, and os.link"
+def best_checkpoint(folder, state, step, score, keep=2):
+    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+        torch.save({"state": state, "step": step, "score": score}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    target = os.path.join(folder, f"step-{step:06d}.pt")
+    os.rename(file.name, target)
+    best = os.path.join(folder, "best.pt")
+    record = float("-inf")
+    if os.path.isfile(best):
+        record = torch.load(best, weights_only=True)["score"]
+    if score > record:
+        extra = file.name + ".link"
+        os.link(target, extra)
+        os.replace(extra, best)
+    numbers = [
+        int(name[5:-3]) for name in os.listdir(folder) if name[:5] == "step-" and name[-3:] == ".pt"
+    ]
+    for number in sorted(numbers)[: max(0, len(numbers) - keep)]:
+        os.unlink(os.path.join(folder, f"step-{number:06d}.pt"))

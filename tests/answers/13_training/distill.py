@@ -54,7 +54,7 @@ def distill(student, teacher, labels, temperature, alpha):
     return (1 - alpha) * temperature**2 * divergence + alpha * F.cross_entropy(student, labels)
 
 
-# %% wrong="the labels at temperature too" says=["the loss"]
+# %% wrong="the labels at temperature too" says=["with the labels uses no temperature"]
 def distill(student, teacher, labels, temperature, alpha):
     own = F.log_softmax(student / temperature, dim=1)
     soft = F.log_softmax(teacher.detach() / temperature, dim=1)
@@ -93,3 +93,42 @@ def distill(student, teacher, labels, temperature, alpha):
     hard = torch.logsumexp(student, 1) - student[rows, labels]
     soft = (t.probs * (t.logits - s.logits)).sum(1)
     return (alpha * temperature**2 * soft + (1 - alpha) * hard).sum() / len(labels)
+
+
+# %% wrong="a sum over the batch" says=["summed over the samples"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher.detach() / temperature).log_softmax(1)
+    kl = F.kl_div(own, soft, reduction="sum", log_target=True)
+    return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="softmax on the classes of dim 0" says=["the softmax runs over the samples"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(0)
+    soft = (teacher.detach() / temperature).softmax(0)
+    kl = F.kl_div(own, soft, reduction="batchmean")
+    return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="under no_grad" says=["no gradient flows back"]
+@torch.no_grad()
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher / temperature).log_softmax(1)
+    kl = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% right="sample by sample with logsumexp"
+def distill(student, teacher, labels, temperature, alpha):
+    total = 0
+    for s, t, y in zip(student, teacher.detach(), labels):
+        ls, lt = (
+            s / temperature - (s / temperature).logsumexp(0),
+            t / temperature - (t / temperature).logsumexp(0),
+        )
+        soft = torch.dot(lt.exp(), lt - ls)
+        hard = s.logsumexp(0) - s[y]
+        total = total + alpha * temperature * temperature * soft + (1 - alpha) * hard
+    return total / len(labels)

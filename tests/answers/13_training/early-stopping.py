@@ -170,3 +170,58 @@ def early_stopping(model, epoch, patience, min_delta, most):
         buffer.seek(0)
         model.load_state_dict(torch.load(buffer))
     return (best, done)
+
+
+# %% wrong="keeps parameters, no buffers" says=["only the parameters were kept, keep the buffers too"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, where, bad, kept, n = float("inf"), 0, 0, None, 0
+    while n < most and bad < patience:
+        n += 1
+        loss = epoch()
+        if loss < best - min_delta:
+            best, bad, where = loss, 0, n
+            kept = [p.detach().clone() for p in model.parameters()]
+        else:
+            bad += 1
+    if kept:
+        with torch.no_grad():
+            for p, k in zip(model.parameters(), kept):
+                p.copy_(k)
+    return where, n
+
+
+# %% wrong="NaN slips through a turned comparison" says=["NaN first", "after the run should have stopped"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, where, bad, kept, n = float("inf"), 0, 0, None, 0
+    for n in range(1, most + 1):
+        loss = epoch()
+        if loss >= best - min_delta:
+            bad += 1
+            if bad >= patience:
+                break
+        else:
+            best, bad, where, kept = loss, 0, n, copy.deepcopy(model.state_dict())
+    if kept:
+        model.load_state_dict(kept)
+    return where, n
+
+
+# %% right="a deep copy of the model, copied back tensor by tensor"
+def early_stopping(model, epoch, patience, min_delta, most):
+    from itertools import chain
+
+    def walk(best, twin, where, bad, n):
+        if n == most or bad == patience:
+            return twin, where, n
+        loss = epoch()
+        if loss < best - min_delta:
+            return walk(loss, copy.deepcopy(model), n + 1, 0, n + 1)
+        return walk(best, twin, where, bad + 1, n + 1)
+
+    twin, where, n = walk(float("inf"), None, 0, 0, 0)
+    if twin is not None:
+        for mine, theirs in zip(
+            chain(model.parameters(), model.buffers()), chain(twin.parameters(), twin.buffers())
+        ):
+            mine.data.copy_(theirs.data)
+    return [where, n][0], n

@@ -279,3 +279,65 @@ def swapped_in(model, average):
             tensor.copy_(average[name])
         with torch.enable_grad():
             yield model
+
+
+# %% wrong="counters taken as they are, state shared; assign=True" says=["tracked shares its memory with state", "the parameters are other objects"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        n: v.lerp(state[n], 1 - d) if v.is_floating_point() else state[n]
+        for n, v in average.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average, assign=True)
+    try:
+        yield model
+    finally:
+        model.load_state_dict(own, assign=True)
+
+
+# %% wrong="works in place on the average" says=["an argument was changed", "not all values, buffers included"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    for n, v in average.items():
+        if v.is_floating_point():
+            v.mul_(d).add_(state[n], alpha=1 - d)
+        else:
+            v.copy_(state[n])
+    return average
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = {n: v.clone() for n, v in model.state_dict().items()}
+    try:
+        for n, p in model.named_parameters():
+            p.data.copy_(average[n])
+        yield
+    finally:
+        model.load_state_dict(own)
+
+
+# %% right="float64 inside, an ExitStack, data swapped"
+def ema(average, state, step, decay):
+    d = decay if decay < (1 + step) / (10 + step) else (1 + step) / (10 + step)
+
+    def mix(a, s):
+        if not torch.is_floating_point(s):
+            return s.clone()
+        return (s.double() + d * (a.double() - s.double())).to(s.dtype)
+
+    return {name: mix(average[name], state[name]) for name in state}
+
+
+def swapped_in(model, average):
+    stack = contextlib.ExitStack()
+    live = model.state_dict()
+    for name, tensor in live.items():
+        stack.callback(tensor.copy_, tensor.clone())
+        tensor.copy_(average[name])
+    return stack

@@ -406,3 +406,118 @@ saboteur = {
     "E": "optimizer",
     "F": "sampler",
 }
+
+
+# %% wrong="order and position, but not the generator that shuffles" says=["not as they were: the generator that shuffles"]
+def save_run(run):
+    n = np.random.get_state()
+    return copy.deepcopy(
+        {
+            "m": run.model.state_dict(),
+            "o": run.optimizer.state_dict(),
+            "s": run.scheduler.state_dict(),
+            "c": run.scaler.state_dict(),
+            "order": run.order,
+            "position": run.position,
+            "py": random.getstate(),
+            "np": [n[0], n[1].tolist(), *n[2:]],
+            "t": torch.get_rng_state(),
+        }
+    )
+
+
+def exact_resume(run, state):
+    run.model.load_state_dict(state["m"])
+    run.optimizer.load_state_dict(state["o"])
+    run.scheduler.load_state_dict(state["s"])
+    run.scaler.load_state_dict(state["c"])
+    run.order, run.position = state["order"], state["position"]
+    random.setstate(state["py"])
+    np.random.set_state(tuple(state["np"]))
+    torch.set_rng_state(state["t"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% wrong="replays the first steps with seed 0" says=["right after exact_resume these are not as they were", "the model"]
+def save_run(run):
+    return {"steps": run.scheduler.last_epoch}
+
+
+def exact_resume(run, state):
+    vars(run).update(vars(after(state["steps"])))
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% right="a snapshot through a buffer, a new generator object"
+def save_run(run):
+    version, numbers, gauss = random.getstate()
+    legacy = np.random.get_state(legacy=False)
+    state = dict(
+        net=run.model.state_dict(),
+        opt=run.optimizer.state_dict(),
+        sched=run.scheduler.state_dict(),
+        amp=run.scaler.state_dict(),
+        shuffle=run.generator.get_state(),
+        order=run.order.tolist(),
+        at=int(run.position),
+        torch=torch.get_rng_state(),
+        py=[version, list(numbers), gauss],
+        key=legacy["state"]["key"].tolist(),
+        pos=int(legacy["state"]["pos"]),
+        has=int(legacy["has_gauss"]),
+        gauss=float(legacy["gauss"]),
+    )
+    box = io.BytesIO()
+    torch.save(state, box)
+    box.seek(0)
+    return torch.load(box)
+
+
+def exact_resume(run, state):
+    run.model.load_state_dict(state["net"])
+    run.optimizer.load_state_dict(state["opt"])
+    run.scheduler.load_state_dict(state["sched"])
+    run.scaler.load_state_dict(state["amp"])
+    run.generator = torch.Generator()
+    run.generator.set_state(state["shuffle"])
+    run.order = torch.tensor(state["order"], dtype=torch.int64)
+    run.position = state["at"]
+    torch.set_rng_state(state["torch"])
+    random.setstate((state["py"][0], tuple(state["py"][1]), state["py"][2]))
+    np.random.set_state(
+        (
+            "MT19937",
+            np.array(state["key"], dtype=np.uint32),
+            state["pos"],
+            state["has"],
+            state["gauss"],
+        )
+    )
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}

@@ -256,3 +256,91 @@ def fit(model, train, val, optimizer, epochs):
             }
         )
     return history
+
+
+# %% wrong="forgets gradients once an epoch" says=["gradients forgotten between steps?"]
+def fit(model, train, val, optimizer, epochs):
+    where = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        optimizer.zero_grad()
+        total = 0.0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+        model.eval()
+        lost = hits = 0.0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                z = model(x)
+                lost += F.cross_entropy(z, y).item() * len(y)
+                hits += (z.argmax(1) == y).sum().item()
+        n, m = sum(len(y) for _, y in train), sum(len(y) for _, y in val)
+        history.append({"train_loss": total / n, "val_loss": lost / m, "val_accuracy": hits / m})
+    return history
+
+
+# %% wrong="accuracy in percent" says=["val_accuracy is 25.0000", "in percent; a share from 0 to 1"]
+def fit(model, train, val, optimizer, epochs):
+    where = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total = 0.0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+        model.eval()
+        lost = hits = 0.0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                z = model(x)
+                lost += F.cross_entropy(z, y).item() * len(y)
+                hits += (z.argmax(1) == y).sum().item()
+        n, m = sum(len(y) for _, y in train), sum(len(y) for _, y in val)
+        history.append(
+            {"train_loss": total / n, "val_loss": lost / m, "val_accuracy": 100 * hits / m}
+        )
+    return history
+
+
+# %% right="one function for both passes, a module for the loss"
+def fit(model, train, val, optimizer, epochs):
+    criterion = nn.CrossEntropyLoss(reduction="sum")
+
+    def go(batches, learn):
+        model.train(learn)
+        total, hits, samples = 0.0, 0, 0
+        for x, y in batches:
+            device_ = next(model.parameters()).device
+            x, y = x.to(device=device_), y.to(device=device_)
+            with torch.set_grad_enabled(learn):
+                logits = model(x)
+                loss = criterion(logits, y)
+            if learn:
+                (loss / y.shape[0]).backward()
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=False)
+            total += float(loss)
+            hits += int((logits.detach().argmax(dim=-1) == y).sum())
+            samples += y.size(0)
+            del logits, loss
+        return total / samples, hits / samples
+
+    optimizer.zero_grad()
+    out = []
+    for _ in range(epochs):
+        t, _ = go(train, True)
+        v, a = go(val, False)
+        out.append({"train_loss": t, "val_loss": v, "val_accuracy": a})
+    return out

@@ -195,3 +195,108 @@ def metrics(batches, classes, k):
         "confusion": confusion,
         "macro_f1": sum(values) / classes,
     }
+
+
+# %% wrong="a list of each batch's predictions, read batch by batch" says=["keep tensors in the loop, and read once at the end"]
+def metrics(batches, classes, k):
+    truth, guess, hits = [], [], 0
+    for z, y in batches:
+        truth += y.tolist()
+        guess += z.argmax(1).tolist()
+        hits = hits + (z.float().topk(k, 1).indices == y[:, None]).sum()
+    if not truth:
+        raise ValueError("no sample")
+    c = torch.zeros(classes, classes, dtype=torch.int64, device=z.device)
+    for t, g in zip(truth, guess):
+        c[t, g] += 1
+    tp, f = c.diag().double(), (c.sum(0) + c.sum(1)).double()
+    f1 = torch.where(f > 0, 2 * tp / f.clamp(min=1), 0.0)
+    return {
+        "accuracy": tp.sum().item() / len(truth),
+        "top_k": hits.item() / len(truth),
+        "confusion": c,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="to NumPy in each batch" says=["20 batches 80 times"]
+def metrics(batches, classes, k):
+    c, hits, n = np.zeros((classes, classes), dtype=np.int64), 0, 0
+    for z, y in batches:
+        where = z.device
+        z, y = z.float().cpu().numpy(), y.cpu().numpy()
+        np.add.at(c, (y, z.argmax(1)), 1)
+        hits += (np.argsort(-z, axis=1)[:, :k] == y[:, None]).sum()
+        n += len(y)
+    if n == 0:
+        raise ValueError("no sample")
+    tp, f = np.diag(c), c.sum(0) + c.sum(1)
+    return {
+        "accuracy": float(tp.sum() / n),
+        "top_k": float(hits / n),
+        "confusion": torch.from_numpy(c).to(where),
+        "macro_f1": float(np.where(f > 0, 2 * tp / np.maximum(f, 1), 0).mean()),
+    }
+
+
+# %% wrong="the smallest k" says=["this is the share among the k smallest logits"]
+def metrics(batches, classes, k):
+    z, y = torch.cat([z.float() for z, _ in batches]), torch.cat([y for _, y in batches])
+    if len(y) == 0:
+        raise ValueError("no sample")
+    p = z.argmax(1)
+    c = (classes * y + p).bincount(minlength=classes**2).view(classes, classes)
+    f1 = (2 * c.diag() / (c.sum(0) + c.sum(1))).nan_to_num(0)
+    top = (z.argsort(1)[:, :k] == y[:, None]).any(1).float().mean()
+    return {
+        "accuracy": (p == y).float().mean().item(),
+        "top_k": top.item(),
+        "confusion": c,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% right="one-hot matrices multiplied"
+def metrics(batches, classes, k):
+    if sum(y.numel() for _, y in batches) == 0:
+        raise ValueError("there is no sample")
+    z = torch.cat([z for z, _ in batches])
+    y = torch.cat([y for _, y in batches])
+    eye = torch.eye(classes, dtype=torch.float64, device=z.device)
+    c = torch.einsum("nt,np->tp", eye[y], eye[z.argmax(1)]).round().long()
+    scores = []
+    for i in range(classes):
+        both = (c[i].sum() + c[:, i].sum()).item()
+        scores.append(2 * c[i, i].item() / both if both else 0.0)
+    rank = (z > z.gather(1, y[:, None])).sum(1)
+    return {
+        "accuracy": c.trace().item() / len(y),
+        "top_k": (rank < k).double().mean().item(),
+        "confusion": c,
+        "macro_f1": sum(scores) / classes,
+    }
+
+
+# %% right="counts by index_put and scikit-learn at the end"
+def metrics(batches, classes, k):
+    from sklearn.metrics import f1_score
+
+    matrix, hits, n = None, 0, 0
+    for z, y in batches:
+        if matrix is None:
+            matrix = torch.zeros((classes, classes), dtype=torch.long, device=z.device)
+        if len(y) == 0:
+            continue
+        n += len(y)
+        matrix.index_put_((y, z.argmax(1)), torch.ones_like(y), accumulate=True)
+        hits = hits + (z.sort(1, descending=True).indices[:, :k] == y.unsqueeze(1)).sum()
+    if n == 0:
+        raise ValueError
+    m = matrix.cpu().numpy()
+    t, p = np.divmod(np.repeat(np.arange(classes**2), m.reshape(-1)), classes)
+    return {
+        "accuracy": float(np.trace(m)) / n,
+        "top_k": float(hits) / n,
+        "confusion": matrix,
+        "macro_f1": float(f1_score(t, p, labels=range(classes), average="macro", zero_division=0)),
+    }

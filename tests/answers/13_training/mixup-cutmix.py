@@ -195,3 +195,73 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
         soft[i, y[i]] += own
         soft[i, y[j]] += 1 - own
     return mixed, soft
+
+
+# %% wrong="tests the weight by its truth" says=["weight=0.0: raised ValueError"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if bool(weight) == bool(box):
+        raise ValueError("one of both")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if weight:
+        return weight * x + (1 - weight) * x[order], weight * hard + (1 - weight) * hard[order]
+    t, left, h, w = box
+    H, W = x.shape[2:]
+    t0, b0, l0, r0 = max(0, t), max(0, min(H, t + h)), max(0, left), max(0, min(W, left + w))
+    mixed = x.clone()
+    mixed[:, :, t0:b0, l0:r0] = x[order][:, :, t0:b0, l0:r0]
+    own = 1 - max(0, b0 - t0) * max(0, r0 - l0) / (H * W)
+    return mixed, own * hard + (1 - own) * hard[order]
+
+
+# %% wrong="moves the box inside instead of cutting it" says=["box=(-2, 6, 4, 4)", "soft differs"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of both")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if weight is not None:
+        return weight * x + (1 - weight) * x[order], weight * hard + (1 - weight) * hard[order]
+    t, left, h, w = box
+    H, W = x.shape[2:]
+    t, left = min(max(t, 0), H), min(max(left, 0), W)
+    b, r = min(t + h, H), min(left + w, W)
+    mixed = x.clone()
+    mixed[:, :, t:b, left:r] = x[order][:, :, t:b, left:r]
+    own = 1 - (b - t) * (r - left) / (H * W)
+    return mixed, own * hard + (1 - own) * hard[order]
+
+
+# %% wrong="labels float32 whatever x is" says=["soft has dtype torch.float32"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of both")
+    hard = F.one_hot(y, classes).float()
+    if weight is not None:
+        return weight * x + (1 - weight) * x[order], weight * hard + (1 - weight) * hard[order]
+    t, left, h, w = box
+    H, W = x.shape[2:]
+    t0, b0, l0, r0 = max(0, t), max(0, min(H, t + h)), max(0, left), max(0, min(W, left + w))
+    mixed = x.clone()
+    mixed[:, :, t0:b0, l0:r0] = x[order][:, :, t0:b0, l0:r0]
+    own = 1 - max(0, b0 - t0) * max(0, r0 - l0) / (H * W)
+    return mixed, own * hard + (1 - own) * hard[order]
+
+
+# %% right="pixel by pixel, image by image"
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    match weight, box:
+        case (None, None):
+            raise ValueError("neither")
+        case (_, None):
+            mixed = torch.stack([torch.lerp(x[int(j)], x[i], weight) for i, j in enumerate(order)])
+            share = weight
+        case (None, (top, left, height, width)):
+            mixed, pasted = x.clone(), 0
+            for r in set(range(top, top + height)) & set(range(x.size(2))):
+                for c in set(range(left, left + width)) & set(range(x.size(3))):
+                    mixed[..., r, c] = x[order, :, r, c]
+                    pasted += 1
+            share = 1 - pasted / (x.size(2) * x.size(3))
+        case _:
+            raise ValueError("both")
+    eye = torch.eye(classes, dtype=x.dtype, device=x.device)
+    return mixed, torch.lerp(eye[y[order]], eye[y], share)

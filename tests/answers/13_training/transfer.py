@@ -258,3 +258,50 @@ def train_mode(model):
     model.train(True)
     norms = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
     [m.eval() for m in model.modules() if isinstance(m, norms) and not m.weight.requires_grad]
+
+
+# %% wrong="handles BatchNorm1d only" says=["every kind of batch norm", "frozen BatchNorm2d"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    model[1] = nn.Linear(model[1].in_features, classes, device=model[1].weight.device)
+    model[0].requires_grad_(mode != "probe")
+    head = {"params": list(model[1].parameters()), "lr": lr}
+    if mode == "probe":
+        return [head]
+    return [{"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}, head]
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if isinstance(m, nn.BatchNorm1d) and not m.weight.requires_grad:
+            m.eval()
+
+
+# %% right="match, and one group where one rate does"
+def transfer(model, classes, mode, lr):
+    if mode not in {"probe", "full", "discriminative"}:
+        raise ValueError("mode")
+    old = model[1]
+    new = nn.Linear(old.in_features, classes, device=old.weight.device, dtype=old.weight.dtype)
+    model.pop(1)
+    model.append(new)
+    for p in model[0].parameters():
+        p.requires_grad = mode != "probe"
+    match mode:
+        case "probe":
+            return [{"params": new.parameters(), "lr": lr}]
+        case "full":
+            return [{"params": model.parameters(), "lr": lr}]
+        case _:
+            return [
+                {"params": [*new.parameters()], "lr": lr},
+                {"params": [*model[0].parameters()], "lr": lr / 10},
+            ]
+
+
+def train_mode(model):
+    model.train()
+    for module in filter(lambda m: type(m).__name__.startswith("BatchNorm"), model.modules()):
+        module.train(module.weight.requires_grad)
