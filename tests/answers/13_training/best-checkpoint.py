@@ -1,0 +1,219 @@
+# %% wrong="saves under the final name" says=["is broken: write beside it, then rename"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    torch.save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    if score == score and (not os.path.exists(best) or score > torch.load(best)["score"]):
+        torch.save(entry, best)
+    names = [n for n in os.listdir(folder) if n.startswith("step-") and n.endswith(".pt")]
+    for name in sorted(names, key=lambda n: int(n[5:-3]))[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="remembers the best in a variable" says=["best.pt", "the highest score ever, the earlier at a tie"]
+best_so_far = float("-inf")
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    global best_so_far
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    if score > best_so_far:
+        best_so_far = score
+        atomic_save(entry, os.path.join(folder, "best.pt"))
+    names = [n for n in os.listdir(folder) if n.startswith("step-") and n.endswith(".pt")]
+    for name in sorted(names, key=lambda n: int(n[5:-3]))[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="sorts the names as text" says=["seven digits", "compared as numbers"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    if score == score and (not os.path.exists(best) or score > torch.load(best)["score"]):
+        atomic_save(entry, best)
+    names = [n for n in os.listdir(folder) if n.startswith("step-") and n.endswith(".pt")]
+    for name in sorted(names)[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="makes room first" says=["remove the old ones last"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    names = [n for n in os.listdir(folder) if n.startswith("step-") and n.endswith(".pt")]
+    names = sorted(
+        [n for n in names if int(n[5:-3]) != step], key=lambda n: int(n[5:-3]), reverse=True
+    )
+    for name in names[keep - 1 :]:
+        os.remove(os.path.join(folder, name))
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    if score == score and (not os.path.exists(best) or score > torch.load(best)["score"]):
+        atomic_save(entry, best)
+
+
+# %% wrong="copies the step's file to best.pt" says=["best.pt is broken: write beside it, then rename"]
+import shutil  # noqa: E402
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    mine = os.path.join(folder, f"step-{step:06d}.pt")
+    best = os.path.join(folder, "best.pt")
+    better = score == score and (not os.path.exists(best) or score > torch.load(best)["score"])
+    atomic_save(entry, mine)
+    if better:
+        shutil.copy(mine, best)
+    names = [n for n in os.listdir(folder) if n.startswith("step-") and n.endswith(".pt")]
+    for name in sorted(names, key=lambda n: int(n[5:-3]))[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="a later tie wins, and NaN too" says=["NaN is never the best", "the earlier at a tie"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    if not os.path.exists(best) or not score < torch.load(best)["score"]:
+        atomic_save(entry, best)
+    names = [n for n in os.listdir(folder) if n.startswith("step-") and n.endswith(".pt")]
+    for name in sorted(names, key=lambda n: int(n[5:-3]))[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="cleans the whole folder" says=["init.pt was there before and is not yours"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    if score == score and (not os.path.exists(best) or score > torch.load(best)["score"]):
+        atomic_save(entry, best)
+    names = sorted(n for n in os.listdir(folder) if n.startswith("step-") and n.endswith(".pt"))
+    names = sorted(names, key=lambda n: int(n[5:-3]))[-keep:]
+    for name in os.listdir(folder):
+        if name not in (*names, "best.pt"):
+            os.remove(os.path.join(folder, name))
+
+
+# %% wrong="a temporary file that ends in .pt" says=["what is half written must not end in .pt"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+
+    def write(name):
+        with open(os.path.join(folder, "tmp-" + name), "wb") as file:
+            torch.save(entry, file)
+        os.replace(os.path.join(folder, "tmp-" + name), os.path.join(folder, name))
+
+    best = os.path.join(folder, "best.pt")
+    better = score == score and (not os.path.exists(best) or score > torch.load(best)["score"])
+    write(f"step-{step:06d}.pt")
+    if better:
+        write("best.pt")
+    names = [n for n in os.listdir(folder) if n.startswith("step-") and n.endswith(".pt")]
+    for name in sorted(names, key=lambda n: int(n[5:-3]))[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% right="pathlib, bytes first, a hard link for the best"
+import io  # noqa: E402
+import re  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    folder = Path(folder)
+    buffer = io.BytesIO()
+    torch.save(dict(score=score, step=step, state=state), buffer)
+
+    def put(name):
+        draft = folder / (name + ".tmp")
+        draft.write_bytes(buffer.getvalue())
+        draft.replace(folder / name)
+
+    name = f"step-{step:06}.pt"
+    put(name)
+    best = folder / "best.pt"
+    better = best.exists() and score > torch.load(best, weights_only=True)["score"]
+    if better or (not best.exists() and score == score):
+        link = folder / "best.link"
+        link.unlink(missing_ok=True)
+        os.link(folder / name, link)
+        os.replace(link, best)
+    found = {}
+    for path in folder.iterdir():
+        match = re.fullmatch(r"step-(\d+)\.pt", path.name)
+        if match:
+            found[int(match[1])] = path
+    for number in sorted(found, reverse=True)[keep:]:
+        found[number].unlink()
+
+
+# %% right="tempfile in the same folder, the best first"
+import glob  # noqa: E402
+import math  # noqa: E402
+import tempfile  # noqa: E402
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+
+    def write(path):
+        handle, draft = tempfile.mkstemp(dir=folder, suffix=".partial")
+        with os.fdopen(handle, "wb") as file:
+            torch.save(entry, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(draft, path)
+
+    best = os.path.join(folder, "best.pt")
+    try:
+        high = torch.load(best)["score"]
+    except FileNotFoundError:
+        high = -math.inf
+    if not math.isnan(score) and score > high:
+        write(best)
+    write(os.path.join(folder, f"step-{step:06d}.pt"))
+    number = lambda path: int(os.path.basename(path)[5:-3])
+    paths = sorted(glob.glob(os.path.join(folder, "step-*.pt")), key=number)
+    while len(paths) > keep:
+        os.unlink(paths.pop(0))
+
+
+# %% wrong="copies the step's file onto best.pt" says=["best.pt is broken: write beside it, then rename"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    import glob
+    import shutil
+
+    path = f"{folder}/step-{step:06d}.pt"
+    atomic_save({"state": state, "step": step, "score": score}, path)
+    best = f"{folder}/best.pt"
+    old = torch.load(best)["score"] if os.path.exists(best) else -float("inf")
+    if score > old:
+        shutil.copyfile(path, best)
+    files = sorted(glob.glob(f"{folder}/step-*.pt"), key=lambda p: int(os.path.basename(p)[5:-3]))
+    for p in files[:-keep]:
+        os.remove(p)
+
+
+# %% right="a temporary file by tempfile, and os.link"
+def best_checkpoint(folder, state, step, score, keep=2):
+    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+        torch.save({"state": state, "step": step, "score": score}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    target = os.path.join(folder, f"step-{step:06d}.pt")
+    os.rename(file.name, target)
+    best = os.path.join(folder, "best.pt")
+    record = float("-inf")
+    if os.path.isfile(best):
+        record = torch.load(best, weights_only=True)["score"]
+    if score > record:
+        extra = file.name + ".link"
+        os.link(target, extra)
+        os.replace(extra, best)
+    numbers = [
+        int(name[5:-3]) for name in os.listdir(folder) if name[:5] == "step-" and name[-3:] == ".pt"
+    ]
+    for number in sorted(numbers)[: max(0, len(numbers) - keep)]:
+        os.unlink(os.path.join(folder, f"step-{number:06d}.pt"))

@@ -1,0 +1,122 @@
+# %% wrong="walks the set" says=["sort the names first"]
+def deterministic(names, seed, epoch):
+    numbers = np.random.default_rng([seed, epoch])
+    names = list(names)
+    numbers.shuffle(names)
+    return [(name, float(numbers.standard_normal())) for name in names]
+
+
+# %% wrong="seeds the global generator" says=["PyTorch was changed"]
+def deterministic(names, seed, epoch):
+    torch.manual_seed(1000 * seed + epoch)
+    names = sorted(names)
+    order = torch.randperm(len(names)).tolist()
+    noise = torch.randn(len(names)).tolist()
+    return [(names[i], noise[i]) for i in order]
+
+
+# %% wrong="adds seed and epoch" says=["(seed, epoch) = (0, 1) and (1, 0) give the same order", "no two pairs collide"]
+def deterministic(names, seed, epoch):
+    numbers = random.Random(seed + epoch)
+    names = sorted(names)
+    numbers.shuffle(names)
+    return [(name, numbers.gauss(0, 1)) for name in names]
+
+
+# %% wrong="draws from the global generators" says=["use a generator of its own", "that of Python was changed"]
+def deterministic(names, seed, epoch):
+    names = sorted(names)
+    random.shuffle(names)
+    return [(name, random.gauss(0, 1)) for name in names]
+
+
+# %% wrong="the noise of the seed alone" says=["give the same noise"]
+def deterministic(names, seed, epoch):
+    names = sorted(names)
+    noise = np.random.default_rng(seed).standard_normal(len(names))
+    random.Random(1000 * seed + epoch).shuffle(names)
+    return list(zip(names, noise.tolist()))
+
+
+# %% wrong="Python's hash mixes" says=["give the same order"]
+def deterministic(names, seed, epoch):
+    numbers = random.Random(int(str(seed) + str(epoch)))
+    names = sorted(names)
+    numbers.shuffle(names)
+    return [(name, numbers.gauss(0, 1)) for name in names]
+
+
+# %% wrong="never shuffles" says=["the names are in order, not shuffled"]
+def deterministic(names, seed, epoch):
+    numbers = np.random.default_rng([seed, epoch])
+    return [(name, float(numbers.standard_normal())) for name in sorted(names)]
+
+
+# %% wrong="uniform noise" says=["expected about 0 and 1"]
+def deterministic(names, seed, epoch):
+    numbers = random.Random(f"{seed},{epoch}")
+    names = sorted(names)
+    numbers.shuffle(names)
+    return [(name, numbers.random()) for name in names]
+
+
+# %% wrong="NumPy's numbers" says=["is no Python float"]
+def deterministic(names, seed, epoch):
+    numbers = np.random.default_rng([seed, epoch])
+    names = sorted(names)
+    numbers.shuffle(names)
+    return list(zip(names, numbers.standard_normal(len(names)).astype("float32")))
+
+
+# %% right="random.Random from a text"
+def deterministic(names, seed, epoch):
+    numbers = random.Random(f"{seed}/{epoch}")
+    names = sorted(names)
+    numbers.shuffle(names)
+    return [(name, numbers.gauss(0, 1)) for name in names]
+
+
+# %% right="a torch generator, one number of both"
+def deterministic(names, seed, epoch):
+    generator = torch.Generator().manual_seed(1000 * seed + epoch)
+    names = sorted(names)
+    order = torch.randperm(len(names), generator=generator)
+    noise = torch.randn(len(names), generator=generator, dtype=torch.float64)
+    return [(names[int(i)], value.item()) for i, value in zip(order, noise)]
+
+
+# %% right="hashes of the text decide"
+import hashlib  # noqa: E402
+import statistics  # noqa: E402
+
+
+def deterministic(names, seed, epoch):
+    def digest(name, what):
+        text = f"{what}|{seed}|{epoch}|{name}".encode()
+        return int.from_bytes(hashlib.sha256(text).digest()[:7], "big")
+
+    normal = statistics.NormalDist()
+    order = sorted(names, key=lambda name: (digest(name, "order"), name))
+    return [(name, normal.inv_cdf((digest(name, "noise") + 0.5) / 2**56)) for name in order]
+
+
+# %% wrong="the hash of a string as a seed" says=["hash() of a string is another in each process"]
+def deterministic(names, seed, epoch):
+    r = random.Random(hash(f"{seed}-{epoch}"))
+    order = sorted(names)
+    r.shuffle(order)
+    return [(name, r.gauss(0, 1)) for name in order]
+
+
+# %% right="a digest, and global states put back"
+def deterministic(names, seed, epoch):
+    import hashlib
+
+    digest = int.from_bytes(hashlib.sha256(f"{seed}/{epoch}".encode()).digest()[:4], "big")
+    before = np.random.get_state()
+    try:
+        np.random.seed(digest)
+        order = np.random.permutation(sorted(names)).tolist() if names else []
+        return list(zip(order, map(float, np.random.randn(len(order)))))
+    finally:
+        np.random.set_state(before)

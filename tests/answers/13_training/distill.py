@@ -1,0 +1,134 @@
+# %% wrong="without T squared" says=["the factor T squared is missing"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student / temperature, dim=1)
+    soft = F.log_softmax(teacher.detach() / temperature, dim=1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="T once" says=["the factor is T instead of T squared"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student / temperature, dim=1)
+    soft = F.log_softmax(teacher.detach() / temperature, dim=1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="the divergence the wrong way round" says=["F.kl_div takes the student first"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student / temperature, dim=1)
+    soft = F.log_softmax(teacher.detach() / temperature, dim=1)
+    divergence = F.kl_div(soft, own, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="the default reduction" says=["averaged over the classes too"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student / temperature, dim=1)
+    soft = F.log_softmax(teacher.detach() / temperature, dim=1)
+    divergence = F.kl_div(own, soft, reduction="mean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="gradient to the teacher" says=["a gradient flows to the teacher"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student / temperature, dim=1)
+    soft = F.log_softmax(teacher / temperature, dim=1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="the student stays cold" says=["the student's logits are not divided by T"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student, dim=1)
+    soft = F.log_softmax(teacher.detach() / temperature, dim=1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="alpha the other way round" says=["alpha weighs the teacher's part"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student / temperature, dim=1)
+    soft = F.log_softmax(teacher.detach() / temperature, dim=1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return (1 - alpha) * temperature**2 * divergence + alpha * F.cross_entropy(student, labels)
+
+
+# %% wrong="the labels at temperature too" says=["with the labels uses no temperature"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = F.log_softmax(student / temperature, dim=1)
+    soft = F.log_softmax(teacher.detach() / temperature, dim=1)
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(
+        student / temperature, labels
+    )
+
+
+# %% wrong="the logarithm of a softmax" says=["the logarithm of a softmax that became 0?"]
+def distill(student, teacher, labels, temperature, alpha):
+    p = (teacher.detach() / temperature).softmax(1)
+    q = (student / temperature).softmax(1)
+    divergence = (p * (p.log() - q.log())).sum(1).mean()
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% right="cross-entropy minus entropy, under no_grad"
+def distill(student, teacher, labels, temperature, alpha):
+    with torch.no_grad():
+        log_p = torch.log_softmax(teacher / temperature, dim=-1)
+        p = log_p.exp()
+        entropy = -(p * log_p).sum(-1).mean()
+    cross = F.cross_entropy(student / temperature, p)
+    hard = nn.CrossEntropyLoss()(student, labels)
+    return (1 - alpha) * hard + alpha * temperature * temperature * (cross - entropy)
+
+
+# %% right="torch.distributions and logsumexp"
+def distill(student, teacher, labels, temperature, alpha):
+    from torch.distributions import Categorical
+
+    t = Categorical(logits=teacher.detach() / temperature, validate_args=False)
+    s = Categorical(logits=student / temperature, validate_args=False)
+    rows = torch.arange(len(labels), device=labels.device)
+    hard = torch.logsumexp(student, 1) - student[rows, labels]
+    soft = (t.probs * (t.logits - s.logits)).sum(1)
+    return (alpha * temperature**2 * soft + (1 - alpha) * hard).sum() / len(labels)
+
+
+# %% wrong="a sum over the batch" says=["summed over the samples"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher.detach() / temperature).log_softmax(1)
+    kl = F.kl_div(own, soft, reduction="sum", log_target=True)
+    return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="softmax on the classes of dim 0" says=["the softmax runs over the samples"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(0)
+    soft = (teacher.detach() / temperature).softmax(0)
+    kl = F.kl_div(own, soft, reduction="batchmean")
+    return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="under no_grad" says=["no gradient flows back"]
+@torch.no_grad()
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher / temperature).log_softmax(1)
+    kl = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% right="sample by sample with logsumexp"
+def distill(student, teacher, labels, temperature, alpha):
+    total = 0
+    for s, t, y in zip(student, teacher.detach(), labels):
+        ls, lt = (
+            s / temperature - (s / temperature).logsumexp(0),
+            t / temperature - (t / temperature).logsumexp(0),
+        )
+        soft = torch.dot(lt.exp(), lt - ls)
+        hard = s.logsumexp(0) - s[y]
+        total = total + alpha * temperature * temperature * soft + (1 - alpha) * hard
+    return total / len(labels)

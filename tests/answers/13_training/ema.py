@@ -1,0 +1,343 @@
+# %% wrong="averages the counter too" says=["tracked"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {name: d * average[name] + (1 - d) * value for name, value in state.items()}
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="no warm-up" says=["without the warm-up"]
+def ema(average, state, step, decay):
+    d = decay
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="the other way round" says=["d belongs to the average, 1 - d to the state"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: (1 - d) * average[name] + d * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="in place" says=["an argument was changed"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    for name, value in state.items():
+        if value.is_floating_point():
+            average[name].mul_(d).add_(value, alpha=1 - d)
+        else:
+            average[name].copy_(value)
+    return average
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="the counter is the model's own" says=["tracked shares its memory with state: clone it"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="max for min" says=["weight"]
+def ema(average, state, step, decay):
+    d = max(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="no finally" says=["a block that raises", "use try … finally"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        yield
+        model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="keeps the live tensors" says=["keep copies, not the live tensors"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = model.state_dict()
+        model.load_state_dict(average)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="parameters only" says=["buffers included"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = {name: p.detach().clone() for name, p in model.named_parameters()}
+        model.load_state_dict({**model.state_dict(), **{name: average[name] for name in own}})
+        try:
+            yield
+        finally:
+            model.load_state_dict({**model.state_dict(), **own})
+
+    return swapping()
+
+
+# %% wrong="assign=True: other objects, shared memory" says=["the parameters are other objects"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average, assign=True)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own, assign=True)
+
+    return swapping()
+
+
+# %% wrong="no context manager" says=["no context manager"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    model.load_state_dict(average)
+
+
+# %% right="lerp and a class"
+class Swap:
+    def __init__(self, model, average):
+        self.model, self.average = model, average
+
+    def __enter__(self):
+        self.own = {n: t.clone() for n, t in self.model.state_dict().items()}
+        self.model.load_state_dict(self.average)
+        return self.model
+
+    def __exit__(self, *error):
+        self.model.load_state_dict(self.own)
+        return False
+
+
+swapped_in = Swap
+
+
+def ema(average, state, step, decay):
+    warm = (1 + step) / (10 + step)
+    d = warm if warm < decay else decay
+    result = {}
+    for name in state:
+        if state[name].dtype.is_floating_point:
+            result[name] = torch.lerp(average[name], state[name], 1 - d)
+        else:
+            result[name] = torch.clone(state[name])
+    return result
+
+
+# %% right="float64 inside, values swapped through no_grad copies"
+def ema(average, state, step, decay):
+    d = min(decay, (step + 1) / (step + 10))
+    new = copy.deepcopy(state)
+    for name, tensor in new.items():
+        if torch.is_floating_point(tensor):
+            mixed = average[name].double() * d + tensor.double() * (1.0 - d)
+            new[name] = mixed.to(tensor.dtype)
+    return new
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    tensors = dict(model.named_parameters()) | dict(model.named_buffers())
+    kept = {name: tensor.detach().clone() for name, tensor in tensors.items()}
+    with torch.no_grad(), contextlib.ExitStack() as stack:
+        for name, tensor in tensors.items():
+            stack.callback(tensor.copy_, kept[name])
+            tensor.copy_(average[name])
+        with torch.enable_grad():
+            yield model
+
+
+# %% wrong="counters taken as they are, state shared; assign=True" says=["tracked shares its memory with state", "the parameters are other objects"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        n: v.lerp(state[n], 1 - d) if v.is_floating_point() else state[n]
+        for n, v in average.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average, assign=True)
+    try:
+        yield model
+    finally:
+        model.load_state_dict(own, assign=True)
+
+
+# %% wrong="works in place on the average" says=["an argument was changed", "not all values, buffers included"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    for n, v in average.items():
+        if v.is_floating_point():
+            v.mul_(d).add_(state[n], alpha=1 - d)
+        else:
+            v.copy_(state[n])
+    return average
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = {n: v.clone() for n, v in model.state_dict().items()}
+    try:
+        for n, p in model.named_parameters():
+            p.data.copy_(average[n])
+        yield
+    finally:
+        model.load_state_dict(own)
+
+
+# %% right="float64 inside, an ExitStack, data swapped"
+def ema(average, state, step, decay):
+    d = decay if decay < (1 + step) / (10 + step) else (1 + step) / (10 + step)
+
+    def mix(a, s):
+        if not torch.is_floating_point(s):
+            return s.clone()
+        return (s.double() + d * (a.double() - s.double())).to(s.dtype)
+
+    return {name: mix(average[name], state[name]) for name in state}
+
+
+def swapped_in(model, average):
+    stack = contextlib.ExitStack()
+    live = model.state_dict()
+    for name, tensor in live.items():
+        stack.callback(tensor.copy_, tensor.clone())
+        tensor.copy_(average[name])
+    return stack

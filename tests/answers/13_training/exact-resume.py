@@ -1,0 +1,523 @@
+# %% wrong="the usual checkpoint" says=["right after exact_resume these are not as they were", "the scheduler", "Python's random state", "the generator that shuffles"]
+def save_run(run):
+    return copy.deepcopy({"model": run.model.state_dict(), "optimizer": run.optimizer.state_dict()})
+
+
+def exact_resume(run, state):
+    run.model.load_state_dict(state["model"])
+    run.optimizer.load_state_dict(state["optimizer"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% wrong="live tensors" says=["state_dict() hands out the live tensors"]
+def save_run(run):
+    kind, keys, *rest = np.random.get_state()
+    return dict(
+        {
+            "model": run.model.state_dict(),
+            "optimizer": run.optimizer.state_dict(),
+            "scheduler": run.scheduler.state_dict(),
+            "scaler": run.scaler.state_dict(),
+            "generator": run.generator.get_state(),
+            "sampler": (run.order, run.position),
+            "python": random.getstate(),
+            "numpy": (kind, keys.tolist(), *rest),
+            "torch": torch.get_rng_state(),
+        }
+    )
+
+
+def exact_resume(run, state):
+    for name in ("model", "optimizer", "scheduler", "scaler"):
+        getattr(run, name).load_state_dict(state[name])
+    run.generator.set_state(state["generator"])
+    run.order, run.position = state["sampler"]
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% wrong="NumPy's array as it is" says=["plain torch.load refuses the state"]
+def save_run(run):
+    return copy.deepcopy(
+        {
+            "model": run.model.state_dict(),
+            "optimizer": run.optimizer.state_dict(),
+            "scheduler": run.scheduler.state_dict(),
+            "scaler": run.scaler.state_dict(),
+            "generator": run.generator.get_state(),
+            "sampler": (run.order, run.position),
+            "python": random.getstate(),
+            "numpy": np.random.get_state(),
+            "torch": torch.get_rng_state(),
+        }
+    )
+
+
+def exact_resume(run, state):
+    for name in ("model", "optimizer", "scheduler", "scaler"):
+        getattr(run, name).load_state_dict(state[name])
+    run.generator.set_state(state["generator"])
+    run.order, run.position = state["sampler"]
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% wrong="forgets the second number that NumPy keeps" says=["NumPy's random state"]
+def save_run(run):
+    kind, keys, *rest = np.random.get_state()
+    return copy.deepcopy(
+        {
+            "model": run.model.state_dict(),
+            "optimizer": run.optimizer.state_dict(),
+            "scheduler": run.scheduler.state_dict(),
+            "scaler": run.scaler.state_dict(),
+            "generator": run.generator.get_state(),
+            "sampler": (run.order, run.position),
+            "python": random.getstate(),
+            "numpy": (kind, keys.tolist(), rest[0]),
+            "torch": torch.get_rng_state(),
+        }
+    )
+
+
+def exact_resume(run, state):
+    for name in ("model", "optimizer", "scheduler", "scaler"):
+        getattr(run, name).load_state_dict(state[name])
+    run.generator.set_state(state["generator"])
+    run.order, run.position = state["sampler"]
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% wrong="without the scaler" says=["not as they were: the scaler"]
+def save_run(run):
+    kind, keys, *rest = np.random.get_state()
+    return copy.deepcopy(
+        {
+            "model": run.model.state_dict(),
+            "optimizer": run.optimizer.state_dict(),
+            "scheduler": run.scheduler.state_dict(),
+            "scaler": run.scaler.state_dict(),
+            "generator": run.generator.get_state(),
+            "sampler": (run.order, run.position),
+            "python": random.getstate(),
+            "numpy": (kind, keys.tolist(), *rest),
+            "torch": torch.get_rng_state(),
+        }
+    )
+
+
+def exact_resume(run, state):
+    for name in ("model", "optimizer", "scheduler"):
+        getattr(run, name).load_state_dict(state[name])
+    run.generator.set_state(state["generator"])
+    run.order, run.position = state["sampler"]
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% wrong="starts the epoch anew" says=["the order of this epoch and the position in it"]
+def save_run(run):
+    kind, keys, *rest = np.random.get_state()
+    return copy.deepcopy(
+        {
+            "model": run.model.state_dict(),
+            "optimizer": run.optimizer.state_dict(),
+            "scheduler": run.scheduler.state_dict(),
+            "scaler": run.scaler.state_dict(),
+            "generator": run.generator.get_state(),
+            "sampler": (run.order, run.position),
+            "python": random.getstate(),
+            "numpy": (kind, keys.tolist(), *rest),
+            "torch": torch.get_rng_state(),
+        }
+    )
+
+
+def exact_resume(run, state):
+    for name in ("model", "optimizer", "scheduler", "scaler"):
+        getattr(run, name).load_state_dict(state[name])
+    run.generator.set_state(state["generator"])
+    run.order, run.position = torch.arange(0), 0
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% wrong="reseeds while it saves" says=["save_run changed PyTorch's random state"]
+def save_run(run):
+    torch.manual_seed(0)
+    kind, keys, *rest = np.random.get_state()
+    return copy.deepcopy(
+        {
+            "model": run.model.state_dict(),
+            "optimizer": run.optimizer.state_dict(),
+            "scheduler": run.scheduler.state_dict(),
+            "scaler": run.scaler.state_dict(),
+            "generator": run.generator.get_state(),
+            "sampler": (run.order, run.position),
+            "python": random.getstate(),
+            "numpy": (kind, keys.tolist(), *rest),
+            "torch": torch.get_rng_state(),
+        }
+    )
+
+
+def exact_resume(run, state):
+    for name in ("model", "optimizer", "scheduler", "scaler"):
+        getattr(run, name).load_state_dict(state[name])
+    run.generator.set_state(state["generator"])
+    run.order, run.position = state["sampler"]
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% wrong="takes the random states for the model, and the other way round" says=["2 of 6 predictions differ", "far too high: nothing is known", "other noise, another mask"]
+def save_run(run):
+    kind, keys, *rest = np.random.get_state()
+    return copy.deepcopy(
+        {
+            "model": run.model.state_dict(),
+            "optimizer": run.optimizer.state_dict(),
+            "scheduler": run.scheduler.state_dict(),
+            "scaler": run.scaler.state_dict(),
+            "generator": run.generator.get_state(),
+            "sampler": (run.order, run.position),
+            "python": random.getstate(),
+            "numpy": (kind, keys.tolist(), *rest),
+            "torch": torch.get_rng_state(),
+        }
+    )
+
+
+def exact_resume(run, state):
+    for name in ("model", "optimizer", "scheduler", "scaler"):
+        getattr(run, name).load_state_dict(state[name])
+    run.generator.set_state(state["generator"])
+    run.order, run.position = state["sampler"]
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = {
+    "A": "model",
+    "B": "random states",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% wrong="a word of its own" says=["'momentum' is none of"]
+def save_run(run):
+    kind, keys, *rest = np.random.get_state()
+    return copy.deepcopy(
+        {
+            "model": run.model.state_dict(),
+            "optimizer": run.optimizer.state_dict(),
+            "scheduler": run.scheduler.state_dict(),
+            "scaler": run.scaler.state_dict(),
+            "generator": run.generator.get_state(),
+            "sampler": (run.order, run.position),
+            "python": random.getstate(),
+            "numpy": (kind, keys.tolist(), *rest),
+            "torch": torch.get_rng_state(),
+        }
+    )
+
+
+def exact_resume(run, state):
+    for name in ("model", "optimizer", "scheduler", "scaler"):
+        getattr(run, name).load_state_dict(state[name])
+    run.generator.set_state(state["generator"])
+    run.order, run.position = state["sampler"]
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "momentum",
+    "F": "sampler",
+}
+
+
+# %% right="pickled bytes as a tensor, through vars(run)"
+import io  # noqa: E402
+import pickle  # noqa: E402
+
+
+def save_run(run):
+    parts = {k: v for k, v in vars(run).items() if k not in ("x", "y", "scheduler", "optimizer")}
+    extra = [run.optimizer.state_dict(), run.scheduler.state_dict()]
+    worlds = [random.getstate(), np.random.get_state(), torch.get_rng_state()]
+    blob = pickle.dumps((parts["model"].state_dict(), parts["scaler"].state_dict(), extra, worlds))
+    return {
+        "blob": list(blob),
+        "generator": run.generator.get_state(),
+        "order": run.order.clone(),
+        "position": run.position,
+    }
+
+
+def exact_resume(run, state):
+    model, scaler, extra, worlds = pickle.loads(bytes(state["blob"]))
+    run.model.load_state_dict(model)
+    run.scaler.load_state_dict(scaler)
+    run.optimizer.load_state_dict(extra[0])
+    run.scheduler.load_state_dict(extra[1])
+    random.setstate(worlds[0])
+    np.random.set_state(worlds[1])
+    torch.set_rng_state(worlds[2])
+    run.generator = torch.Generator()
+    run.generator.set_state(state["generator"])
+    run.order, run.position = state["order"], int(state["position"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% right="through a buffer, NumPy's keys as a tensor, only what is left of the order"
+import io  # noqa: E402
+
+
+def save_run(run):
+    name, keys, pos, has, cached = np.random.get_state()
+    state = {}
+    for part in ("model", "optimizer", "scheduler", "scaler"):
+        state[part] = getattr(run, part).state_dict()
+    state["left"] = run.order[run.position :].tolist()
+    state["generator"] = run.generator.get_state()
+    state["numpy"] = [name, torch.tensor(keys.astype("int64")), pos, has, cached]
+    version, numbers, gauss = random.getstate()
+    state["python"] = {"version": version, "numbers": list(numbers), "gauss": gauss}
+    state["torch"] = torch.random.get_rng_state()
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    buffer.seek(0)
+    return torch.load(buffer)
+
+
+def exact_resume(run, state):
+    for part in ("model", "optimizer", "scheduler", "scaler"):
+        getattr(run, part).load_state_dict(copy.deepcopy(state[part]))
+    run.order = torch.tensor(state["left"], dtype=torch.int64)
+    run.position = 0
+    run.generator.set_state(state["generator"])
+    name, keys, pos, has, cached = state["numpy"]
+    np.random.set_state((name, keys.numpy().astype("uint32"), pos, has, cached))
+    old = state["python"]
+    random.setstate((old["version"], tuple(old["numbers"]), old["gauss"]))
+    torch.random.set_rng_state(state["torch"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% wrong="order and position, but not the generator that shuffles" says=["not as they were: the generator that shuffles"]
+def save_run(run):
+    n = np.random.get_state()
+    return copy.deepcopy(
+        {
+            "m": run.model.state_dict(),
+            "o": run.optimizer.state_dict(),
+            "s": run.scheduler.state_dict(),
+            "c": run.scaler.state_dict(),
+            "order": run.order,
+            "position": run.position,
+            "py": random.getstate(),
+            "np": [n[0], n[1].tolist(), *n[2:]],
+            "t": torch.get_rng_state(),
+        }
+    )
+
+
+def exact_resume(run, state):
+    run.model.load_state_dict(state["m"])
+    run.optimizer.load_state_dict(state["o"])
+    run.scheduler.load_state_dict(state["s"])
+    run.scaler.load_state_dict(state["c"])
+    run.order, run.position = state["order"], state["position"]
+    random.setstate(state["py"])
+    np.random.set_state(tuple(state["np"]))
+    torch.set_rng_state(state["t"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% wrong="replays the first steps with seed 0" says=["right after exact_resume these are not as they were", "the model"]
+def save_run(run):
+    return {"steps": run.scheduler.last_epoch}
+
+
+def exact_resume(run, state):
+    vars(run).update(vars(after(state["steps"])))
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% right="a snapshot through a buffer, a new generator object"
+def save_run(run):
+    version, numbers, gauss = random.getstate()
+    legacy = np.random.get_state(legacy=False)
+    state = dict(
+        net=run.model.state_dict(),
+        opt=run.optimizer.state_dict(),
+        sched=run.scheduler.state_dict(),
+        amp=run.scaler.state_dict(),
+        shuffle=run.generator.get_state(),
+        order=run.order.tolist(),
+        at=int(run.position),
+        torch=torch.get_rng_state(),
+        py=[version, list(numbers), gauss],
+        key=legacy["state"]["key"].tolist(),
+        pos=int(legacy["state"]["pos"]),
+        has=int(legacy["has_gauss"]),
+        gauss=float(legacy["gauss"]),
+    )
+    box = io.BytesIO()
+    torch.save(state, box)
+    box.seek(0)
+    return torch.load(box)
+
+
+def exact_resume(run, state):
+    run.model.load_state_dict(state["net"])
+    run.optimizer.load_state_dict(state["opt"])
+    run.scheduler.load_state_dict(state["sched"])
+    run.scaler.load_state_dict(state["amp"])
+    run.generator = torch.Generator()
+    run.generator.set_state(state["shuffle"])
+    run.order = torch.tensor(state["order"], dtype=torch.int64)
+    run.position = state["at"]
+    torch.set_rng_state(state["torch"])
+    random.setstate((state["py"][0], tuple(state["py"][1]), state["py"][2]))
+    np.random.set_state(
+        (
+            "MT19937",
+            np.array(state["key"], dtype=np.uint32),
+            state["pos"],
+            state["has"],
+            state["gauss"],
+        )
+    )
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}

@@ -1,0 +1,346 @@
+# %% wrong="the mean of the batch means" says=["this is the mean of the batch means", "expected"]
+def fit(model, train, val, optimizer, epochs):
+    history = []
+    where = next(model.parameters()).device
+    for _ in range(epochs):
+        model.train()
+        losses = []
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        model.eval()
+        tests, hits = [], []
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                logits = model(x)
+                tests.append(F.cross_entropy(logits, y).item())
+                hits.append((logits.argmax(1) == y).float().mean().item())
+        mean = lambda values: sum(values) / len(values)
+        history.append(
+            {"train_loss": mean(losses), "val_loss": mean(tests), "val_accuracy": mean(hits)}
+        )
+    return history
+
+
+# %% wrong="train() once, before the epochs" says=["call model.train() in every epoch"]
+def fit(model, train, val, optimizer, epochs):
+    history = []
+    where = next(model.parameters()).device
+    model.train()
+    for _ in range(epochs):
+        total = n = 0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            n += len(y)
+        model.eval()
+        with torch.no_grad():
+            tests = hits = m = 0
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                logits = model(x)
+                tests += F.cross_entropy(logits, y, reduction="sum").item()
+                hits += (logits.argmax(1) == y).sum().item()
+                m += len(y)
+        history.append({"train_loss": total / n, "val_loss": tests / m, "val_accuracy": hits / m})
+    return history
+
+
+# %% wrong="no eval" says=["a validation batch ran in training mode"]
+def fit(model, train, val, optimizer, epochs):
+    history = []
+    where = next(model.parameters()).device
+    for _ in range(epochs):
+        model.train()
+        total = n = 0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            n += len(y)
+        with torch.no_grad():
+            tests = hits = m = 0
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                logits = model(x)
+                tests += F.cross_entropy(logits, y, reduction="sum").item()
+                hits += (logits.argmax(1) == y).sum().item()
+                m += len(y)
+        history.append({"train_loss": total / n, "val_loss": tests / m, "val_accuracy": hits / m})
+    return history
+
+
+# %% wrong="eval() alone, and sums with graphs" says=["torch.no_grad() is missing", "earlier graphs are alive", "is a Tensor"]
+def fit(model, train, val, optimizer, epochs):
+    history = []
+    where = next(model.parameters()).device
+    for _ in range(epochs):
+        model.train()
+        total = n = 0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss * len(y)
+            n += len(y)
+        model.eval()
+        tests = hits = m = 0
+        for x, y in val:
+            x, y = x.to(where), y.to(where)
+            logits = model(x)
+            tests += F.cross_entropy(logits, y, reduction="sum")
+            hits += (logits.argmax(1) == y).sum()
+            m += len(y)
+        history.append({"train_loss": total / n, "val_loss": tests / m, "val_accuracy": hits / m})
+    return history
+
+
+# %% wrong="never forgets a gradient" says=["gradients forgotten between steps?"]
+def fit(model, train, val, optimizer, epochs):
+    history = []
+    where = next(model.parameters()).device
+    for _ in range(epochs):
+        model.train()
+        total = n = 0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            n += len(y)
+        model.eval()
+        with torch.no_grad():
+            tests = hits = m = 0
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                logits = model(x)
+                tests += F.cross_entropy(logits, y, reduction="sum").item()
+                hits += (logits.argmax(1) == y).sum().item()
+                m += len(y)
+        history.append({"train_loss": total / n, "val_loss": tests / m, "val_accuracy": hits / m})
+    return history
+
+
+# %% wrong="leaves the batches where they are" says=["move x and y to the model's device"]
+def fit(model, train, val, optimizer, epochs):
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total = n = 0
+        for x, y in train:
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+            n += len(y)
+        model.eval()
+        with torch.no_grad():
+            tests = hits = m = 0
+            for x, y in val:
+                logits = model(x)
+                tests += F.cross_entropy(logits, y, reduction="sum").item()
+                hits += (logits.argmax(1) == y).sum().item()
+                m += len(y)
+        history.append({"train_loss": total / n, "val_loss": tests / m, "val_accuracy": hits / m})
+    return history
+
+
+# %% wrong="divides a sum of means by the samples, as the old template" says=["a sum of batch means divided by the number of samples"]
+def fit(model, train, val, optimizer, epochs):
+    history = []
+    where = next(model.parameters()).device
+    for _ in range(epochs):
+        model.train()
+        total = n = 0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+            n += len(y)
+        model.eval()
+        with torch.no_grad():
+            tests = hits = m = 0
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                logits = model(x)
+                tests += F.cross_entropy(logits, y).item()
+                hits += (logits.argmax(1) == y).sum().item()
+                m += len(y)
+        history.append({"train_loss": total / n, "val_loss": tests / m, "val_accuracy": hits / m})
+    return history
+
+
+# %% right="lists of sums, inference mode, zero_grad after the step"
+def fit(model, train, val, optimizer, epochs):
+    where = next(model.parameters()).device
+
+    def evaluate():
+        model.eval()
+        rows = []
+        with torch.inference_mode():
+            for x, y in val:
+                logits, y = model(x.to(where)), y.to(where)
+                loss = F.cross_entropy(logits, y, reduction="sum")
+                rows.append(torch.stack([loss, (logits.argmax(1) == y).sum().float()]))
+        return (torch.stack(rows).sum(0) / sum(len(y) for _, y in val)).tolist()
+
+    history = []
+    optimizer.zero_grad()
+    for _ in range(epochs):
+        model.train()
+        losses = []
+        for x, y in train:
+            loss = F.cross_entropy(model(x.to(where)), y.to(where))
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=False)
+            losses.append(loss.detach())
+            del loss
+        sizes = torch.tensor([len(y) for _, y in train], device=where)
+        train_loss = (torch.stack(losses) * sizes).sum() / sizes.sum()
+        val_loss, accuracy = evaluate()
+        history.append(dict(train_loss=float(train_loss), val_loss=val_loss, val_accuracy=accuracy))
+    return history
+
+
+# %% right="nn.CrossEntropyLoss, log_softmax by hand in evaluation, numpy averages"
+import numpy  # noqa: E402
+
+
+def fit(model, train, val, optimizer, epochs):
+    criterion = nn.CrossEntropyLoss()
+    where = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        seen = []
+        for x, y in train:
+            model.train()
+            model.zero_grad()
+            loss = criterion(model(x.to(where)), y.to(where))
+            loss.backward()
+            optimizer.step()
+            seen.append(float(loss))
+        train_loss = numpy.average(seen, weights=[y.shape[0] for _, y in train])
+        right = total = count = 0
+        for x, y in val:
+            model.eval()
+            with torch.no_grad():
+                scores = model(x.to(where)).log_softmax(-1)
+            total -= scores.gather(1, y.to(where)[:, None]).sum().item()
+            right += int((scores.argmax(-1) == y.to(where)).sum())
+            count += y.numel()
+        history.append(
+            {
+                "train_loss": float(train_loss),
+                "val_loss": total / count,
+                "val_accuracy": right / count,
+            }
+        )
+    return history
+
+
+# %% wrong="forgets gradients once an epoch" says=["gradients forgotten between steps?"]
+def fit(model, train, val, optimizer, epochs):
+    where = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        optimizer.zero_grad()
+        total = 0.0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+        model.eval()
+        lost = hits = 0.0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                z = model(x)
+                lost += F.cross_entropy(z, y).item() * len(y)
+                hits += (z.argmax(1) == y).sum().item()
+        n, m = sum(len(y) for _, y in train), sum(len(y) for _, y in val)
+        history.append({"train_loss": total / n, "val_loss": lost / m, "val_accuracy": hits / m})
+    return history
+
+
+# %% wrong="accuracy in percent" says=["val_accuracy is 25.0000", "in percent; a share from 0 to 1"]
+def fit(model, train, val, optimizer, epochs):
+    where = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total = 0.0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+        model.eval()
+        lost = hits = 0.0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                z = model(x)
+                lost += F.cross_entropy(z, y).item() * len(y)
+                hits += (z.argmax(1) == y).sum().item()
+        n, m = sum(len(y) for _, y in train), sum(len(y) for _, y in val)
+        history.append(
+            {"train_loss": total / n, "val_loss": lost / m, "val_accuracy": 100 * hits / m}
+        )
+    return history
+
+
+# %% right="one function for both passes, a module for the loss"
+def fit(model, train, val, optimizer, epochs):
+    criterion = nn.CrossEntropyLoss(reduction="sum")
+
+    def go(batches, learn):
+        model.train(learn)
+        total, hits, samples = 0.0, 0, 0
+        for x, y in batches:
+            device_ = next(model.parameters()).device
+            x, y = x.to(device=device_), y.to(device=device_)
+            with torch.set_grad_enabled(learn):
+                logits = model(x)
+                loss = criterion(logits, y)
+            if learn:
+                (loss / y.shape[0]).backward()
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=False)
+            total += float(loss)
+            hits += int((logits.detach().argmax(dim=-1) == y).sum())
+            samples += y.size(0)
+            del logits, loss
+        return total / samples, hits / samples
+
+    optimizer.zero_grad()
+    out = []
+    for _ in range(epochs):
+        t, _ = go(train, True)
+        v, a = go(val, False)
+        out.append({"train_loss": t, "val_loss": v, "val_accuracy": a})
+    return out

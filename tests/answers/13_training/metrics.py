@@ -1,0 +1,302 @@
+# %% wrong="averages the batches" says=["this is the mean of the batches' F1", "were batch shares averaged"]
+def metrics(batches, classes, k):
+    if not sum(len(y) for _, y in batches):
+        raise ValueError("no samples")
+    rows, confusion = [], 0
+    for z, y in batches:
+        if not len(y):
+            continue
+        one = torch.bincount(y * classes + z.argmax(1), minlength=classes**2).view(classes, classes)
+        right = one.diagonal()
+        f1 = 2 * right / (one.sum(0) + one.sum(1)).clamp(min=1)
+        top = (z.topk(k).indices == y[:, None]).any(1).float().mean()
+        rows.append(torch.stack([right.sum() / len(y), top, f1.mean()]))
+        confusion = confusion + one
+    a, t, f = torch.stack(rows).mean(0).tolist()
+    return {"accuracy": a, "top_k": t, "macro_f1": f, "confusion": confusion}
+
+
+# %% wrong="item() in the loop" says=["keep tensors in the loop, and read once at the end"]
+def metrics(batches, classes, k):
+    confusion, right, top, n = 0, 0, 0, 0
+    for z, y in batches:
+        confusion = confusion + torch.bincount(y * classes + z.argmax(1), minlength=classes**2)
+        right += (z.argmax(1) == y).sum().item()
+        top += (z.topk(k).indices == y[:, None]).sum().item()
+        n += len(y)
+    if n == 0:
+        raise ValueError("no samples")
+    confusion = confusion.view(classes, classes)
+    f1 = 2 * confusion.diagonal() / (confusion.sum(0) + confusion.sum(1)).clamp(min=1)
+    return {
+        "accuracy": right / n,
+        "top_k": top / n,
+        "confusion": confusion,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="rows are the predictions" says=["transposed: rows are the true classes"]
+def metrics(batches, classes, k):
+    confusion, top, n = 0, 0, 0
+    for z, y in batches:
+        confusion = confusion + torch.bincount(z.argmax(1) * classes + y, minlength=classes**2)
+        top = top + (z.topk(k).indices == y[:, None]).sum()
+        n += len(y)
+    if n == 0:
+        raise ValueError("no samples")
+    confusion = confusion.view(classes, classes)
+    right = confusion.diagonal()
+    f1 = 2 * right / (confusion.sum(0) + confusion.sum(1)).clamp(min=1)
+    return {
+        "accuracy": right.sum().item() / n,
+        "top_k": top.item() / n,
+        "confusion": confusion,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="0/0 stays NaN" says=["NaN; what is 0/0 for an F1 counts as 0"]
+def metrics(batches, classes, k):
+    confusion, top, n = 0, 0, 0
+    for z, y in batches:
+        confusion = confusion + torch.bincount(y * classes + z.argmax(1), minlength=classes**2)
+        top = top + (z.topk(k).indices == y[:, None]).sum()
+        n += len(y)
+    if n == 0:
+        raise ValueError("no samples")
+    confusion = confusion.view(classes, classes)
+    right = confusion.diagonal()
+    precision, recall = right / confusion.sum(0), right / confusion.sum(1)
+    f1 = 2 * precision * recall / (precision + recall)
+    return {
+        "accuracy": right.sum().item() / n,
+        "top_k": top.item() / n,
+        "confusion": confusion,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="the classes that occur" says=["this is the mean over the classes that occur"]
+def metrics(batches, classes, k):
+    confusion, top, n = 0, 0, 0
+    for z, y in batches:
+        confusion = confusion + torch.bincount(y * classes + z.argmax(1), minlength=classes**2)
+        top = top + (z.topk(k).indices == y[:, None]).sum()
+        n += len(y)
+    if n == 0:
+        raise ValueError("no samples")
+    confusion = confusion.view(classes, classes)
+    right, both = confusion.diagonal(), confusion.sum(0) + confusion.sum(1)
+    f1 = 2 * right[both > 0] / both[both > 0]
+    return {
+        "accuracy": right.sum().item() / n,
+        "top_k": top.item() / n,
+        "confusion": confusion,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="counts in the logits' dtype" says=["was a count kept in half precision?"]
+def metrics(batches, classes, k):
+    confusion, right, top, n = 0, 0, 0, 0
+    for z, y in batches:
+        confusion = confusion + torch.bincount(y * classes + z.argmax(1), minlength=classes**2)
+        for row in range(0, len(y), 50):
+            hit = z[row : row + 50].argmax(1) == y[row : row + 50]
+            right = right + hit.to(z.dtype).sum()
+        top = top + (z.topk(k).indices == y[:, None]).sum()
+        n += len(y)
+    if n == 0:
+        raise ValueError("no samples")
+    confusion = confusion.view(classes, classes)
+    f1 = 2 * confusion.diagonal() / (confusion.sum(0) + confusion.sum(1)).clamp(min=1)
+    return {
+        "accuracy": right.item() / n,
+        "top_k": top.item() / n,
+        "confusion": confusion,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="accuracy for F1" says=["this is the accuracy (micro F1)"]
+def metrics(batches, classes, k):
+    confusion, top, n = 0, 0, 0
+    for z, y in batches:
+        confusion = confusion + torch.bincount(y * classes + z.argmax(1), minlength=classes**2)
+        top = top + (z.topk(k).indices == y[:, None]).sum()
+        n += len(y)
+    if n == 0:
+        raise ValueError("no samples")
+    confusion = confusion.view(classes, classes)
+    share = confusion.diagonal().sum().item() / n
+    return {"accuracy": share, "top_k": top.item() / n, "confusion": confusion, "macro_f1": share}
+
+
+# %% wrong="divides by zero without samples" says=["raised ZeroDivisionError"]
+def metrics(batches, classes, k):
+    confusion, top, n = 0, 0, 0
+    for z, y in batches:
+        confusion = confusion + torch.bincount(y * classes + z.argmax(1), minlength=classes**2)
+        top = top + (z.topk(k).indices == y[:, None]).sum()
+        n += len(y)
+    confusion = confusion.view(classes, classes)
+    right = confusion.diagonal()
+    f1 = 2 * right / (confusion.sum(0) + confusion.sum(1)).clamp(min=1)
+    return {
+        "accuracy": right.sum().item() / n,
+        "top_k": top.item() / n,
+        "confusion": confusion,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% right="one-hot products, float64, ranks by comparison"
+def metrics(batches, classes, k):
+    n = sum(y.shape[0] for _, y in batches)
+    if n == 0:
+        raise ValueError("nothing to measure")
+    parts, hits = [], []
+    for z, y in batches:
+        guess = F.one_hot(z.argmax(-1), classes).double()
+        parts.append(F.one_hot(y, classes).double().T @ guess)
+        own = z.gather(1, y[:, None])
+        hits.append(((z > own).sum(1) < k).sum())
+    table = torch.stack(parts).sum(0)
+    tp = table.diag()
+    fp, fn = table.sum(0) - tp, table.sum(1) - tp
+    f1 = torch.where(tp > 0, 2 * tp / (2 * tp + fp + fn), 0)
+    return {
+        "macro_f1": float(f1.mean()),
+        "confusion": table.long(),
+        "top_k": float(torch.stack(hits).sum()) / n,
+        "accuracy": float(tp.sum()) / n,
+    }
+
+
+# %% right="everything at the end, by loops over classes"
+def metrics(batches, classes, k):
+    if not batches or sum(map(len, [y for _, y in batches])) == 0:
+        raise ValueError
+    z = torch.cat([z for z, _ in batches]).float()
+    y = torch.cat([y for _, y in batches])
+    guess = z.argmax(1)
+    rows = [[((y == t) & (guess == p)).sum() for p in range(classes)] for t in range(classes)]
+    confusion = torch.stack([torch.stack(row) for row in rows])
+    values = []
+    for c in range(classes):
+        tp = confusion[c, c].item()
+        rest = confusion[c].sum().item() + confusion[:, c].sum().item()
+        values.append(2 * tp / rest if rest else 0.0)
+    top = z.argsort(1, descending=True)[:, :k]
+    return {
+        "accuracy": (guess == y).double().mean().item(),
+        "top_k": (top == y.unsqueeze(1)).any(1).double().mean().item(),
+        "confusion": confusion,
+        "macro_f1": sum(values) / classes,
+    }
+
+
+# %% wrong="a list of each batch's predictions, read batch by batch" says=["keep tensors in the loop, and read once at the end"]
+def metrics(batches, classes, k):
+    truth, guess, hits = [], [], 0
+    for z, y in batches:
+        truth += y.tolist()
+        guess += z.argmax(1).tolist()
+        hits = hits + (z.float().topk(k, 1).indices == y[:, None]).sum()
+    if not truth:
+        raise ValueError("no sample")
+    c = torch.zeros(classes, classes, dtype=torch.int64, device=z.device)
+    for t, g in zip(truth, guess):
+        c[t, g] += 1
+    tp, f = c.diag().double(), (c.sum(0) + c.sum(1)).double()
+    f1 = torch.where(f > 0, 2 * tp / f.clamp(min=1), 0.0)
+    return {
+        "accuracy": tp.sum().item() / len(truth),
+        "top_k": hits.item() / len(truth),
+        "confusion": c,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% wrong="to NumPy in each batch" says=["20 batches 80 times"]
+def metrics(batches, classes, k):
+    c, hits, n = np.zeros((classes, classes), dtype=np.int64), 0, 0
+    for z, y in batches:
+        where = z.device
+        z, y = z.float().cpu().numpy(), y.cpu().numpy()
+        np.add.at(c, (y, z.argmax(1)), 1)
+        hits += (np.argsort(-z, axis=1)[:, :k] == y[:, None]).sum()
+        n += len(y)
+    if n == 0:
+        raise ValueError("no sample")
+    tp, f = np.diag(c), c.sum(0) + c.sum(1)
+    return {
+        "accuracy": float(tp.sum() / n),
+        "top_k": float(hits / n),
+        "confusion": torch.from_numpy(c).to(where),
+        "macro_f1": float(np.where(f > 0, 2 * tp / np.maximum(f, 1), 0).mean()),
+    }
+
+
+# %% wrong="the smallest k" says=["this is the share among the k smallest logits"]
+def metrics(batches, classes, k):
+    z, y = torch.cat([z.float() for z, _ in batches]), torch.cat([y for _, y in batches])
+    if len(y) == 0:
+        raise ValueError("no sample")
+    p = z.argmax(1)
+    c = (classes * y + p).bincount(minlength=classes**2).view(classes, classes)
+    f1 = (2 * c.diag() / (c.sum(0) + c.sum(1))).nan_to_num(0)
+    top = (z.argsort(1)[:, :k] == y[:, None]).any(1).float().mean()
+    return {
+        "accuracy": (p == y).float().mean().item(),
+        "top_k": top.item(),
+        "confusion": c,
+        "macro_f1": f1.mean().item(),
+    }
+
+
+# %% right="one-hot matrices multiplied"
+def metrics(batches, classes, k):
+    if sum(y.numel() for _, y in batches) == 0:
+        raise ValueError("there is no sample")
+    z = torch.cat([z for z, _ in batches])
+    y = torch.cat([y for _, y in batches])
+    eye = torch.eye(classes, dtype=torch.float64, device=z.device)
+    c = torch.einsum("nt,np->tp", eye[y], eye[z.argmax(1)]).round().long()
+    scores = []
+    for i in range(classes):
+        both = (c[i].sum() + c[:, i].sum()).item()
+        scores.append(2 * c[i, i].item() / both if both else 0.0)
+    rank = (z > z.gather(1, y[:, None])).sum(1)
+    return {
+        "accuracy": c.trace().item() / len(y),
+        "top_k": (rank < k).double().mean().item(),
+        "confusion": c,
+        "macro_f1": sum(scores) / classes,
+    }
+
+
+# %% right="counts by index_put and scikit-learn at the end"
+def metrics(batches, classes, k):
+    from sklearn.metrics import f1_score
+
+    matrix, hits, n = None, 0, 0
+    for z, y in batches:
+        if matrix is None:
+            matrix = torch.zeros((classes, classes), dtype=torch.long, device=z.device)
+        if len(y) == 0:
+            continue
+        n += len(y)
+        matrix.index_put_((y, z.argmax(1)), torch.ones_like(y), accumulate=True)
+        hits = hits + (z.sort(1, descending=True).indices[:, :k] == y.unsqueeze(1)).sum()
+    if n == 0:
+        raise ValueError
+    m = matrix.cpu().numpy()
+    t, p = np.divmod(np.repeat(np.arange(classes**2), m.reshape(-1)), classes)
+    return {
+        "accuracy": float(np.trace(m)) / n,
+        "top_k": float(hits) / n,
+        "confusion": matrix,
+        "macro_f1": float(f1_score(t, p, labels=range(classes), average="macro", zero_division=0)),
+    }

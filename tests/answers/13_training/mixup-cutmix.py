@@ -1,0 +1,267 @@
+# %% wrong="the planned area" says=["this is the planned area; count the pixels inside the image"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is not None:
+        top, left, height, width = box
+        t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
+        w, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        mixed = x.clone()
+        mixed[:, :, t:b, w:r] = x[order][:, :, t:b, w:r]
+        weight = 1 - height * width / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% wrong="the weights are swapped" says=["the weights are swapped: weight belongs to image i"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is not None:
+        top, left, height, width = box
+        t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
+        w, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        mixed = x.clone()
+        mixed[:, :, t:b, w:r] = x[order][:, :, t:b, w:r]
+        weight = 1 - max(b - t, 0) * max(r - w, 0) / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, (1 - weight) * hard + weight * hard[order]
+
+
+# %% wrong="negative bounds count from the end" says=["box=(-2, 6, 4, 4) of an 8 × 8 image", "mixed differs"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is not None:
+        top, left, height, width = box
+        t, b = top, top + height
+        w, r = left, left + width
+        mixed = x.clone()
+        mixed[:, :, t:b, w:r] = x[order][:, :, t:b, w:r]
+        weight = 1 - x[0, 0, t:b, w:r].numel() / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% wrong="pastes in place" says=["an argument was changed"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is not None:
+        top, left, height, width = box
+        t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
+        w, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        mixed = x
+        mixed[:, :, t:b, w:r] = x[order][:, :, t:b, w:r]
+        weight = 1 - max(b - t, 0) * max(r - w, 0) / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% wrong="pastes within one image: x[order] of the changed batch" says=["mixed differs"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is not None:
+        top, left, height, width = box
+        t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
+        w, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        mixed = x.clone()
+        for i, j in enumerate(order):
+            mixed[i, :, t:b, w:r] = mixed[j, :, t:b, w:r]
+        weight = 1 - max(b - t, 0) * max(r - w, 0) / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% wrong="hard labels" says=["soft has"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    if box is not None:
+        top, left, height, width = box
+        t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
+        w, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        mixed = x.clone()
+        mixed[:, :, t:b, w:r] = x[order][:, :, t:b, w:r]
+        weight = 1 - max(b - t, 0) * max(r - w, 0) / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, y if weight >= 0.5 else y[order]
+
+
+# %% wrong="labels in float32" says=["soft has dtype"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of the two")
+    hard = F.one_hot(y, classes).float()
+    if box is not None:
+        top, left, height, width = box
+        t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
+        w, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        mixed = x.clone()
+        mixed[:, :, t:b, w:r] = x[order][:, :, t:b, w:r]
+        weight = 1 - max(b - t, 0) * max(r - w, 0) / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% wrong="0 is taken for not given" says=["weight=0.0"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if bool(weight) == bool(box):
+        raise ValueError("one of the two")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is not None:
+        top, left, height, width = box
+        t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
+        w, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        mixed = x.clone()
+        mixed[:, :, t:b, w:r] = x[order][:, :, t:b, w:r]
+        weight = 1 - max(b - t, 0) * max(r - w, 0) / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% wrong="nothing is refused" says=["both given", "neither given"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    weight = 0.5 if weight is None and box is None else weight
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is not None:
+        top, left, height, width = box
+        t, b = max(top, 0), min(max(top + height, 0), x.shape[2])
+        w, r = max(left, 0), min(max(left + width, 0), x.shape[3])
+        mixed = x.clone()
+        mixed[:, :, t:b, w:r] = x[order][:, :, t:b, w:r]
+        weight = 1 - max(b - t, 0) * max(r - w, 0) / (x.shape[2] * x.shape[3])
+    else:
+        mixed = weight * x + (1 - weight) * x[order]
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% right="a mask, scatter_add for the labels"
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if weight is not None and box is not None:
+        raise ValueError("both")
+    if weight is None and box is None:
+        raise ValueError("neither")
+    n, _, height, width = x.shape
+    share = torch.full((height, width), 1.0 if weight is None else weight, device=x.device)
+    if box is not None:
+        rows = torch.arange(height, device=x.device)[:, None]
+        columns = torch.arange(width, device=x.device)
+        inside = (rows >= box[0]) & (rows < box[0] + box[2])
+        inside = inside & (columns >= box[1]) & (columns < box[1] + box[3])
+        share = torch.where(inside, torch.zeros_like(share), share)
+    mixed = torch.lerp(x[order].double(), x.double(), share.double()).to(x.dtype)
+    own = share.mean().item()
+    soft = torch.zeros(n, classes, dtype=torch.float64, device=x.device)
+    soft.scatter_add_(1, y[:, None], torch.full((n, 1), own, dtype=torch.float64, device=x.device))
+    rest = torch.full((n, 1), 1 - own, dtype=torch.float64, device=x.device)
+    soft.scatter_add_(1, y[order][:, None], rest)
+    return [mixed, soft.to(x.dtype)]
+
+
+# %% right="loops over images and pixels"
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    assert_one = [weight, box].count(None)
+    if assert_one != 1:
+        raise ValueError(f"{assert_one} of two are missing")
+    mixed = torch.empty_like(x)
+    soft = x.new_zeros(len(y), classes)
+    height, width = x.shape[-2:]
+    for i, j in enumerate(order.tolist()):
+        if box is None:
+            mixed[i], own = x[i] * weight + x[j] * (1 - weight), weight
+        else:
+            mixed[i], pasted = x[i], 0
+            for row in range(box[0], box[0] + box[2]):
+                for column in range(box[1], box[1] + box[3]):
+                    if 0 <= row < height and 0 <= column < width:
+                        mixed[i, :, row, column] = x[j, :, row, column]
+                        pasted += 1
+            own = 1 - pasted / (height * width)
+        soft[i, y[i]] += own
+        soft[i, y[j]] += 1 - own
+    return mixed, soft
+
+
+# %% wrong="tests the weight by its truth" says=["weight=0.0: raised ValueError"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if bool(weight) == bool(box):
+        raise ValueError("one of both")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if weight:
+        return weight * x + (1 - weight) * x[order], weight * hard + (1 - weight) * hard[order]
+    t, left, h, w = box
+    H, W = x.shape[2:]
+    t0, b0, l0, r0 = max(0, t), max(0, min(H, t + h)), max(0, left), max(0, min(W, left + w))
+    mixed = x.clone()
+    mixed[:, :, t0:b0, l0:r0] = x[order][:, :, t0:b0, l0:r0]
+    own = 1 - max(0, b0 - t0) * max(0, r0 - l0) / (H * W)
+    return mixed, own * hard + (1 - own) * hard[order]
+
+
+# %% wrong="moves the box inside instead of cutting it" says=["box=(-2, 6, 4, 4)", "soft differs"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of both")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if weight is not None:
+        return weight * x + (1 - weight) * x[order], weight * hard + (1 - weight) * hard[order]
+    t, left, h, w = box
+    H, W = x.shape[2:]
+    t, left = min(max(t, 0), H), min(max(left, 0), W)
+    b, r = min(t + h, H), min(left + w, W)
+    mixed = x.clone()
+    mixed[:, :, t:b, left:r] = x[order][:, :, t:b, left:r]
+    own = 1 - (b - t) * (r - left) / (H * W)
+    return mixed, own * hard + (1 - own) * hard[order]
+
+
+# %% wrong="labels float32 whatever x is" says=["soft has dtype torch.float32"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of both")
+    hard = F.one_hot(y, classes).float()
+    if weight is not None:
+        return weight * x + (1 - weight) * x[order], weight * hard + (1 - weight) * hard[order]
+    t, left, h, w = box
+    H, W = x.shape[2:]
+    t0, b0, l0, r0 = max(0, t), max(0, min(H, t + h)), max(0, left), max(0, min(W, left + w))
+    mixed = x.clone()
+    mixed[:, :, t0:b0, l0:r0] = x[order][:, :, t0:b0, l0:r0]
+    own = 1 - max(0, b0 - t0) * max(0, r0 - l0) / (H * W)
+    return mixed, own * hard + (1 - own) * hard[order]
+
+
+# %% right="pixel by pixel, image by image"
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    match weight, box:
+        case (None, None):
+            raise ValueError("neither")
+        case (_, None):
+            mixed = torch.stack([torch.lerp(x[int(j)], x[i], weight) for i, j in enumerate(order)])
+            share = weight
+        case (None, (top, left, height, width)):
+            mixed, pasted = x.clone(), 0
+            for r in set(range(top, top + height)) & set(range(x.size(2))):
+                for c in set(range(left, left + width)) & set(range(x.size(3))):
+                    mixed[..., r, c] = x[order, :, r, c]
+                    pasted += 1
+            share = 1 - pasted / (x.size(2) * x.size(3))
+        case _:
+            raise ValueError("both")
+    eye = torch.eye(classes, dtype=x.dtype, device=x.device)
+    return mixed, torch.lerp(eye[y[order]], eye[y], share)

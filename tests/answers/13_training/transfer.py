@@ -1,0 +1,307 @@
+# %% wrong="frozen, but batch norm trains" says=["frozen batch norms belong into evaluation mode", "is True"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes).to(old.weight.device)
+    for p in model[0].parameters():
+        p.requires_grad = mode != "probe"
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode == "full":
+        groups.append({"params": list(model[0].parameters()), "lr": lr})
+    if mode == "discriminative":
+        groups.append({"params": list(model[0].parameters()), "lr": lr / 10})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+
+
+# %% wrong="everything frozen leaves training mode" says=["only frozen batch norms leave training mode"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes).to(old.weight.device)
+    for p in model[0].parameters():
+        p.requires_grad = mode != "probe"
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode == "full":
+        groups.append({"params": list(model[0].parameters()), "lr": lr})
+    if mode == "discriminative":
+        groups.append({"params": list(model[0].parameters()), "lr": lr / 10})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    if not model[0][0].weight.requires_grad:
+        model[0].eval()
+
+
+# %% wrong="never thaws" says=["it was frozen before and has to learn again"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes).to(old.weight.device)
+    if mode == "probe":
+        model[0].requires_grad_(False)
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode == "full":
+        groups.append({"params": list(model[0].parameters()), "lr": lr})
+    if mode == "discriminative":
+        groups.append({"params": list(model[0].parameters()), "lr": lr / 10})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if not module.weight.requires_grad:
+                module.eval()
+
+
+# %% wrong="the head in both groups" says=["in several groups"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes).to(old.weight.device)
+    for p in model[0].parameters():
+        p.requires_grad = mode != "probe"
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode == "full":
+        groups.append({"params": list(model[0].parameters()), "lr": lr})
+    if mode == "discriminative":
+        groups.append({"params": list(model.parameters()), "lr": lr / 10})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if not module.weight.requires_grad:
+                module.eval()
+
+
+# %% wrong="the old head's parameters" says=["those of the old head?", "in no group"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    for p in model[0].parameters():
+        p.requires_grad = mode != "probe"
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    model[1] = nn.Linear(old.in_features, classes).to(old.weight.device)
+    if mode == "full":
+        groups.append({"params": list(model[0].parameters()), "lr": lr})
+    if mode == "discriminative":
+        groups.append({"params": list(model[0].parameters()), "lr": lr / 10})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if not module.weight.requires_grad:
+                module.eval()
+
+
+# %% wrong="rates the wrong way round" says=["the rate", "expected [0.05]"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes).to(old.weight.device)
+    for p in model[0].parameters():
+        p.requires_grad = mode != "probe"
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode == "full":
+        groups.append({"params": list(model[0].parameters()), "lr": lr})
+    if mode == "discriminative":
+        groups.append({"params": list(model[0].parameters()), "lr": lr * 10})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if not module.weight.requires_grad:
+                module.eval()
+
+
+# %% wrong="changes before it refuses" says=["the model was changed before the error"]
+def transfer(model, classes, mode, lr):
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes).to(old.weight.device)
+    for p in model[0].parameters():
+        p.requires_grad = mode != "probe"
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode == "full":
+        groups.append({"params": list(model[0].parameters()), "lr": lr})
+    if mode == "discriminative":
+        groups.append({"params": list(model[0].parameters()), "lr": lr / 10})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if not module.weight.requires_grad:
+                module.eval()
+
+
+# %% wrong="new layer for the whole: out_features" says=["type and weight's shape of model[1]"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, old.out_features).to(old.weight.device)
+    for p in model[0].parameters():
+        p.requires_grad = mode != "probe"
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode == "full":
+        groups.append({"params": list(model[0].parameters()), "lr": lr})
+    if mode == "discriminative":
+        groups.append({"params": list(model[0].parameters()), "lr": lr / 10})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if not module.weight.requires_grad:
+                module.eval()
+
+
+# %% wrong="frozen ones are in a group" says=["trained although the backbone is frozen"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    model[1] = nn.Linear(old.in_features, classes).to(old.weight.device)
+    for p in model[0].parameters():
+        p.requires_grad = mode != "probe"
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode in ("full", "probe"):
+        groups.append({"params": list(model[0].parameters()), "lr": lr})
+    if mode == "discriminative":
+        groups.append({"params": list(model[0].parameters()), "lr": lr / 10})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if not module.weight.requires_grad:
+                module.eval()
+
+
+# %% right="groups of one parameter each, batch norm by type of the base class"
+from torch.nn.modules.batchnorm import _BatchNorm  # noqa: E402
+
+
+def transfer(model, classes, mode, lr):
+    factor = dict(probe=0.0, full=1.0, discriminative=0.1).get(mode)
+    if factor is None:
+        raise ValueError(f"unknown mode: {mode}")
+    weight = model[1].weight
+    setattr(
+        model, "1", nn.Linear(weight.shape[1], classes, device=weight.device, dtype=weight.dtype)
+    )
+    model.requires_grad_(True)
+    if mode == "probe":
+        model[0].requires_grad_(False)
+    return [
+        {"params": [p], "lr": lr if name.startswith("1.") else lr * factor}
+        for name, p in model.named_parameters()
+        if p.requires_grad
+    ]
+
+
+def train_mode(model):
+    for module in model.modules():
+        frozen_norm = isinstance(module, _BatchNorm) and not module.weight.requires_grad
+        module.training = not frozen_norm
+
+
+# %% right="match, generators for params, SyncBatchNorm untouched"
+def transfer(model, classes, mode, lr):
+    match mode:
+        case "probe" | "full" | "discriminative":
+            pass
+        case _:
+            raise ValueError("mode")
+    head = nn.Linear(model[1].in_features, classes)
+    model[1] = head.to(next(model.parameters()).device)
+    body = list(model[0].parameters())
+    for parameter in body:
+        parameter.requires_grad_(mode != "probe")
+    if mode == "full":
+        return [dict(params=model.parameters(), lr=lr)]
+    groups = [dict(params=model[1].parameters(), lr=lr)]
+    return groups if mode == "probe" else [dict(params=body, lr=0.1 * lr), *groups]
+
+
+def train_mode(model):
+    model.train(True)
+    norms = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+    [m.eval() for m in model.modules() if isinstance(m, norms) and not m.weight.requires_grad]
+
+
+# %% wrong="handles BatchNorm1d only" says=["every kind of batch norm", "frozen BatchNorm2d"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    model[1] = nn.Linear(model[1].in_features, classes, device=model[1].weight.device)
+    model[0].requires_grad_(mode != "probe")
+    head = {"params": list(model[1].parameters()), "lr": lr}
+    if mode == "probe":
+        return [head]
+    return [{"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}, head]
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if isinstance(m, nn.BatchNorm1d) and not m.weight.requires_grad:
+            m.eval()
+
+
+# %% right="match, and one group where one rate does"
+def transfer(model, classes, mode, lr):
+    if mode not in {"probe", "full", "discriminative"}:
+        raise ValueError("mode")
+    old = model[1]
+    new = nn.Linear(old.in_features, classes, device=old.weight.device, dtype=old.weight.dtype)
+    model.pop(1)
+    model.append(new)
+    for p in model[0].parameters():
+        p.requires_grad = mode != "probe"
+    match mode:
+        case "probe":
+            return [{"params": new.parameters(), "lr": lr}]
+        case "full":
+            return [{"params": model.parameters(), "lr": lr}]
+        case _:
+            return [
+                {"params": [*new.parameters()], "lr": lr},
+                {"params": [*model[0].parameters()], "lr": lr / 10},
+            ]
+
+
+def train_mode(model):
+    model.train()
+    for module in filter(lambda m: type(m).__name__.startswith("BatchNorm"), model.modules()):
+        module.train(module.weight.requires_grad)
