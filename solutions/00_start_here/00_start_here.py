@@ -536,9 +536,9 @@ for name in ("set_deterministic", "use_deterministic_algorithms"):
 # | --- | --- |
 # | Tensors | [01 Tensors](../01_tensors/01_tensors.ipynb), [02 Storage and strides](../02_storage_and_strides/02_storage_and_strides.ipynb), [03 Tensor algebra](../03_tensor_algebra/03_tensor_algebra.ipynb) |
 # | Gradients | [04 Autograd](../04_autograd/04_autograd.ipynb), [05 Hooks](../05_hooks/05_hooks.ipynb) |
-# | Networks | 08 Modules, 09 Layers, 10 Losses, 11 Optimizers |
-# | Training | 12 Data pipelines, 13 Training, 14 Visualization, 15 Debugging |
-# | Speed and scale | 16 Performance, 17 Distributed training, 18 Sharding |
+# | Networks | [08 Modules](../08_modules/08_modules.ipynb), [09 Layers](../09_layers/09_layers.ipynb), [10 Losses](../10_losses/10_losses.ipynb), [11 Optimizers](../11_optimizers/11_optimizers.ipynb) |
+# | Training | [12 Data pipelines](../12_data_pipelines/12_data_pipelines.ipynb), [13 Training](../13_training/13_training.ipynb), [14 Visualization](../14_visualization/14_visualization.ipynb), [15 Debugging](../15_debugging/15_debugging.ipynb) |
+# | Speed and scale | 16 Performance, [17 Distributed training](../17_distributed/17_distributed.ipynb), [18 Sharding](../18_sharding/18_sharding.ipynb) |
 # | Out of the notebook | 19 Deployment, 20 Internals, 21 Capstone |
 #
 # Numbers that are missing, and chapters that are not in your folder, are to come. The next cell shows
