@@ -271,27 +271,6 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     return new, {"all": (first, second, one, two, top)}
 
 
-# %% wrong="counts the steps in an attribute of the function" says=["has to lie in state"]
-def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
-
-    adam_family.t = getattr(adam_family, "t", 0) + 1
-    t = adam_family.t
-    b1, b2 = betas
-    z = torch.zeros_like(p)
-    m, v, top = state.get("m", z), state.get("v", z), state.get("top", z)
-    if kind == "adamw":
-        p = p * (1 - lr * weight_decay)
-    else:
-        grad = grad + weight_decay * p
-    v = b2 * v + (1 - b2) * grad**2
-    if kind == "rmsprop":
-        return p - lr * grad / (v.sqrt() + eps), {"v": v}
-    m = b1 * m + (1 - b1) * grad
-    top = torch.maximum(top, v)
-    vh = (top if kind == "amsgrad" else v) / (1 - b2**t)
-    return p - lr * (m / (1 - b1**t)) / (vh.sqrt() + eps), {"m": m, "v": v, "top": top}
-
-
 # %% wrong="stores the corrected averages" says=["keep the uncorrected m and v"]
 def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
 
