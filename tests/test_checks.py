@@ -467,3 +467,10 @@ def test_every_case_shows_no_more_than_asked():
 def test_every_case_lets_an_error_outside_a_case_through():
     with pytest.raises(ZeroDivisionError), every_case():
         _ = 1 / 0
+
+
+def test_a_prediction_may_be_a_tensor_without_dimensions():
+    check_predictions({"a": torch.tensor(3), "b": torch.tensor(True)}, {"a": 3, "b": True})
+    words = refusal(check_predictions, {"a": torch.tensor(2.5)}, {"a": 3})
+    assert "a is not tensor(2.5" in words
+    assert "a is not tensor([3])" in refusal(check_predictions, {"a": torch.tensor([3])}, {"a": 3})

@@ -71,6 +71,11 @@ def check_equal(actual: Any, expected: Any, what: str = "the result", because: s
         raise AssertionError(f"{what}: expected {expected!r}, got {actual!r}{reason}")
 
 
+def _number(value: Any) -> Any:
+    """A tensor without dimensions as the number in it; anything else as it is."""
+    return value.item() if isinstance(value, torch.Tensor) and value.dim() == 0 else value
+
+
 def _plain(value: Any) -> Any:
     """``value`` with sequences as tuples and each leaf marked as truth value or not."""
     if isinstance(value, (list, tuple)):
@@ -244,7 +249,8 @@ def check_predictions(
     """Compare a learner's predictions with what the machine says, without giving the answers away.
 
     Args:
-        predicted: the learner's dict, one entry a question.
+        predicted: the learner's dict, one entry a question. A tensor without dimensions counts as
+            its number.
         actual: the machine's answers, under the same keys.
         because: for some keys, words that explain the answer to who got it wrong.
 
@@ -264,7 +270,7 @@ def check_predictions(
             f"{len(blank)} of {len(actual)} predictions are still blank: {', '.join(blank)}"
             + (f"; nobody asked for {', '.join(map(repr, unknown))}" if unknown else "")
         )
-    wrong = [key for key in actual if _plain(predicted[key]) != _plain(actual[key])]
+    wrong = [key for key in actual if _plain(_number(predicted[key])) != _plain(actual[key])]
     if wrong:
         lines = [f"{len(wrong)} of {len(actual)} predictions differ from what the machine does:"]
         for key in wrong:
