@@ -587,3 +587,11 @@ def try_it(x):
 def test_a_marked_function_of_a_locked_cell_belongs_to_the_answer(marks, names):
     cell = nbformat.v4.new_code_cell(LOCKED, metadata={"nbgrader": marks})
     assert names_of_the_answer(cell) == names
+
+
+@pytest.mark.parametrize("message", ["'x'", "3", "('a', 1)", "it's"])
+def test_a_key_error_says_its_key_as_it_does_in_a_notebook(message):
+    error = raised({"classes": [["builtins", "KeyError"]], "message": message, "lines": []})
+    assert type(error) is KeyError
+    said = str(error)
+    assert said == message if message.startswith("'") else message in said

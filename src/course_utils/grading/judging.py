@@ -264,6 +264,9 @@ def raised(error: Any) -> Exception:
             break
         own = own or str(name)[:60]
     words = fit_to_print(f"{own}: {message}" if own else message)
+    if found is KeyError and re.fullmatch(r"'[^'\\]*'", words):
+        # Its text is its key, quoted; without this it would be quoted twice.
+        words = words[1:-1]
     try:
         exception = found(words)
     except TypeError:  # UnicodeDecodeError and its like take more than a message.
