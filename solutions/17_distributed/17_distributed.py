@@ -1594,7 +1594,8 @@ import sys
 
 SCRIPT = """
 import os
-print("rank", os.environ["RANK"], "local rank", os.environ["LOCAL_RANK"], flush=True)
+line = "rank {RANK} local rank {LOCAL_RANK}\\n".format(**os.environ)
+print(line, end="", flush=True)  # in one piece: two processes write to one pipe
 """
 with tempfile.TemporaryDirectory() as folder:
     Path(folder, "train.py").write_text(SCRIPT)

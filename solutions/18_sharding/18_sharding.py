@@ -1109,7 +1109,8 @@ def save_over(rank, world_size, folder, killed):
 # %%
 with tempfile.TemporaryDirectory() as folder:
     words = attempt(save_over, 2, folder, True)
-    print(words.split(" (")[0], "| then loaded:", on_ranks(load, 2, folder))
+    print("the save failed:", "failed" in words or "ended" in words)
+    print("then loaded:", on_ranks(load, 2, folder))
 
 # %% [markdown]
 # Sevens, from a save that never was completed. Here it was at least all of them. Had the second rank died

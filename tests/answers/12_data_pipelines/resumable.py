@@ -43,41 +43,6 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="PyTorch's global generator" says=["another loader with equal arguments gave another order"]
-def resumable(dataset, batch_size, seed, num_workers=0):
-    torch.manual_seed(seed)
-
-    class Loader:
-        epoch, done, order = 0, 0, None
-
-        def __iter__(self):
-            if self.order is None:
-                self.order = torch.randperm(len(dataset)).tolist()
-            batches = [
-                self.order[n : n + batch_size] for n in range(0, len(self.order), batch_size)
-            ]
-            for batch in DataLoader(
-                dataset, batch_sampler=batches[self.done :], num_workers=num_workers
-            ):
-                self.done += 1
-                yield batch
-            self.epoch, self.done, self.order = (
-                self.epoch + 1,
-                0,
-                torch.randperm(len(dataset)).tolist(),
-            )
-
-        def state_dict(self):
-            return {"epoch": self.epoch, "done": self.done, "order": self.order}
-
-        def load_state_dict(self, state):
-            self.epoch, self.done, self.order = state["epoch"], state["done"], state["order"]
-
-    loader = Loader()
-    loader.order = np.random.permutation(len(dataset)).tolist()
-    return loader
-
-
 # %% wrong="reads what is skipped" says=["don't read what is skipped"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
