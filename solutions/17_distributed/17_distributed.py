@@ -1211,7 +1211,7 @@ rank_trials.check_repair(try_repair, 1, [["4", "0.5", "four"]])
 
 # %% topics=["ddp-skew-timeouts"]
 def lose_patience(rank: int, world_size: int) -> str:
-    dist.init_process_group("gloo", timeout=timedelta(seconds=0.5))
+    dist.init_process_group("gloo", timeout=timedelta(seconds=2))
     try:
         if rank == 0:
             dist.all_reduce(torch.ones(1))  # rank 1 never comes
@@ -1220,7 +1220,7 @@ def lose_patience(rank: int, world_size: int) -> str:
     return "elsewhere"
 
 
-print(launch(lose_patience, 2, backend=None))
+print(launch(lose_patience, 2, backend=None, quiet=True))
 
 # %% [markdown]
 # Saving a **checkpoint** is such a place, and full of traps from the clinic. Weights are equal, so one
