@@ -1206,7 +1206,7 @@ rank_trials.check_repair(try_repair, 1, [["4", "0.5", "four"]])
 # %% [markdown]
 # **In practice.** A rank may also be merely slow: it loads a large file, or evaluates. The others wait at
 # the next collective, and lose patience after the group's `timeout`: half an hour with gloo, ten minutes
-# with NCCL. Then they raise. Here with half a second:
+# with NCCL. Then they raise. Here with two seconds:
 
 
 # %% topics=["ddp-skew-timeouts"]
