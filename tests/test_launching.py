@@ -22,9 +22,14 @@ def nothing_stays_behind():
     def folders():
         return set(Path(tempfile.gettempdir()).glob("course-launch-*"))
 
-    folders_before, files_before = folders(), psutil.Process().num_fds()
+    def children():
+        return set(psutil.Process().children(recursive=True))
+
+    # Another file's tests may have run in this process and left a kernel that is kept warm.
+    children_before, folders_before = children(), folders()
+    files_before = psutil.Process().num_fds()
     yield
-    assert psutil.Process().children(recursive=True) == []
+    assert children() <= children_before
     assert folders() <= folders_before
     assert psutil.Process().num_fds() == files_before
 
