@@ -759,7 +759,7 @@ x += 1
 print(x.tolist(), y.tolist())
 
 # %% [markdown]
-# In place saves memory, and costs you the old value. Autograd may still need it (chapter 04), and so
+# In place saves memory, and costs you the old value. Autograd may still need it (chapter 05), and so
 # may your caller. Functions should leave their arguments alone; the checks here insist on it.
 #
 # ### The border to NumPy

@@ -23,7 +23,7 @@
 # - load a checkpoint that fits only in part, and know exactly what was loaded;
 # - freeze, count and replace layers in a model that you did not write.
 #
-# **It leans on** chapter 04 (graph, leaves, `.grad`). **Time:** four hours with all eleven exercises. The
+# **It leans on** chapter 05 (graph, leaves, `.grad`). **Time:** four hours with all eleven exercises. The
 # sections and exercises marked *core* take two hours and twenty-five minutes; nothing later leans on
 # the rest. You can skip any exercise.
 
@@ -119,7 +119,7 @@ class Affine(nn.Module):
 
 
 # %% [markdown]
-# You call the module itself and not `forward`, because the call also runs the hooks of chapter 05.
+# You call the module itself and not `forward`, because the call also runs the hooks of chapter 07.
 # Here is what it knows, under which names:
 
 # %% topics=["inspect-parameters", "nn-parameter"]

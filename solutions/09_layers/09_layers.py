@@ -1574,7 +1574,7 @@ for kind in (nn.RNNCell, nn.GRUCell, nn.LSTMCell):
 # For the backward pass the graph keeps what each step needs. So its bytes grow with the number of
 # steps, though the weights are few. **Truncated** backpropagation cuts the graph every $k$ steps:
 # the state's *value* goes on, `detach()` stops the gradient, and `backward()` after each piece frees
-# it. `saved_bytes` counts what autograd saves, by the hooks of chapter 05.
+# it. `saved_bytes` counts what autograd saves, by the hooks of chapter 07.
 
 
 # %% topics=["bptt-memory"]

@@ -570,7 +570,7 @@ print("log_softmax (or library)", -logits.log_softmax(dim=1)[0, 1])
 
 # %% [markdown]
 # `exp(1000)` overflows; a probability of `exp(-1000)` underflows to 0. Taken together, as
-# `log_softmax` does (chapter 03), nothing is lost. So the last layer gives scores, the loss takes
+# `log_softmax` does (chapter 04), nothing is lost. So the last layer gives scores, the loss takes
 # scores, and softmax is for people who want to read probabilities.
 #
 # > **Then and now.** *"Targets must be Long. If it says multi-target not supported, use

@@ -22,7 +22,7 @@
 # - clip and accumulate gradients so that ten small batches equal a large one;
 # - find a rate by a range test, and read a loss curve that has gone wrong.
 #
-# **It leans on** chapter 04 (`.grad`, `backward`, `no_grad`). **Time:** four hours with all twelve
+# **It leans on** chapter 05 (`.grad`, `backward`, `no_grad`). **Time:** four hours with all twelve
 # exercises. Sections marked **core** take two and a half and need nothing from the others.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}

@@ -25,7 +25,7 @@
 # - shrink a failing program of sixty lines to the six that matter, and write a report that gets an
 #   answer.
 #
-# **It leans on** chapter 01 (tensors), 04 (autograd) and 05 (hooks). **Time:** four hours with all
+# **It leans on** chapter 01 (tensors), 05 (autograd) and 07 (hooks). **Time:** four hours with all
 # twelve exercises, half of it reading and running. The core path is marked `· core` and takes under
 # two and a half hours. You can skip any exercise.
 
