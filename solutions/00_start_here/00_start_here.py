@@ -534,8 +534,8 @@ for name in ("set_deterministic", "use_deterministic_algorithms"):
 #
 # | part | chapters |
 # | --- | --- |
-# | Tensors | [01 Tensors](../01_tensors/01_tensors.ipynb), [02 Storage and strides](../02_storage_and_strides/02_storage_and_strides.ipynb), [03 Tensor algebra](../03_tensor_algebra/03_tensor_algebra.ipynb) |
-# | Gradients | [04 Autograd](../04_autograd/04_autograd.ipynb), [05 Hooks](../05_hooks/05_hooks.ipynb) |
+# | Tensors | [01 Tensors](../01_tensors/01_tensors.ipynb), [02 Storage and strides](../02_storage_and_strides/02_storage_and_strides.ipynb), [03 Tensor algebra](../03_tensor_algebra/03_tensor_algebra.ipynb), [04 Numerics](../04_numerics/04_numerics.ipynb) |
+# | Gradients | [05 Autograd](../05_autograd/05_autograd.ipynb), [06 Custom gradients](../06_custom_gradients/06_custom_gradients.ipynb), [07 Hooks](../07_hooks/07_hooks.ipynb) |
 # | Networks | [08 Modules](../08_modules/08_modules.ipynb), [09 Layers](../09_layers/09_layers.ipynb), [10 Losses](../10_losses/10_losses.ipynb), [11 Optimizers](../11_optimizers/11_optimizers.ipynb) |
 # | Training | [12 Data pipelines](../12_data_pipelines/12_data_pipelines.ipynb), [13 Training](../13_training/13_training.ipynb), [14 Visualization](../14_visualization/14_visualization.ipynb), [15 Debugging](../15_debugging/15_debugging.ipynb) |
 # | Speed and scale | 16 Performance, [17 Distributed training](../17_distributed/17_distributed.ipynb), [18 Sharding](../18_sharding/18_sharding.ipynb) |
