@@ -53,6 +53,26 @@ def test_sending_names_the_other_rank_and_receiving_costs_nothing():
     assert calls_of(work)[0] == [("send", 12, 1), ("recv", 0, 1)]
 
 
+def test_a_broadcast_costs_its_root_alone():
+    def work(rank):
+        x = torch.ones(3)
+        dist.broadcast(x, 0)
+        dist.broadcast(x, 1)
+
+    assert calls_of(work)[0] == [("broadcast", 12, None), ("broadcast", 0, None)]
+
+
+def test_in_a_group_of_its_own_the_root_is_found_as_well():
+    def work(rank, world_size):
+        group = dist.new_group([1, 2])
+        with count_traffic() as traffic:
+            if rank > 0:
+                dist.broadcast(torch.ones(3), 1, group=group)
+        return traffic.nbytes()
+
+    assert launch(work, 3) == [0, 12, 0]
+
+
 def test_backward_passes_are_counted():
     def work(rank):
         model = DistributedDataParallel(nn.Linear(4, 2))
