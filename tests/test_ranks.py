@@ -1,11 +1,13 @@
 """What a rank communicates is counted, also in backward passes."""
 
+import time
+
 import torch
 import torch.distributed as dist
 import torch.nn as nn
 from torch.nn.parallel import DistributedDataParallel
 
-from course_utils import count_traffic, launch, rank_device
+from course_utils import count_traffic, launch, rank_device, rank_trials
 
 
 def calls_of(work, world_size=2):
@@ -86,3 +88,14 @@ def test_backward_passes_are_counted():
 
 def test_without_a_group_tensors_live_on_the_cpu():
     assert rank_device() == torch.device("cpu")
+
+
+def test_a_report_waits_until_the_ranks_stand_still():
+    def late(rank, world_size):
+        if rank == 0:
+            time.sleep(0.5)
+            dist.all_reduce(torch.ones(1))
+
+    words = rank_trials.stuck(late, 2, timeout=0.2)
+    assert "rank 0 was in all_reduce" in words
+    assert "rank 1 returned" in words

@@ -1735,20 +1735,23 @@ rank_trials.check_scaling(scaling, cases)
 #
 # Measure, predict, compare. The next cell trains with *your* `ddp_by_hand` (or with DDP, where that is unsolved) on one and two ranks and
 # measures s, α and β. Your `scaling` then draws what it expects of up to eight. Two ranks are measured, and no more: eight
-# ranks on a few cores would only show how they share the cores.
+# ranks on a few cores would only show how they share the cores. If other programs keep this machine busy, run the measurement again.
 
 
 # %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
 def measure(rank: int, world_size: int) -> dict:
+    from itertools import pairwise
+    from statistics import median
     from time import perf_counter
 
     def seconds(work, times):
         work()
         dist.barrier()
-        begin = perf_counter()
+        moments = [perf_counter()]
         for _ in range(times):
             work()
-        return (perf_counter() - begin) / times
+            moments.append(perf_counter())
+        return median(end - begin for begin, end in pairwise(moments))
 
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 10)).to(rank_device())
@@ -1769,11 +1772,11 @@ def measure(rank: int, world_size: int) -> dict:
     tiny, large = torch.ones(1, device=rank_device()), torch.ones(2**19, device=rank_device())
     return {
         "by": by,
-        "s": seconds(lambda: plain(x).square().mean().backward(), 10) / len(x),
+        "s": seconds(lambda: plain(x).square().mean().backward(), 15) / len(x),
         "tiny": seconds(lambda: dist.all_reduce(tiny), 20),
-        "large": seconds(lambda: dist.all_reduce(large), 5),
-        "strong": seconds(lambda: step(len(x) // world_size), 10),
-        "weak": seconds(lambda: step(len(x)), 10),
+        "large": seconds(lambda: dist.all_reduce(large), 9),
+        "strong": seconds(lambda: step(len(x) // world_size), 15),
+        "weak": seconds(lambda: step(len(x)), 15),
         "nbytes": sum(p.nbytes for p in model.parameters()),
     }
 
