@@ -1,4 +1,4 @@
-# %% wrong="largest, not by magnitude" says=["average"]
+# %% wrong="largest, not by magnitude" says=["not the largest in magnitude"]
 def compress(gradient, residual, k):
     total = (gradient + residual).flatten()
     where = total.topk(min(k, total.numel())).indices
@@ -62,7 +62,7 @@ def compress(gradient, residual, k):
     return average.view(gradient.shape), (total - average).view(gradient.shape)
 
 
-# %% wrong="overwrites where two ranks meet" says=["average differs"]
+# %% wrong="overwrites where two ranks meet" says=["one overwrote the other: add"]
 def compress(gradient, residual, k):
     total = (gradient + residual).flatten()
     where = total.abs().topk(min(k, total.numel())).indices

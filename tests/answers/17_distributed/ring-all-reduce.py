@@ -27,7 +27,7 @@ def ring_all_reduce(x):
     return y.view(x.shape)
 
 
-# %% wrong="adds in the second phase too" says=["the sum differs in"]
+# %% wrong="adds in the second phase too" says=["added in the second half as well"]
 def ring_all_reduce(x):
     rank, n = dist.get_rank(), dist.get_world_size()
     y = x.contiguous().flatten().clone()
