@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from functools import cache
 
 import torch
 
@@ -13,7 +14,7 @@ from nbformat import NotebookNode
 
 from course_utils.command.project import Chapter
 from course_utils.grading.answering import Answering
-from course_utils.grading.execution import names_of_the_answer
+from course_utils.grading.execution import names_of_checks
 from course_utils.grading.judging import Answers
 from support.answers import Answer, checks_of, grader_of, notebook_of
 
@@ -24,12 +25,11 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
     As :func:`support.answers.run_answer`, but in two processes, as ``course grade`` does it.
     """
     verdicts: dict[str, BaseException | None] = {}
+    names_of = used_by_checks(chapter)
     for check in checks_of(chapter, answer.exercise):
         namespace: dict = {"__name__": "__main__"}
         before = cells_before(chapter, check)
-        own = exercise_cell(chapter, answer.exercise)
-        shared = [cell for cell in before if not grader_of(cell)["solution"]]
-        names = [name for cell in (own, *shared) for name in names_of_the_answer(cell)]
+        names = names_of[grader_of(check)["grade_id"]]
         for cell in before:
             if grader_of(cell).get("grade_id") != answer.exercise:
                 exec(compile(cell.source, "<locked>", "exec"), namespace)
@@ -47,9 +47,10 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
     return verdicts
 
 
-def exercise_cell(chapter: Chapter, exercise: str) -> NotebookNode:
-    cells = notebook_of(chapter).cells
-    return next(cell for cell in cells if grader_of(cell).get("grade_id") == exercise)
+@cache
+def used_by_checks(chapter: Chapter) -> dict[str, list[str]]:
+    """By the grade id of each check, the learner's names that it may ask for when it is graded."""
+    return names_of_checks(notebook_of(chapter))
 
 
 def cells_before(chapter: Chapter, check: NotebookNode) -> list[NotebookNode]:
