@@ -16,7 +16,7 @@ from course_utils.command.project import Chapter
 from course_utils.grading.answering import Answering
 from course_utils.grading.execution import names_of_checks
 from course_utils.grading.judging import Answers
-from support.answers import Answer, checks_of, grader_of, notebook_of
+from support.answers import Answer, checks_of, grader_of, notebook_of, run_cell
 
 
 def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | None]:
@@ -32,12 +32,12 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
         names = names_of[grader_of(check)["grade_id"]]
         for cell in before:
             if grader_of(cell).get("grade_id") != answer.exercise:
-                exec(compile(cell.source, "<locked>", "exec"), namespace)
+                run_cell(cell.source, "locked", namespace)
         pid, connection = fork_answer(answer, before, names)
         try:
             answers = Answers(connection)
             namespace.update(answers.names(names))
-            exec(compile(check.source, "<check>", "exec"), namespace)
+            run_cell(check.source, "check", namespace)
             verdicts[grader_of(check)["grade_id"]] = None
         except Exception as error:
             verdicts[grader_of(check)["grade_id"]] = error
@@ -78,10 +78,10 @@ def fork_answer(
         torch.set_num_threads(1)
         namespace: dict = {"__name__": "__main__"}
         for cell in cells:
-            mine = grader_of(cell).get("grade_id") == answer.exercise
-            if mine or not grader_of(cell)["solution"]:
-                source = answer.source if mine else cell.source
-                exec(compile(source, "<answer>", "exec"), namespace)
+            if grader_of(cell).get("grade_id") == answer.exercise:
+                run_cell(answer.source, "answer", namespace)
+            elif not grader_of(cell)["solution"]:
+                run_cell(cell.source, "locked", namespace)
         Answering(theirs, namespace).serve(names)
     finally:
         os._exit(0)
