@@ -30,6 +30,8 @@
 # two and a half hours. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
+from collections.abc import Callable
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -902,8 +904,6 @@ with Names():
 
 
 # %% nbgrader={"grade_id": "describe", "locked": true}
-from collections.abc import Callable
-
 from torch.utils._python_dispatch import TorchDispatchMode
 
 

@@ -660,7 +660,7 @@ for rank, (before, after) in enumerate(launch(wrap, 2)):
 #
 # Averaging *after* backward leaves the wires idle while gradients are computed. But the last layer's
 # gradient is ready first, long before the first layer's. So start its all-reduce at once, from a
-# hook (chapter 05): `parameter.register_post_accumulate_grad_hook(f)` calls `f(parameter)` as soon as
+# hook (chapter 07): `parameter.register_post_accumulate_grad_hook(f)` calls `f(parameter)` as soon as
 # its `.grad` is there. `dist.all_reduce(x, async_op=True)` returns at once; `.wait()` on its result waits.
 #
 # In the smallest form, with a call for each parameter:
@@ -1353,7 +1353,7 @@ torch.allclose(by_formula, by_autograd)
 # - **One** collective call in forward and **one** in backward, of any kind.
 # - It must hold for float32 with a mean of 1000 and a deviation of 1, as well as for float64; any strides.
 #
-# A custom `torch.autograd.Function` (chapter 04) is the usual way; a differentiable collective is another.
+# A custom `torch.autograd.Function` (chapter 06) is the usual way; a differentiable collective is another.
 # Example: two ranks with the one-channel samples `[[1.], [3.]]` and `[[10.], [14.]]` together return
 # the line "whole batch" above.
 
