@@ -249,7 +249,7 @@ print("rank 0 owns", flat[:3].tolist(), "and rank 1", flat[3:].tolist())
 # - `step()` takes the place of `optimizer.step()`: all ranks call it when each parameter has its
 #   own rank's `.grad`. Afterwards the parameters are on all ranks what
 #   `torch.optim.Adam(parameters, **options)` would have made of the **mean** of the ranks' gradients.
-#   They are changed **in place**: each keeps its storage.
+#   They are changed **in place**: the same `Parameter` objects hold the new values.
 # - `adam` is the `torch.optim.Adam` that does this rank's work. It keeps moments for at most
 #   ⌈n / world_size⌉ numbers, where n counts all numbers in all parameters, however unlike the
 #   parameters are in size.

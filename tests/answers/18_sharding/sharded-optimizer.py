@@ -167,31 +167,6 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return [step, step.adam]
 
 
-# %% wrong="vector_to_parameters puts new tensors in place of the old" says=["another storage", "in place"]
-from torch.nn.utils import parameters_to_vector, vector_to_parameters
-
-
-def sharded_optimizer(parameters, rank, world_size, options):
-    n = sum(p.numel() for p in parameters)
-    size = -(-n // world_size)
-
-    def flatten(tensors):
-        return F.pad(parameters_to_vector(tensors).detach(), (0, size * world_size - n))
-
-    mine = flatten(parameters).chunk(world_size)[rank].clone().requires_grad_()
-    adam = torch.optim.Adam([mine], **options)
-
-    def step():
-        mine.grad = torch.empty_like(mine)
-        dist.reduce_scatter_tensor(mine.grad, flatten([p.grad for p in parameters]) / world_size)
-        adam.step()
-        whole = torch.empty(size * world_size)
-        dist.all_gather_into_tensor(whole, mine.detach())
-        vector_to_parameters(whole[:n], parameters)
-
-    return step, adam
-
-
 # %% wrong="the moments are cleared with each step" says=["moments begin anew in each step"]
 def sharded_optimizer(parameters, rank, world_size, options):
     n = sum(p.numel() for p in parameters)
