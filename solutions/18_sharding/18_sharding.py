@@ -38,8 +38,8 @@ print("weights, gradients, two moments of Adam:", 4 * whole // 10**9, "GB")
 # - save on two ranks and load on three, and lose nothing when a worker dies;
 # - choose a layout for a model, a machine and a budget.
 #
-# **It leans on** chapter 17 (processes, `launch`, collectives, DDP) and chapter 05 (hooks,
-# `autograd.Function` in 04). **Time:** sections marked *core* take about 135 minutes with their
+# **It leans on** chapter 17 (processes, `launch`, collectives, DDP) and chapters 06
+# (`autograd.Function`) and 07 (hooks). **Time:** sections marked *core* take about 135 minutes with their
 # exercises, everything 235. The ranks are processes on this machine's CPU and talk by gloo. The same
 # calls run on GPUs with NCCL.
 
@@ -428,7 +428,7 @@ print("the graph still holds the matrix:", h.grad_fn._saved_mat2.data_ptr() == p
 
 # %% [markdown]
 # So the layer has to be an operation of its own, which saves the **shard**, and gathers again in its
-# backward. Two tools from chapter 04 do that: an `autograd.Function`, or checkpointing (run the
+# backward. Two tools from chapter 06 do that: an `autograd.Function`, or checkpointing (run the
 # forward once more during backward).
 #
 # ### Exercise 18.3 — Fully sharded ★★★ · 30 min · 4 points · core
