@@ -44,7 +44,7 @@ def lie_detector(plots, data):
         image.set_clim(0, most)
 
 
-# %% wrong="x of its own, and an accuracy that is redrawn wider" says=["no visible line holds the raw loss", "points still lie outside the limits"]
+# %% wrong="x of its own, and an accuracy that is redrawn wider" says=["its x are not the steps, counted from 0", "points still lie outside the limits"]
 def lie_detector(plots, data):
     plots["cut axis"].set_ylim(bottom=0)
     plots["smoothed away"].plot(range(1, 201), data["loss"])
