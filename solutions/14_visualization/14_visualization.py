@@ -478,7 +478,7 @@ with every_case() as case:
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# A forward hook on each ReLU keeps its output (chapter 05). Bind the name: a lambda in a loop looks
+# A forward hook on each ReLU keeps its output (chapter 07). Bind the name: a lambda in a loop looks
 # it up too late. Remove the hooks.
 # </details>
 # <details><summary>Hint 2</summary>
