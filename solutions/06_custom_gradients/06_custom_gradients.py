@@ -2,58 +2,94 @@
 # jupyter:
 #   course:
 #     title: Custom gradients
-#     minutes: 200
+#     minutes: 235
+#     core: 140
 # ---
 
 # %% [markdown]
-# # Autograd: who wrote down what you did?
+# # Custom gradients: who says that the slope is right?
 #
-# You compute a loss with ordinary Python. Then you call `backward()`, and every weight knows in
-# which direction it should go. Somebody must have written down what you did. This chapter is about
-# that record: what is in it, who reads it and when, what it costs, and how to write your own rules
-# into it. When a gradient is wrong, missing, or too large for the memory, the reason is in the
-# record.
+# `backward()` multiplies slopes together. It does not find them. Each operation brings a rule for
+# its own slope, and a person wrote that rule. The engine believes all of them. So this chapter asks:
+# where does a slope come from, when does a right rule give a wrong number, and how do you know? Then
+# it uses the same rules for more: to save memory, to go forward through a function, to
+# differentiate twice, and to get a gradient for each sample.
 #
 # **After this chapter you can**
 #
-# - read the graph behind a tensor, and say which tensors get a gradient;
-# - write reverse-mode differentiation yourself, and the backward rules of the usual layers;
-# - say how many bytes a network keeps for its backward pass, and halve them;
-# - tell which in-place edits break a gradient, which spoil it without a word, and which are fine;
-# - choose between `no_grad`, `inference_mode`, `detach` and `requires_grad_(False)`;
-# - write an `autograd.Function` and a test that catches a wrong one;
-# - compute Hessian-vector products, Newton steps and a gradient for each sample.
+# - write an `autograd.Function`, and choose a slope where mathematics has none;
+# - say why a gradient is NaN while its value is fine, and repair it;
+# - write a test that catches six kinds of broken rule;
+# - trade memory for time with a checkpoint, and say what it costs;
+# - see from the shape of a Jacobian whether forward or reverse mode is cheaper;
+# - use second derivatives without a matrix, and clip the gradient of each sample.
 #
-# **It leans on** tensors, views and storages (chapters 01 and 02) and on matrix products
-# (chapter 03). **Time:** about 80 minutes to read and run, four hours more with all thirteen
-# exercises. You can skip any exercise: nothing later depends on your answer.
+# **It leans on** chapter 05 (the graph, vector-Jacobian products, saved tensors). **Time:** just
+# under four hours with all nine exercises. The sections and exercises marked *core* take two hours
+# and twenty minutes; nothing later leans on the rest. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from course_utils import check_close, check_equal, check_predictions, count_operators, device
-from course_utils import draw_graph, forbid_changes, forbid_copies, forbid_operators, show
+from course_utils import every_case, forbid_changes, runs_with_the_answer, show
 
 # %% [markdown]
-# ## 1. Rules of your own
+# ## Three ways to write |x| · core
+#
+# All three give the same values. **Predict** their slopes at −2, 0 and 3. Surely the same?
+
+
+# %%
+def by_root(x):
+    return (x**2).sqrt()
+
+
+def by_where(x):
+    return torch.where(x > 0, x, -x)
+
+
+# %%
+for function in (torch.abs, by_root, by_where):
+    x = torch.tensor([-2.0, 0.0, 3.0], requires_grad=True)
+    y = function(x)
+    y.sum().backward()
+    print(f"{function.__name__:<9} values {y.abs().tolist()}  slopes {x.grad.tolist()}")
+
+# %% [markdown]
+# Three answers at 0, and one of them is no number. None of this is a bug in PyTorch. Autograd has
+# never heard of |x|. It has seen a square and a root, or a comparison and a minus, and it chains the
+# rules of these. In between, the slope depends on how you wrote the function.
+#
+# **In practice.** Put `by_root` into the distance between two embeddings. One day a batch holds the
+# same picture twice. The distance is 0, its gradient NaN, and after the next step every weight is
+# NaN.
+#
+# Three questions are open. How do you give PyTorch a rule of your own? Why NaN, when the value is
+# fine? And how could you have known?
+
+# %% [markdown]
+# ## 1. A rule of your own · core
 #
 # Some functions PyTorch does not have. The quick way out is NumPy, and it leads astray.
 #
-# > **Then and now.** *"For an operation that PyTorch lacks, convert to NumPy, compute, and convert
-# > back."* The values are right. The record ends there, and whatever lies before it learns nothing.
+# > **Often said.** *"For an operation that PyTorch lacks, convert to NumPy, compute, and convert
+# > back."* The values are right. The graph ends there, and whatever lies before it learns nothing.
 
 # %% errata=["numpy-detour-keeps-training"]
 import numpy as np
 
 x = torch.tensor([0.0, 0.5, 1.5], requires_grad=True)
 y = torch.from_numpy(np.sinc(x.detach().numpy()))  # sin(πx) / (πx)
-y.requires_grad, y.grad_fn
+print("values:", y)
+print("hangs on a graph:", y.requires_grad)
 
 # %% [markdown]
-# You know how to mend it: a rule is a forward and a VJP. An `autograd.Function` holds the two, as
-# static methods. `ctx` carries what the one keeps for the other. Call it by `apply`, never by
-# `forward`.
+# An `autograd.Function` puts the missing node into the graph. It holds two static methods: `forward`
+# computes the value, and `backward` is the vector-Jacobian product of chapter 05: from the gradient
+# of the result to that of the input. `ctx` carries what the one keeps for the other. You call it by
+# `apply`.
 
 # %% topics=["custom-function"]
 from torch.autograd.function import once_differentiable
@@ -75,31 +111,502 @@ class Sinc(torch.autograd.Function):
 
 
 # %% topics=["custom-function"]
+from course_utils import draw_graph
+
 draw_graph(Sinc.apply(x).sum(), x=x)
 
 # %% [markdown]
-# What the parts are for:
+# The middle box is yours. To the engine it looks like any other. What the parts are for:
 #
 # - Inside `forward` nothing is recorded. That is why `x.numpy()` works there.
 # - `save_for_backward` takes inputs and outputs. It checks their versions, and it avoids a circle
 #   of references that would keep the memory. Other things, such as a number or a shape, go on `ctx`
 #   as attributes.
-# - `backward` gets a gradient for each output and returns one for each input of `forward`, or
-#   `None`.
-# - `once_differentiable` says: do not differentiate this backward. Without it, PyTorch records what
-#   backward does, so that a second derivative is possible. Through NumPy, or where there is no
-#   second derivative worth having, it is better to refuse than to be wrong.
+# - `backward` gets one gradient for each output and returns one for each input of `forward`; `None`
+#   for what is no tensor. Each has the shape of its input.
+# - `gradient *` is the chain rule. Forget it, and the rule is right only where 1 arrives.
+# - `once_differentiable` says: do not differentiate this backward. Section 3 shows when it matters.
 #
-# **Is the slope right?** Compare with the definition of a slope: nudge each input a little, up and
-# down, and look. `gradcheck` does that. It needs float64: in float32 the difference of two nearly
-# equal numbers is mostly rounding.
+# Does the engine compare the slope with the function? The next exercise answers that.
+#
+# ### Exercise 6.1 — Believe the rule ★ · 4 min · 1 point · core
+#
+# The author of `Sevens` made the slope up. Without running it, for x = 3: what is the value of
+# `Sevens.apply(x)`, and what is `x.grad` after `backward()` of each of the other expressions?
+
+
+# %% nbgrader={"grade_id": "sevens", "locked": true}
+class Sevens(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x**2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 7 * gradient
+
+
+# %% nbgrader={"grade_id": "believe-the-rule", "solution": true}
+believe_the_rule = {
+    "value of Sevens.apply(x)": None,
+    "x.grad from Sevens.apply(x)": None,
+    "x.grad from 2 * Sevens.apply(x)": None,
+    "x.grad from Sevens.apply(5 * x)": None,
+    "x.grad from x * Sevens.apply(x)": None,
+}
+### BEGIN SOLUTION
+believe_the_rule = {
+    "value of Sevens.apply(x)": 9,
+    "x.grad from Sevens.apply(x)": 7,
+    "x.grad from 2 * Sevens.apply(x)": 14,
+    "x.grad from Sevens.apply(5 * x)": 35,
+    "x.grad from x * Sevens.apply(x)": 30,
+}
+### END SOLUTION
+
+# %% nbgrader={"grade_id": "believe-the-rule-check", "grade": true, "points": 1}
+prefix, machine = "x.grad from ", {"value of Sevens.apply(x)": 9.0}
+for expression, function in {
+    "Sevens.apply(x)": lambda x: Sevens.apply(x),
+    "2 * Sevens.apply(x)": lambda x: 2 * Sevens.apply(x),
+    "Sevens.apply(5 * x)": lambda x: Sevens.apply(5 * x),
+    "x * Sevens.apply(x)": lambda x: x * Sevens.apply(x),
+}.items():
+    x = torch.tensor(3.0, requires_grad=True)
+    machine[prefix + expression] = torch.autograd.grad(function(x), x)[0].item()
+because = {
+    "value of Sevens.apply(x)": "forward alone makes the value",
+    prefix + "Sevens.apply(x)": "1 arrives; the engine asks backward and never looks at forward",
+    prefix + "2 * Sevens.apply(x)": "what arrives is 2, and backward multiplies it by 7",
+    prefix + "Sevens.apply(5 * x)": "behind Sevens stands the rule of 5 * x, which multiplies by 5",
+    prefix
+    + "x * Sevens.apply(x)": "the product rule: one part goes through Sevens with 3 arriving, "
+    "the other is the value of Sevens itself",
+}
+check_predictions(believe_the_rule, machine, because)
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# Walk the graph from the result. At each node multiply what arrives by that node's slope. At
+# `Sevens` the slope is 7, whatever x is.
+# </details>
+
+# %% [markdown]
+# So a wrong rule raises nothing. The loss may even fall, only more slowly. That makes two jobs:
+# write the rule, and test it.
+#
+# Writing means choosing, where mathematics leaves a choice. The length of a vector,
+# √(x₁² + … + xₙ²), has the slope x / length. At the zero vector there is no slope at all, and what
+# you want there is 0: two equal embeddings should not push each other.
+
+
+# %% nbgrader={"grade_id": "trials", "locked": true} jupyter={"source_hidden": true}
+# How the exercises are tried. You need not read this; the checks say what is wrong.
+import sys
+from collections import Counter
+
+from course_utils import check_value
+
+
+def watch(function, *args):
+    """What ``function(*args)`` gives, and how often each Python function ran meanwhile."""
+    names, before = Counter(), sys.getprofile()
+
+    def note(frame, event, _):
+        if event == "call":
+            names[f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_name}"] += 1
+
+    sys.setprofile(note)
+    try:
+        return function(*args), names
+    finally:
+        sys.setprofile(before)
+
+
+def require_written(function):
+    """Refuse a Function without a rule of its own, wherever it may have it from."""
+    base = torch.autograd.Function
+    assert isinstance(function, type) and issubclass(function, base), f"{function} is no Function"
+    written = function.backward is not base.backward or function.vjp is not base.vjp
+    assert written, f"{function.__name__} has no backward: is there an answer yet?"
+
+
+# %% nbgrader={"grade_id": "trials-2", "locked": true} jupyter={"source_hidden": true}
+def gradient_words(call):
+    """``call()``; an error of PyTorch's about the gradients that a rule returned, in words."""
+    try:
+        return call()
+    except RuntimeError as error:
+        text = str(error)
+        if "invalid gradient" in text or "number of gradients" in text:
+            text += ": backward returns one gradient for each input, of that input's shape"
+        elif "does not require grad" in text or "not have been used in the graph" in text:
+            text = "no gradient comes back: was the result made with detach, item or NumPy?"
+        elif "modified by an inplace operation" in text:
+            text = "a tensor that backward needs was changed in place after it was saved"
+        else:
+            raise
+        raise AssertionError(text) from None
+
+
+@runs_with_the_answer
+def try_length(x, g):
+    """Value and gradient of the learner's Length where the gradient g arrives."""
+    require_written(Length)
+    x = x.detach().requires_grad_()
+    y = Length.apply(x)
+    assert isinstance(y, torch.Tensor), f"Length.apply gives {type(y).__name__}, not a tensor"
+    assert y.shape == g.shape, f"the lengths have shape {tuple(y.shape)}, expected {tuple(g.shape)}"
+    return y.detach(), gradient_words(lambda: torch.autograd.grad(y, x, g))[0]
+
+
+# %% [markdown]
+# ### Exercise 6.2 — A length that is safe at zero ★★ · 12 min · 3 points · core
+#
+# Write `Length`, a Function. `Length.apply(x)` takes `x` of shape (…, n), float32 or float64, and
+# returns the length of each vector, of shape (…) and of x's dtype. Its backward returns, for each
+# vector, the gradient that arrives times x / length, and exactly 0 where the length is 0. Leave `x`
+# as it is. It need not be differentiable twice.
+#
+# Example: for x = (3, 4) the length is 5, and where 1 arrives `x` gets (0.6, 0.8). For x = (0, 0) it
+# gets (0, 0). `safe_length` is given; it calls your Function.
+
+
+# %% nbgrader={"grade_id": "safe-length", "solution": true}
+class Length(torch.autograd.Function):
+    """The length of each vector: x (..., n) to (...); where it is 0, so is the gradient."""
+
+    ### BEGIN SOLUTION
+    @staticmethod
+    def forward(ctx, x: torch.Tensor) -> torch.Tensor:
+        length = (x * x).sum(-1).sqrt()
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient: torch.Tensor) -> torch.Tensor:
+        x, length = ctx.saved_tensors
+        divisor = torch.where(length == 0, 1.0, length)  # then x is 0 as well
+        return (gradient / divisor).unsqueeze(-1) * x
+
+    ### END SOLUTION
+
+
+def safe_length(x: torch.Tensor) -> torch.Tensor:
+    """Given: the lengths, by your Function."""
+    return Length.apply(x)
+
+
+# %% nbgrader={"grade_id": "safe-length-check", "grade": true, "points": 3}
+def check_length(x, name):
+    x = x.to(device)
+    length = x.square().sum(-1).sqrt()
+    g = torch.linspace(1, 2, length.numel(), dtype=x.dtype, device=device).view(length.shape)
+    unit = torch.where(length == 0, 0.0, 1 / length).nan_to_num(0).unsqueeze(-1) * x
+    with forbid_changes(x):
+        value, gradient = try_length(x, g)
+    check_value(value, length, "the length", {"this is the square of the length": length**2})
+    assert not gradient.isnan().any(), "NaN in the gradient where the length is 0: that is 0 / 0"
+    slips = {
+        "it forgets the gradient that arrives: multiply by it": unit,
+        "that is the slope of the squared length": 2 * x * g.unsqueeze(-1),
+        "divided once too often: the slope is x / length": unit * (g / length).unsqueeze(-1),
+        "this is x times what arrives: divide by the length": x * g.unsqueeze(-1),
+    }
+    check_value(gradient, unit * g.unsqueeze(-1), "the gradient", slips)
+
+
+with every_case() as case:
+    for name, x in {
+        "x = (3, 4)": torch.tensor([3.0, 4.0]),
+        "x = (0, 0)": torch.zeros(2),
+        "rows (3, 4), (0, 0), (6, 8)": torch.tensor([[3.0, 4.0], [0.0, 0.0], [6.0, 8.0]]),
+        "shape (2, 3, 4), float64": torch.arange(-12.0, 12, dtype=torch.float64).view(2, 3, 4),
+        "a transposed matrix": torch.arange(6.0).view(2, 3).t(),
+    }.items():
+        with case(name):
+            check_length(x, name)
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(0)
+for size in ((5, 1), (1, 7), (0, 3), (2, 1, 3)):
+    check_length(torch.randn(size, generator=generator), f"random numbers {size}")
+check_length(torch.randn(3, 4, generator=generator).double()[:, ::2], "every second column")
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Save `x` and the lengths. In backward, what arrives has the shape (…) and `x` has (…, n): one of
+# them needs a dimension more.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Where the length is 0, `x` is 0 too. Any divisor other than 0 gives the right answer there.
+# </details>
+
+# %% [markdown]
+# ## 2. When right rules give a wrong number · core
+#
+# Each rule inside `by_root` is right: the square's and the root's. Why was the gradient NaN? The
+# same thing happens far from any kink. The ELU is x for positive x, and exp(x) − 1 for the others;
+# `torch.where` picks. **Predict** the gradient at x = 100.
+
+
+# %%
+def elu_by_where(x: torch.Tensor) -> torch.Tensor:
+    return torch.where(x > 0, x, x.exp() - 1)
+
+
+# %%
+x = torch.tensor([-1.0, 2.0, 100.0], requires_grad=True)
+y = elu_by_where(x)
+y.sum().backward()
+print("values:  ", y.detach())
+print("gradient:", x.grad)
+
+# %% [markdown]
+# The value is right, the gradient is not a number. Where does it begin?
+
+# %%
+import matplotlib.pyplot as plt
+
+x = torch.linspace(-5, 120, 500).requires_grad_()
+elu_by_where(x).sum().backward()
+missing = x.detach()[x.grad.isnan()]
+figure, axes = plt.subplots(figsize=(6.5, 2.6))
+axes.plot(x.detach(), x.grad, color="#0072b2", label="gradient")
+axes.axvspan(missing.min(), 120, color="#d55e00", alpha=0.25, label="NaN")
+axes.set(xlabel="x", ylabel="gradient", xlim=(-5, 120), title="From 88.7 on there is no gradient")
+axes.legend(loc="center")
+show(figure, "The gradient rises to 1 at x = 0 and stays there; a band marks NaN from 88.7 on.")
+
+# %% [markdown]
+# Both branches are computed, everywhere; `where` only chooses. In backward it sends the gradient
+# into the chosen branch, and **zero** into the other. There the zero meets the slope of exp at 100,
+# which is infinite in float32. And 0 · ∞ is NaN. The two ways meet at `x`, and 1 + NaN is NaN.
+#
+# `by_root` at 0 is the same story: the root's slope 1 / (2 · 0) is infinite, the square's slope 2 · 0
+# is zero. Every rule is right, and their product is NaN. A rule of your own for the whole, such as
+# `Length`, never forms that product. Or you keep the infinite slope from arising, as in the next
+# exercise.
+#
+# When a NaN shows up in a large model, let PyTorch find its birthplace. Anomaly mode checks each
+# backward function, and remembers where in the forward it came from. It is slow; switch it on to
+# search, then off again.
+
+# %%
+import warnings
+
+with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
+    warnings.simplefilter("ignore")  # it warns with the traceback of the forward: read that
+    try:
+        elu_by_where(x).sum().backward()
+    except RuntimeError as error:
+        print(error)
+
+
+# %% nbgrader={"grade_id": "trials-3", "locked": true} jupyter={"source_hidden": true}
+from course_utils import forbid_operators
+
+
+@runs_with_the_answer
+def try_elu(x, alpha, g):
+    """Value and gradient of the learner's elu where the gradient g arrives."""
+    x = x.detach().requires_grad_()
+    with forbid_operators("elu", "elu_backward", because="write it out, by ordinary operations"):
+        y = elu(x, alpha)
+        assert y is not None, "elu gives None: is there an answer yet?"
+        assert isinstance(y, torch.Tensor), f"elu gives {type(y).__name__}, not a tensor"
+        assert y.shape == x.shape, f"elu gives shape {tuple(y.shape)} for x {tuple(x.shape)}"
+        return y.detach(), gradient_words(lambda: torch.autograd.grad(y, x, g.to(y.dtype)))[0]
+
+
+# %% [markdown]
+# ### Exercise 6.3 — Finite everywhere ★★ · 10 min · 3 points · core
+#
+# **Find.** For each x, in float32, say whether the gradient of `elu_by_where` is NaN (`True` or
+# `False`). The largest float32 is about e to the power of 88.7.
+#
+# **Repair.** Write `elu(x, alpha)` for tensors of any shape: x where x > 0, else alpha · (exp(x) − 1).
+# Value and gradient must be finite and right for every finite x, in float32 and float64, at 0 as
+# well: for alpha = 1 the slope there is 1. Use ordinary operations; `F.elu` and its relatives are
+# not allowed. Leave `x` as it is.
+#
+# Example: `elu(torch.tensor([-1.0, 2.0]), 1.0)` is about (−0.632, 2), with the slopes (0.368, 1).
+# `where_nan` is given; it calls your `elu`.
+
+# %% nbgrader={"grade_id": "where-nan", "solution": true}
+nan_at = {"-200": None, "-1": None, "0": None, "2": None, "80": None, "100": None}
+### BEGIN SOLUTION
+nan_at = dict.fromkeys(nan_at, False) | {"100": True}
+### END SOLUTION
+
+
+def elu(x: torch.Tensor, alpha: float) -> torch.Tensor:
+    """x where x > 0, else alpha (exp(x) - 1); differentiable, finite for every finite x."""
+    ### BEGIN SOLUTION
+    below = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, alpha * (below.exp() - 1))
+    ### END SOLUTION
+
+
+def where_nan(x: torch.Tensor, alpha: float) -> torch.Tensor:
+    """Given: your ELU."""
+    return elu(x, alpha)
+
+
+# %% nbgrader={"grade_id": "where-nan-check", "grade": true, "points": 1}
+places = ("-200", "-1", "0", "2", "80", "100")
+x = torch.tensor([float(place) for place in places], requires_grad=True)
+(gradient,) = torch.autograd.grad(torch.where(x > 0, x, x.exp() - 1).sum(), x)
+machine = dict(zip(places, gradient.isnan().tolist(), strict=True))
+because = dict.fromkeys(places, "exp is finite there, and zero times something finite is zero")
+because["100"] = "exp(100) is infinite in float32, and zero times infinity is NaN"
+check_predictions(nan_at, machine, because)
+
+
+# %% nbgrader={"grade_id": "where-nan-check-2", "grade": true, "points": 2}
+def check_elu(x, alpha):
+    x = x.to(device)
+    g = torch.linspace(1, 2, x.numel(), dtype=x.dtype, device=device).view(x.shape)
+    with forbid_changes(x):
+        value, gradient = try_elu(x, alpha, g)
+    low = x.clamp(max=0).exp()
+    slope = torch.where(x > 0, 1.0, alpha * low)
+    slips = {"alpha scales the lower branch": torch.where(x > 0, x, low - 1)}
+    slips["alpha scales the lower branch alone"] = alpha * torch.where(x > 0, x, low - 1)
+    check_value(value, torch.where(x > 0, x, alpha * (low - 1)), "the value", slips, 1e-5, 1e-5)
+    nan, infinite = x[gradient.isnan()].tolist()[:4], x[gradient.isinf()].tolist()[:4]
+    assert not nan, (
+        f"the gradient is NaN at x = {nan}: zero times infinity, in the branch not taken"
+    )
+    assert not infinite, f"the gradient is infinite at x = {infinite}"
+    at_zero = torch.where(x == 0, 0.0, slope)
+    slips = {
+        "0 at the kink: clamp gives no gradient at its very end": at_zero * g,
+        "0.5 at the kink: a minimum shares its gradient out at a tie": (at_zero + slope) / 2 * g,
+        "it forgets alpha": torch.where(x > 0, 1.0, low) * g,
+        "no gradient comes out of the lower branch": (x > 0) * g,
+    }
+    check_value(gradient, slope * g, "the gradient", slips, 1e-5, 1e-5)
+
+
+with every_case() as case:
+    for name, x, alpha in (
+        ("the example, alpha 1", torch.tensor([-1.0, 2.0]), 1.0),
+        ("the example, alpha 0.5", torch.tensor([-1.0, 2.0]), 0.5),
+        ("far from the kink", torch.tensor([100.0, 1000.0, 3e38, -1000.0, -3e38]), 1.0),
+        ("at the kink", torch.tensor([0.0]), 1.0),
+        ("float64, shape (2, 3)", torch.linspace(-900, 900, 6).double().view(2, 3), 2.5),
+        ("a single number", torch.tensor(-0.5), 1.5),
+    ):
+        with case(name):
+            check_elu(x, alpha)
+### BEGIN HIDDEN TESTS
+for kind in (1.0, 20.0):
+    x = kind * torch.linspace(-50, 50, 31)[::2]
+    check_elu(x, 1.0)
+    check_elu(x[x != 0].double(), 2.5)
+check_elu(torch.tensor([88.0, 90.0, 709.0, 711.0]).double(), 1.0)
+check_elu(torch.zeros(0, 2), 1.0)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# The zero cannot be avoided. What it is multiplied with can: the other branch must be harmless
+# *where it is not taken*.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Change the input of exp, not its result. What would be a harmless x to put there?
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# A second `where`, inside. (`clamp(max=0)` is harmless too; but print its slope at 0.)
+# </details>
+
+# %% [markdown]
+# ## 3. How do you know? · core
+#
+# Still open: how could you have known that a rule is wrong? Go back to what a slope is. Nudge x a
+# little up and a little down, and divide the difference of the results by the distance:
+#
+# $$ f'(x) \approx \frac{f(x + h) - f(x - h)}{2h} $$
+#
+# How small should h be? Taylor's formula says that the error is about f‴(x) · h² / 6, so smaller is
+# better. **Predict** what happens to the error as h shrinks, for sin at 1.
+
+# %%
+steps = 10.0 ** torch.linspace(-10, 0, 60, dtype=torch.float64)
+figure, axes = plt.subplots(figsize=(6.5, 3))
+for dtype, colour in ((torch.float32, "#d55e00"), (torch.float64, "#0072b2")):
+    x, h = torch.ones(60, dtype=dtype), steps.to(dtype)
+    slope = ((x + h).sin() - (x - h).sin()) / (2 * h)
+    error = (slope.double() - torch.ones(1, dtype=torch.float64).cos()).abs() + 1e-16
+    axes.loglog(steps, error, color=colour, label=str(dtype))
+axes.loglog(steps, steps**2 / 11, "--", color="#7f7f7f", label="Taylor: cos(1) h² / 6")
+axes.set(xlabel="h", ylabel="error of the slope", ylim=(1e-14, 3), title="Too large, too small")
+axes.legend(loc="lower left")
+show(figure, "Error against h: along the dashed line down to 1e-5 or 1e-2, then up again, jagged.")
+
+# %% [markdown]
+# From the right, both follow Taylor's line. Then rounding takes over: f(x + h) and f(x − h) agree in
+# nearly all their digits, and the few that differ are divided by a tiny h. In float32 the best that
+# you can get is about five digits. In float64 it is ten, near h = 10⁻⁵. That is why **`gradcheck`
+# wants float64**; it takes h = 10⁻⁶ and compares with your backward.
 
 # %% topics=["custom-function"]
 points = torch.tensor([-1.2, 0.5, 1.5], dtype=torch.float64, requires_grad=True)
 torch.autograd.gradcheck(Sinc.apply, [points])
 
 # %% [markdown]
-# `gradgradcheck` does the same for the second derivative. Here is a rule that passes the first and
+# ### At the kink
+#
+# ReLU has no slope at 0. Any number from 0 to 1 would do as a rule, and PyTorch takes 0.
+#
+# > **Often said.** *"ReLU's backward: copy the gradient, and set it to 0 where the input is < 0."*
+# > At 0 itself that lets the gradient through. Real networks have exact zeros in plenty: behind
+# > another ReLU, for instance.
+
+# %% errata=["myrelu-subgradient"]
+x = torch.tensor([-1.0, 0.0, 2.0], requires_grad=True)
+F.relu(x).sum().backward()
+copied = torch.ones(3)
+copied[x < 0] = 0
+print("PyTorch:", x.grad)
+print("copied: ", copied)
+
+# %% [markdown]
+# Would `gradcheck` tell? It tests exactly the points that you give it. Random points are never
+# exactly 0, so they pass with either rule. Give it 0. **Predict** what it says of `torch.relu`.
+
+# %% errata=["myrelu-subgradient"]
+zero = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+try:
+    torch.autograd.gradcheck(torch.relu, [zero])
+except RuntimeError as error:
+    print(str(error).strip())
+
+# %%
+figure, axes = plt.subplots(figsize=(6, 2.6))
+x = torch.linspace(-1.5, 1.5, 200)
+axes.plot(x, x.relu(), color="#0072b2", linewidth=2.5, label="ReLU")
+axes.plot([-1.2, 1.2], [-0.1, 1.1], "--", color="#d55e00", label="the chord that gradcheck draws")
+axes.plot([-1, 1], [0, 1], "o", color="#d55e00")
+axes.set(xlabel="x (in units of h)", xticks=[-1, 0, 1], title="The chord has the slope 1/2")
+axes.legend()
+show(figure, "ReLU, and a dashed chord from -h to h across the kink, whose slope is one half.")
+
+# %% [markdown]
+# It refuses PyTorch's own rule as well. The two ends of the chord lie on different pieces, so its
+# slope is 1/2, and no rule that picks a side agrees. At a kink `gradcheck` has no opinion worth
+# having. Test such points by themselves, against the slope that you chose.
+#
+# ### Twice
+#
+# `gradgradcheck` does the same for the second derivative. Here is a rule that passes the first test and
 # fails the second. **Find** the mistake before you read on.
 
 
@@ -118,13 +625,36 @@ class Cube(torch.autograd.Function):
 # %% topics=["custom-function"]
 first = torch.autograd.gradcheck(Cube.apply, [points])
 second = torch.autograd.gradgradcheck(Cube.apply, [points], raise_exception=False)
-first, second
+print("first derivative: ", first)
+print("second derivative:", second, "(meant to fail)")
 
 # %% [markdown]
 # The slope was computed in `forward`, where nothing is recorded. For the second derivative it is a
-# constant. It has to be computed in `backward`, from saved tensors. In new code you will also see
-# the two halves of `forward` written apart, as `forward` and `setup_context`. This form works with
-# `torch.func` as well:
+# constant. It has to be computed in `backward`, from saved tensors. For backward *can* be recorded:
+# it is when you ask with `create_graph=True`, and only then. Look:
+
+
+# %% topics=["custom-function"]
+class Peek(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        print("backward is being recorded:", torch.is_grad_enabled())
+        return gradient
+
+
+# %% topics=["custom-function"]
+y = Peek.apply(points).sum()
+torch.autograd.grad(y, points, retain_graph=True)
+torch.autograd.grad(y, points, create_graph=True)
+
+# %% [markdown]
+# Where a second derivative would be wrong, as through NumPy, `once_differentiable` turns silence
+# into an error. Here is the cube put right. It is written in the newer form, with `forward` and
+# `setup_context` apart, which works with `torch.func` as well:
 
 
 # %% topics=["custom-function"]
@@ -146,37 +676,83 @@ class BetterCube(torch.autograd.Function):
 
 
 # %% topics=["custom-function"]
-print(torch.autograd.gradgradcheck(BetterCube.apply, [points]))
-torch.func.vmap(torch.func.grad(BetterCube.apply))(torch.tensor([1.0, 2.0]))
+print("second derivative:", torch.autograd.gradgradcheck(BetterCube.apply, [points]))
+print("slopes:", torch.func.vmap(torch.func.grad(BetterCube.apply))(torch.tensor([1.0, 2.0])))
 
 # %% [markdown]
-# (For an operation that `torch.compile` and `torch.export` shall know as well, there is
-# `torch.library.custom_op`; chapter 15 writes one.)
+# (For an operation that `torch.compile` and `torch.export` should know as well, there is
+# `torch.library.custom_op`; chapter 20 writes one.)
 #
-# ### At the kink
+# ### A slope that is wrong on purpose
 #
-# ReLU has no slope at 0. Any number from 0 to 1 would do, and PyTorch takes 0.
-#
-# > **Then and now.** *"ReLU's backward: copy the gradient, and set it to 0 where the input is <
-# > 0."* At 0 itself, that lets the gradient through. `gradcheck` will not tell you: it tries points
-# > at random, and none of them is exactly 0. Real networks have exact zeros in plenty, behind
-# > another ReLU, for instance.
+# Quantisation rounds the weights in forward; a binary network keeps only their sign. Such steps have
+# the slope 0 almost everywhere, so an honest rule would stop all learning. The **straight-through
+# estimator** lies instead: in backward, the step counts as a straight line with the slope 1, near
+# zero.
 
-# %% errata=["myrelu-subgradient"]
-x = torch.tensor([-1.0, 0.0, 2.0], requires_grad=True)
-F.relu(x).sum().backward()
-copied = torch.ones(3)
-copied[x < 0] = 0
-x.grad, copied
+# %%
+x = torch.linspace(-2.5, 2.5, 401)
+inside = (x.abs() <= 1).float()
+figure, (left, right) = plt.subplots(1, 2, figsize=(7.5, 2.4), sharex=True)
+left.plot(x, torch.where(x < 0, -1.0, 1.0), color="#0072b2")
+left.set(title="forward: the sign", xlabel="x", yticks=[-1, 0, 1])
+right.plot(x, 0 * x, color="#7f7f7f", label="true slope: 0")
+right.plot(x, inside, color="#d55e00", label="slope that is used")
+right.set(title="backward: 1 where |x| ≤ 1", xlabel="x", yticks=[0, 1])
+right.legend(loc="center", fontsize=8)
+show(figure, "Left the sign, a step; right its slope zero, and the box of height 1 used instead.")
+
+
+# %% nbgrader={"grade_id": "run-twice", "locked": true} jupyter={"source_hidden": true}
+from torch.autograd.function import once_differentiable
+
+
+def run_function(function, g, *inputs):
+    """Run a function forward, backward and backward again; what came of it, as plain values."""
+    inputs = [x.detach().requires_grad_(need) for x, need in inputs]
+    results = function(*inputs)
+    results = tuple(results) if isinstance(results, (tuple, list)) else (results,)
+    for y in results:
+        assert isinstance(y, torch.Tensor), f"a result is {type(y).__name__}, not a tensor"
+    facts = {"results": [y.detach() for y in results]}
+    facts["require grad"] = [y.requires_grad for y in results]
+    g, wanted = g.clone().requires_grad_(), [x for x in inputs if x.requires_grad]
+    with count_operators() as counts:
+        gradients = gradient_words(
+            lambda: torch.autograd.grad(
+                results[0], wanted, g, create_graph=True, allow_unused=True, retain_graph=True
+            )
+        )
+    facts["operations"] = counts.total() - counts["detach"]
+    facts["gradients"] = [None if x is None else x.detach() for x in gradients]
+    facts["recorded"] = all(x is not None and x.requires_grad for x in gradients)
+    try:
+        total = sum((x**2).sum() for x in gradients if x is not None)
+        facts["second"] = torch.autograd.grad(total, g)[0]
+    except RuntimeError:
+        facts["second"] = None  # refused
+    return facts
+
+
+# %% nbgrader={"grade_id": "run-twice-2", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_function(name, g, *inputs):
+    """Facts of the learner's Function of that name; each input comes as (tensor, needs grad)."""
+    function = {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}[name]
+    require_written(function)
+    with forbid_operators("threshold_backward", because="write the rule"):
+        facts, names = watch(run_function, function.apply, g, *inputs)
+    finished = names["torch.autograd.grad"] > 2 or names["torch.autograd.backward"]
+    finished = finished or names["torch._functorch.eager_transforms.vjp"]
+    assert not finished, "PyTorch differentiates inside your Function: write the rule itself"
+    return facts
+
 
 # %% [markdown]
-# **In practice.** Quantisation-aware training rounds the weights in forward. Rounding has the slope 0
-# almost everywhere, so an honest rule would stop all learning. The rule that is used instead is the
-# third one that you write now.
+# ### Exercise 6.4 — ReLU and friends ★★★ · 30 min · 6 points · core
 #
-# ### Exercise 6.1 — ReLU and friends ★★★ · 30 min · 6 points
-#
-# Write three Functions.
+# Write three Functions. Results and gradients have the dtype of `x`, whatever floating-point dtype
+# that is. Leave the inputs as they are.
 #
 # - `MyReLU.apply(x)`: like `F.relu`, with the gradient 0 at 0. It can be differentiated twice.
 # - `MyClamp.apply(x, low, high)`: like `torch.clamp`, for three tensors of one shape with
@@ -184,41 +760,15 @@ x.grad, copied
 #   `high` where `x > high`. (At a tie PyTorch's own shares it out; ours gives it to `x`.) It can be
 #   differentiated twice. Compute only what is asked for: `ctx.needs_input_grad` is a tuple of truth
 #   values, one for each input; return `None` for the others.
-# - `Binarize.apply(x)`: returns two float tensors. The first is the sign, with +1 at 0. The second
-#   is the mask: 1 where |x| ≤ 1, else 0. The sign's true slope is 0 everywhere, and nothing could
-#   be learnt. The *straight-through estimator* passes the gradient of the sign on to `x` as it is
-#   where the mask is 1, and stops it elsewhere. The mask is no function to be learnt from:
+# - `Binarize.apply(x)`: returns two tensors. The first is the sign, with +1 at 0. The second is the
+#   mask: 1 where |x| ≤ 1, else 0. The gradient of the sign goes straight through to `x` where the
+#   mask is 1, and stops elsewhere. The mask itself gives no gradient:
 #   `ctx.mark_non_differentiable(mask)`. A second derivative of such a trick means nothing: refuse
 #   it with `once_differentiable`.
 #
 # Example: for x = (−2, −0.5, 0, 3), `Binarize` gives (−1, −1, 1, 1) and (0, 1, 1, 0), and the
-# gradient (1, 1, 1, 1) of the sign becomes (0, 1, 1, 0) for `x`. `my_relu_and_friends` is given and
-# runs them. No finished backward of PyTorch may run, such as that of `F.relu`.
-
-
-# %% nbgrader={"grade_id": "run-twice", "locked": true}
-from torch.autograd.function import once_differentiable
-
-
-def clamp_by_where(x, low, high):
-    return torch.where(x < low, low, torch.where(x > high, high, x))
-
-
-def report(function, upstream, *inputs):
-    """Run ``function`` forward, backward and backward again; what came of it, as plain values."""
-    results = function(*inputs)
-    results = results if isinstance(results, tuple) else (results,)
-    g = upstream.detach().clone().requires_grad_()
-    wanted = [x for x in inputs if x.requires_grad]
-    gradients = torch.autograd.grad(results[0], wanted, g, create_graph=True, allow_unused=True)
-    facts = {"results": [y.detach() for y in results]}
-    facts["gradients"] = [None if x is None else x.detach() for x in gradients]
-    facts["require grad"] = [y.requires_grad for y in results]
-    try:
-        facts["second"] = torch.autograd.grad((gradients[0] ** 2).sum(), g)[0]
-    except RuntimeError:
-        facts["second"] = None  # refused
-    return facts
+# gradient (1, 1, 1, 1) of the sign becomes (0, 1, 1, 0) for `x`. Write the rules yourself: the
+# backward of a finished operation, such as `F.relu`, is not allowed. `my_relu_and_friends` is given.
 
 
 # %% nbgrader={"grade_id": "my-relu-and-friends", "solution": true}
@@ -281,94 +831,149 @@ class Binarize(torch.autograd.Function):
     ### END SOLUTION
 
 
-def my_relu_and_friends(name: str, upstream: torch.Tensor, *inputs: torch.Tensor) -> dict | None:
-    """Given: run one of the three; see ``report``. ``None`` where it is not written yet."""
-    functions = {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
-    written = "backward" in vars(functions[name])
-    return report(functions[name].apply, upstream, *inputs) if written else None
+def my_relu_and_friends() -> dict:
+    """Given: your three Functions, by name."""
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
 
 
 # %% nbgrader={"grade_id": "my-relu-and-friends-check", "grade": true, "points": 2}
-def check_case(x, name, because=""):
-    g = torch.linspace(1, 2, x.numel(), dtype=x.dtype, device=x.device).view(x.shape)
-    x, call = x.detach().requires_grad_(), f"MyReLU of {name}"
-    truth = report(F.relu, g, x)
-    with forbid_operators("threshold_backward", because="write the rule"), forbid_changes(x):
-        facts = my_relu_and_friends("MyReLU", g, x)
-    assert facts is not None, "MyReLU has no backward: is there an answer yet?"
-    check_close(facts["results"][0], truth["results"][0], call)
-    hint = f" ({because})" if because else ""
-    check_close(facts["gradients"][0], truth["gradients"][0], f"the gradient of {call}{hint}")
-    assert facts["second"] is not None, f"{call}: a second derivative has to be possible"
-    check_close(facts["second"], truth["second"], f"the second derivative of {call}")
+def check_relu(x):
+    x = x.to(device)
+    g = torch.linspace(1, 2, x.numel(), dtype=x.dtype, device=device).view(x.shape)
+    with forbid_changes(x):
+        facts = try_function("MyReLU", g, (x, True))
+    assert len(facts["results"]) == 1, f"{len(facts['results'])} results, expected one tensor"
+    check_close(facts["results"][0], x.relu(), "the value")
+    mask, (gradient,) = (x > 0).to(x.dtype), facts["gradients"]
+    assert gradient is not None, "backward returns None for x"
+    slips = {
+        "it forgets the gradient that arrives: multiply by it": mask,
+        "at 0 the slope is 0, and here it lets the gradient through": g * (x >= 0),
+        "it lets the gradient through everywhere": g,
+        "it lets through what was negative": g * (x < 0),
+    }
+    check_value(gradient, g * mask, "the gradient", slips, 1e-6, 1e-6)
+    recorded = facts["recorded"] and facts["second"] is not None
+    assert recorded, "a second derivative has to be possible: backward gives something not recorded"
+    check_value(facts["second"], 2 * g * mask, "the second derivative", None, 1e-6, 1e-6)
 
 
-check_case(torch.tensor([-1.0, 0.5, 2.0], device=device), "(-1, 0.5, 2)")
-check_case(torch.tensor([-1.0, 0.0, 2.0], device=device), "(-1, 0, 2)", "at 0 it is 0")
+with every_case() as case:
+    for name, x in {
+        "x = (-1, 0.5, 2)": torch.tensor([-1.0, 0.5, 2.0]),
+        "x = (-1, 0, 2)": torch.tensor([-1.0, 0.0, 2.0]),
+        "float64, shape (2, 2)": torch.tensor([[-1.0, 0.5], [2.0, 0.0]], dtype=torch.float64),
+        "bfloat16": torch.tensor([-1.0, 0.5, 2.0], dtype=torch.bfloat16),
+    }.items():
+        with case(f"MyReLU, {name}"):
+            check_relu(x)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
-for size in ((4, 5), (), (0, 3), (2, 3, 4)):
-    x = torch.randn(size, generator=generator, dtype=torch.float64).to(device)
-    check_case(x, f"shape {size}")
-check_case(torch.arange(-6.0, 6, device=device).view(3, 4).t(), "a transposed tensor with a zero")
+for size in ((), (0, 3), (2, 3, 4)):
+    check_relu(torch.randn(size, generator=generator).double())
+check_relu(torch.arange(-6.0, 6).view(3, 4).t())
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "my-relu-and-friends-check-2", "grade": true, "points": 2}
-def check_case(x, low, high, needs, name):
-    asked = zip((x, low, high), needs, strict=True)
-    inputs = [values.detach().to(device).requires_grad_(need) for values, need in asked]
-    g, call = torch.linspace(1, 2, len(x), dtype=x.dtype, device=device), f"MyClamp of {name}"
-    truth = report(clamp_by_where, g, *inputs)
-    with forbid_changes(*inputs), count_operators() as counts:
-        facts = my_relu_and_friends("MyClamp", g, *inputs)
-    assert facts is not None, "MyClamp has no backward: is there an answer yet?"
-    check_close(facts["results"][0], truth["results"][0], call)
-    pairs = zip(facts["gradients"], truth["gradients"], strict=True)
-    for number, (yours, right) in enumerate(pairs, start=1):
-        what = f"gradient {number} of {sum(needs)} asked for in {call}"
-        check_close(yours, right, f"{what} (each element has one source: low, x or high)")
-    assert facts["second"] is not None, f"{call}: a second derivative has to be possible"
-    check_close(facts["second"], truth["second"], f"the second derivative of {call}")
-    return counts.total() - counts["detach"]
+def check_clamp(x, low, high, needs=(True, True, True)):
+    x, low, high = (t.to(device) for t in (x, low, high))
+    g = torch.linspace(1, 2, len(x), dtype=x.dtype, device=device)
+    with forbid_changes(x, low, high):
+        facts = try_function("MyClamp", g, (x, needs[0]), (low, needs[1]), (high, needs[2]))
+    assert len(facts["results"]) == 1, f"{len(facts['results'])} results, expected one tensor"
+    check_close(
+        facts["results"][0], torch.where(x < low, low, torch.where(x > high, high, x)), "the value"
+    )
+    under, over = (x < low).to(x.dtype), (x > high).to(x.dtype)
+    ends = (x != low) & (x != high)
+    rules = {"x": 1 - under - over, "low": under, "high": over}
+    at_ends = {
+        "x": rules["x"] * ends,
+        "low": (x <= low).to(x.dtype),
+        "high": (x >= high).to(x.dtype),
+    }
+    asked = [name for name, need in zip(rules, needs, strict=True) if need]
+    for name, gradient in zip(asked, facts["gradients"], strict=True):
+        words = f"backward returns None for {name}, which requires grad: it is no constant"
+        assert gradient is not None, words
+        slips = {
+            "it forgets the gradient that arrives: multiply by it": rules[name],
+            "at low and high themselves the gradient belongs to x": g * at_ends[name],
+            "it gets everything, also where the result is a bound": g,
+            "it gets nothing": 0 * g,
+        }
+        check_value(gradient, g * rules[name], f"the gradient of {name}", slips, 1e-6, 1e-6)
+    recorded = facts["recorded"] and facts["second"] is not None
+    assert recorded, "a second derivative has to be possible: backward gives something not recorded"
+    second = 2 * g * sum(rules[name] for name in asked)
+    check_value(facts["second"], second, "the second derivative", None, 1e-6, 1e-6)
+    return facts["operations"]
 
 
-x, ones = torch.tensor([-3.0, -1.0, 0.5, 1.0, 4.0]), torch.ones(5)
-needs, name = ((True, True, True), (True, False, False)), "five numbers to (-1, 1)"
-everything, asked = (check_case(x, -ones, ones, need, name) for need in needs)
-assert asked < everything, "as much work for one gradient as for three: ask ctx.needs_input_grad"
+x, ones, work = torch.tensor([-3.0, -1.0, 0.5, 1.0, 4.0]), torch.ones(5), {}
+with every_case() as case:
+    for needs in ((True, True, True), (True, False, False), (False, True, False)):
+        with case(f"MyClamp of (-3, -1, 0.5, 1, 4) to -1 and 1, asked for {needs}"):
+            work[needs] = check_clamp(x, -ones, ones, needs)
+    with case("MyClamp, float64, bounds that differ"):
+        check_clamp(x.double(), x.double() - ones.cumsum(0) + 2, x.double() + ones.cumsum(0))
+    with case("MyClamp, how much work"):
+        few, everything = work.get((True, False, False), 0), work.get((True, True, True), 1)
+        words = "as much work for one gradient as for three: ask ctx.needs_input_grad"
+        assert few < everything, words
 ### BEGIN HIDDEN TESTS
-for needs in ((True, True, False), (False, True, True), (False, False, True), (True, True, True)):
+for needs in ((True, True, False), (False, True, True), (False, False, True)):
     x, low = torch.randn(2, 30, generator=torch.Generator().manual_seed(0)).double()
-    check_case(x, low - 1, low + 0.3, needs, f"thirty numbers, asked for {needs}")
+    check_clamp(x, low - 1, low + 0.3, needs)
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "my-relu-and-friends-check-3", "grade": true, "points": 2}
-def check_case(x, name):
-    g = torch.linspace(1, 2, x.numel(), dtype=x.dtype, device=x.device).view(x.shape)
-    x, call = x.detach().requires_grad_(), f"Binarize of {name}"
-    facts = my_relu_and_friends("Binarize", g, x)
-    assert facts is not None, "Binarize has no backward: is there an answer yet?"
-    assert len(facts["results"]) == 2, f"{call}: return the sign and the mask"
-    sign, mask = (x >= 0).to(x.dtype) * 2 - 1, (x.abs() <= 1).to(x.dtype)
-    check_close(facts["results"][0], sign.detach(), f"the sign in {call}")
-    check_close(facts["results"][1], mask, f"the mask in {call}")
-    gradient = facts["gradients"][0]
-    check_close(gradient, g * mask, f"the gradient of {call} (it passes where the mask is 1)")
-    requires = facts["require grad"]
-    assert requires[0], f"{call}: the sign has to require grad"
-    assert not requires[1], f"{call}: the mask requires grad: mark it as non-differentiable"
-    assert facts["second"] is None, f"{call}: refuse the second derivative"
+def check_binarize(x):
+    x = x.to(device)
+    g = torch.linspace(1, 2, x.numel(), dtype=x.dtype, device=device).view(x.shape)
+    with forbid_changes(x):
+        facts = try_function("Binarize", g, (x, True))
+    assert len(facts["results"]) == 2, "return two tensors: the sign and the mask"
+    sign, mask = torch.where(x < 0, -1.0, 1.0).to(x.dtype), (x.abs() <= 1).to(x.dtype)
+    slips = {"at 0 the sign is +1": x.sign(), "that is the mask: the sign comes first": mask}
+    check_value(facts["results"][0], sign, "the sign", slips)
+    slips = {"-1 and 1 belong to it": (x.abs() < 1).to(x.dtype)}
+    check_value(facts["results"][1], mask, "the mask", slips)
+    assert facts["require grad"][0], "the sign has to require grad: do not mark it"
+    words = "the mask requires grad: mark it with ctx.mark_non_differentiable"
+    assert not facts["require grad"][1], words
+    (gradient,) = facts["gradients"]
+    assert gradient is not None, "backward returns None for x"
+    slips = {
+        "it passes only where the mask is 1": g,
+        "it forgets the gradient that arrives: multiply by it": mask,
+        "the true slope of the sign: nothing could be learnt": 0 * g,
+        "it is multiplied by the sign: straight through means slope 1": g * mask * sign,
+    }
+    check_value(gradient, g * mask, "the gradient", slips)
+    assert facts["second"] is None, (
+        "a second derivative goes through: refuse it, once_differentiable"
+    )
+    words = (
+        "a detached gradient makes a second derivative silently 0: once_differentiable refuses it"
+    )
+    assert facts["recorded"], words
 
 
-check_case(torch.tensor([-2.0, -0.5, 0.0, 3.0], device=device), "(-2, -0.5, 0, 3)")
-check_case(torch.tensor([-1.0, 1.0], device=device), "(-1, 1)")
+with every_case() as case:
+    for name, x in {
+        "x = (-2, -0.5, 0, 3)": torch.tensor([-2.0, -0.5, 0.0, 3.0]),
+        "x = (-1, 1)": torch.tensor([-1.0, 1.0]),
+        "float64, shape (2, 2)": torch.tensor([[-1.5, 0.5], [2.0, 0.0]], dtype=torch.float64),
+    }.items():
+        with case(f"Binarize, {name}"):
+            check_binarize(x)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for size in ((4, 5), (), (0, 3)):
-    x = torch.randn(size, generator=generator, dtype=torch.float64).to(device)
-    check_case(x, f"shape {size}")
+    check_binarize(torch.randn(size, generator=generator).double())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -388,149 +993,12 @@ for size in ((4, 5), (), (0, 3)):
 # </details>
 
 # %% [markdown]
-# ### A NaN from the branch not taken
-#
-# The ELU is x for positive x, and exp(x) − 1 for the others. `torch.where` picks. **Predict** the
-# gradient at x = 100: surely 1?
-
-
-# %%
-def elu_by_where(x: torch.Tensor) -> torch.Tensor:
-    return torch.where(x > 0, x, x.exp() - 1)
-
-
-# %%
-x = torch.tensor([-1.0, 2.0, 100.0], requires_grad=True)
-y = elu_by_where(x)
-y.sum().backward()
-y.detach(), x.grad
-
-# %% [markdown]
-# The value is right, the gradient is not a number, and 100 is nowhere near the kink. Where does it
-# begin?
-
-# %%
-x = torch.linspace(-5, 120, 500).requires_grad_()
-elu_by_where(x).sum().backward()
-figure, axes = plt.subplots(figsize=(6, 2.6))
-axes.plot(x.detach(), x.grad, color="#0072b2")
-axes.set(xlabel="x", ylabel="gradient", xlim=(-5, 120), title="From 88.7 on there is no gradient")
-show(
-    figure,
-    "The gradient rises to 1 at x = 0, stays there, and ends at 88.7: NaN is not drawn.",
-)
-
-# %% [markdown]
-# Both branches are computed, everywhere; `where` only chooses. In backward it sends the gradient
-# into the chosen branch, and **zero** into the other. There the zero meets the slope of exp at 100,
-# which is infinite in float32. And 0 · ∞ is NaN. The two ways meet at `x`, and 1 + NaN is NaN.
-#
-# When a NaN shows up in a large model, let PyTorch find its birthplace. Anomaly mode checks each
-# backward function, and remembers where in the forward it came from. It is slow; switch it on to
-# search, then off again.
-
-# %%
-with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
-    warnings.simplefilter("ignore")  # it warns with the traceback of the forward: read that
-    try:
-        elu_by_where(x).sum().backward()
-    except RuntimeError as error:
-        print(error)
-
-# %% [markdown]
-# ### Exercise 6.2 — Finite everywhere ★★ · 10 min · 3 points
-#
-# **Find.** For each x, in float32, say whether the gradient of `elu_by_where` is NaN (`True` or
-# `False`). The largest float32 is about e to the power of 88.7.
-#
-# **Repair.** Write `elu(x, alpha)`: x where x > 0, else alpha · (exp(x) − 1). It must be finite and
-# right in value and gradient for every finite x, in float32 and float64, at 0 as well: for alpha =
-# 1 the slope there is 1. Use ordinary operations; `F.elu` and its relatives are not allowed.
-# `where_nan` is given and runs your `elu` forward and backward.
-#
-# Example: `elu(torch.tensor([-1.0, 2.0]), 1.0)` is about (−0.632, 2).
-
-# %% nbgrader={"grade_id": "where-nan", "solution": true}
-nan_at = {"-200": None, "-1": None, "0": None, "2": None, "80": None, "100": None}
-### BEGIN SOLUTION
-nan_at = dict.fromkeys(nan_at, False) | {"100": True}
-### END SOLUTION
-
-
-def elu(x: torch.Tensor, alpha: float) -> torch.Tensor:
-    """x where x > 0, else alpha (exp(x) - 1); differentiable, finite for every finite x."""
-    ### BEGIN SOLUTION
-    below = torch.where(x > 0, 0.0, x)
-    return torch.where(x > 0, x, alpha * (below.exp() - 1))
-    ### END SOLUTION
-
-
-def where_nan(x: torch.Tensor, alpha: float, upstream: torch.Tensor) -> tuple | None:
-    """Given: values and gradient of ``elu``; None where it gives no tensor."""
-    if elu(x, alpha) is None:
-        return None
-    return forward_backward(lambda x: elu(x, alpha), upstream, x)
-
-
-# %% nbgrader={"grade_id": "where-nan-check", "grade": true, "points": 1}
-places = ("-200", "-1", "0", "2", "80", "100")
-x = torch.tensor([float(place) for place in places], requires_grad=True)
-(gradient,) = torch.autograd.grad(torch.where(x > 0, x, x.exp() - 1).sum(), x)
-machine = dict(zip(places, gradient.isnan().tolist(), strict=True))
-because = dict.fromkeys(places, "exp is finite there, and zero times something finite is zero")
-because["100"] = "exp(100) is infinite in float32, and zero times infinity is NaN"
-check_predictions(nan_at, machine, because)
-
-
-# %% nbgrader={"grade_id": "where-nan-check-2", "grade": true, "points": 2}
-def check_case(x, alpha, because=""):
-    g = torch.linspace(1, 2, len(x), dtype=x.dtype, device=x.device)
-    with forbid_operators("elu", "celu", "selu", "elu_backward"), forbid_changes(x):
-        answer = where_nan(x, alpha, g)
-    truth = forward_backward(lambda x: F.elu(x, alpha), g, x)
-    numbers = ", ".join(f"{entry:g}" for entry in x[:6].tolist())
-    call = f"elu at ({numbers}) with alpha {alpha}" + (f" ({because})" if because else "")
-    assert answer is not None, "elu gives None: is there an answer yet?"
-    check_close(answer[0], truth[0], call)
-    finite = bool(answer[1].isfinite().all())
-    assert finite, f"the gradient of {call} is {answer[1].tolist()}: the branch not taken"
-    check_close(answer[1], truth[1], f"the gradient of {call}")
-
-
-check_case(torch.tensor([-1.0, 2.0], device=device), 1.0)
-check_case(torch.tensor([-1.0, 2.0], device=device), 0.5, "alpha scales the lower branch")
-check_case(torch.tensor([100.0, 1000.0, -1000.0], device=device), 1.0, "far from the kink")
-check_case(torch.tensor([0.0], device=device), 1.0, "at the kink")
-### BEGIN HIDDEN TESTS
-for dtype in (torch.float32, torch.float64):
-    x = torch.linspace(-50, 50, 31, dtype=dtype, device=device)[::2]
-    check_case(x, 1.0)
-    check_case(20 * x[x != 0], 2.5)
-check_case(torch.tensor([3e38, -3e38, 88.0, 90.0], device=device), 1.0)
-### END HIDDEN TESTS
-
-# %% [markdown]
-# <details><summary>Hint 1</summary>
-#
-# The zero cannot be avoided. What it is multiplied with can: the other branch must be harmless
-# *where it is not taken*.
-# </details>
-# <details><summary>Hint 2</summary>
-#
-# Change the input of exp, not its result. What would be a harmless x to put there?
-# </details>
-# <details><summary>Hint 3</summary>
-#
-# A second `where`, inside. Or `clamp(max=0)`; then look at what its slope is at 0.
-# </details>
-
-# %% [markdown]
-# ### Exercise 6.3 — Who checks the checker? ★★★ · 25 min · 5 points
+# ### Exercise 6.5 — Who checks the checker? ★★★ · 25 min · 5 points · core
 #
 # Before you trust a rule, you test it. And before you trust a test, you show it something broken.
 # `line_up(base, number)` gives a function from a tensor to a tensor, applied to each element, with
 # an `autograd.Function` behind it. Number 0 is right. The others are broken, each in its own way,
-# and each of these has happened to somebody:
+# and each of these has happened in real code:
 #
 # 1. its backward forgets the gradient that arrives;
 # 2. its slope is wrong for negative numbers;
@@ -541,13 +1009,14 @@ check_case(torch.tensor([3e38, -3e38, 88.0, 90.0], device=device), 1.0)
 #    one needs.
 #
 # Write `write_the_test(function)`, which returns `True` for the right one and `False` for the broken
-# ones. It is not told which of them it has before it. The base functions are smooth; your test does
-# not know them. It may call the function as often as it likes; each call of your test gets a fresh
-# one. `gradcheck` and `gradgradcheck` with `raise_exception=False` return a truth value. They don't
-# find everything, and number 5 can make them raise all the same: an error is no verdict.
+# ones. It is not told which of them it has before it, nor what the function should be: the bases are
+# a sine, a cube and a bell curve, all smooth. It may call the function as often as it likes, in
+# float64; a dozen numbers between −2 and 2 are plenty. Each call of your test gets a fresh one.
+# `gradcheck` and `gradgradcheck` with `raise_exception=False` return a truth value. They don't find everything, and
+# number 5 can make them raise all the same: an error is no verdict.
 
 
-# %% nbgrader={"grade_id": "line-up", "locked": true}
+# %% nbgrader={"grade_id": "line-up", "locked": true} jupyter={"source_hidden": true}
 BASES = {
     "sine": (torch.sin, torch.cos),
     "cube": (lambda x: x**3, lambda x: 3 * x**2),
@@ -555,7 +1024,7 @@ BASES = {
 }
 
 
-# %% nbgrader={"grade_id": "line-up-2", "locked": true}
+# %% nbgrader={"grade_id": "line-up-2", "locked": true} jupyter={"source_hidden": true}
 def line_up(base: str, number: int):
     """Suspect ``number`` of the base function: 0 is right, 1 to 6 are broken."""
     f, slope = BASES[base]
@@ -583,45 +1052,51 @@ def line_up(base: str, number: int):
     return Suspect.apply
 
 
-# %% nbgrader={"grade_id": "line-up-3", "locked": true}
+# %% nbgrader={"grade_id": "line-up-3", "locked": true} jupyter={"source_hidden": true}
 from collections.abc import Callable
 
-from course_utils import runs_with_the_answer
+import numpy as np
 
 
 @runs_with_the_answer
 def try_the_test(base: str, number: int):
     """What ``write_the_test`` says of a suspect, whose number it does not get to know."""
-    return write_the_test(line_up(base, number))
+    answer = write_the_test(line_up(base, number))
+    one_truth = (
+        isinstance(answer, torch.Tensor) and answer.dtype == torch.bool and answer.dim() == 0
+    )
+    return bool(answer) if one_truth or isinstance(answer, np.bool_) else answer
 
 
 # %% nbgrader={"grade_id": "write-the-test", "solution": true}
 def write_the_test(function: Callable[[torch.Tensor], torch.Tensor]) -> bool:
     """Whether the values and gradients of this function of a tensor can be trusted."""
     ### BEGIN SOLUTION
-    generator = torch.Generator().manual_seed(0)
-    points = torch.randn(3, 4, generator=generator, dtype=torch.float64)
+    points = torch.tensor([[-1.2, 0.4, 1.1], [0.7, -0.3, -0.8]], dtype=torch.float64)
     before = points.clone()
     function(points)
     if not torch.equal(points, before):
         return False
-    for x in (points, points.t()):
-        x = x.detach().requires_grad_()
-        if not torch.autograd.gradcheck(function, [x], raise_exception=False):
-            return False
-        if not torch.autograd.gradgradcheck(function, [x], raise_exception=False):
-            return False
+    check, check_twice = torch.autograd.gradcheck, torch.autograd.gradgradcheck
+    x = points.clone().requires_grad_()
+    if not check(function, [x], raise_exception=False):
+        return False
+    x = points.t().detach().requires_grad_()
+    if not check_twice(function, [x], raise_exception=False):
+        return False
     x = points.clone().requires_grad_()
     (alone,) = torch.autograd.grad(function(x).sum(), x)
     first, _ = function(x), function(2 * x)
     (later,) = torch.autograd.grad(first.sum(), x)
-    return torch.equal(alone, later)
+    x = points.t().detach().requires_grad_()
+    (turned,) = torch.autograd.grad(function(x).sum(), x)
+    return torch.equal(alone, later) and torch.equal(alone, turned.t())
     ### END SOLUTION
 
 
 # %% nbgrader={"grade_id": "write-the-test-check", "grade": true, "points": 5}
 wrongs = [
-    "which is right",
+    "which is right (is h or a tolerance too coarse, or does it expect a certain function?)",
     "whose backward forgets the gradient that arrives (give it one that is not all ones)",
     "whose slope is wrong for negative numbers (try some)",
     "whose slope is a constant for the second derivative (gradgradcheck tells)",
@@ -631,7 +1106,7 @@ wrongs = [
 ]
 
 
-def check_case(base, number):
+def check_verdict(base, number):
     answer = try_the_test(base, number)
     assert answer is not None, "write_the_test gives None: is there an answer yet?"
     assert isinstance(answer, bool), f"write_the_test gives {answer!r}: return True or False"
@@ -639,12 +1114,16 @@ def check_case(base, number):
     assert answer is (number == 0), f"your test {right} {base} {number}, {wrongs[number]}"
 
 
-for number in range(7):
-    check_case("sine", number)
+with every_case() as case:
+    for number in range(7):
+        with case(f"sine {number}"):
+            check_verdict("sine", number)
+    for base, number in (("cube", 0), ("bell", 0), ("cube", 1), ("bell", 3)):
+        with case(f"{base} {number}"):
+            check_verdict(base, number)
 ### BEGIN HIDDEN TESTS
-for base in ("bell", "cube"):
-    for number in (0, *range(6, 0, -1)):
-        check_case(base, number)
+for base, number in (("bell", 6), ("cube", 5), ("cube", 4), ("bell", 2), ("bell", 0)):
+    check_verdict(base, number)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -664,63 +1143,118 @@ for base in ("bell", "cube"):
 # </details>
 
 # %% [markdown]
-# ## 2. Memory for time
+# **In practice.** Whoever adds a Function to a project adds such a test beside it: `gradcheck` and
+# `gradgradcheck` on random points in float64, a transposed input, two calls in a row, and every kink
+# by hand.
+
+# %% [markdown]
+# ## 4. Memory for time · core
 #
+# You can now write rules that are right. What else is a rule good for? It decides what is *kept*.
 # Saved tensors grow with depth: every layer keeps its share until backward comes by. But what a
 # layer keeps can be computed again from its input. So keep only the inputs of a few blocks, throw
 # the rest away, and run a block's forward a second time when backward gets there. This is called
-# **activation checkpointing**.
+# **activation checkpointing**. **Predict:** how much of the memory does it save, with eight blocks?
 
 # %%
 from torch.utils.checkpoint import checkpoint
 
-blocks = [nn.Sequential(nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 64)) for _ in range(8)]
-own = {p.data_ptr() for block in blocks for p in block.parameters()}  # kept in any case
+torch.manual_seed(0)
+blocks = [
+    nn.Sequential(nn.Linear(64, 256), nn.Tanh(), nn.Linear(256, 64), nn.Tanh()) for _ in range(8)
+]
+ways = {
+    "plain": lambda block, h: block(h),
+    "checkpointed": lambda block, h: checkpoint(block, h, use_reentrant=False),
+}
 
 
-# %%
-def kept_for(run) -> int:
-    saved.clear()
-    h = torch.ones(32, 64, requires_grad=True)
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+# %% nbgrader={"grade_id": "live-bytes", "locked": true} jupyter={"source_hidden": true}
+import weakref
+
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+class LiveBytes(TorchDispatchMode):
+    """A ``with`` block that notes, after each operation, how many bytes made inside it live."""
+
+    def __init__(self):
+        super().__init__()
+        self.now, self.curve, self.known = 0, [], set()
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        old = {t.data_ptr() for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}
+        result = function(*args, **kwargs)
+        for t in tree_leaves(result):
+            if isinstance(t, torch.Tensor) and t.data_ptr() not in old | self.known:
+                storage, place = t.untyped_storage(), t.data_ptr()
+                self.known.add(place)
+                self.now += storage.nbytes()
+                weakref.finalize(storage, self.free, place, storage.nbytes())
+        self.curve.append(self.now)
+        return result
+
+    def free(self, place, size):
+        self.known.discard(place)
+        self.now -= size
+
+
+# %% nbgrader={"grade_id": "live-bytes-2", "locked": true} jupyter={"source_hidden": true}
+def memory_of(run):
+    """Live bytes after each operation of a forward and backward pass, and where the turn is."""
+    for block in blocks:
+        for parameter in block.parameters():
+            parameter.grad = torch.zeros_like(parameter)  # there already, so not counted
+    h = torch.ones(512, 64, requires_grad=True)
+    with LiveBytes() as live:
+        y = h
         for block in blocks:
-            h = run(block, h)
-    return sum({t.data_ptr(): t.nbytes for t in saved if t.data_ptr() not in own}.values())
+            y = run(block, y)
+        turn = len(live.curve)
+        y.backward(torch.ones_like(y))
+    return live.curve, turn
 
 
 # %%
-plain = kept_for(lambda block, h: block(h))
-frugal = kept_for(lambda block, h: checkpoint(block, h, use_reentrant=False))
-print(f"plain {plain:,} bytes, checkpointed {frugal:,} bytes")
+figure, axes = plt.subplots(figsize=(8, 3.2))
+for (name, run), colour in zip(ways.items(), ("#0072b2", "#d55e00"), strict=True):
+    curve, turn = memory_of(run)
+    axes.plot([n / 1e6 for n in curve], color=colour, label=f"{name}: {max(curve) / 1e6:.1f} MB")
+    axes.axvline(turn, color=colour, linestyle=":")
+axes.set(xlabel="operations so far", ylabel="megabytes alive", title="One training step")
+axes.legend(title="at the peak")
+show(
+    figure, "Plain climbs to one high peak at the turn; checkpointed climbs gently, then saw-teeth."
+)
 
 # %% [markdown]
-# Each block keeps its input alone. The price is one more forward pass, about a third of the work of
-# a training step. It is often the difference between a batch that fits and one that does not.
+# The dotted lines mark the turn from forward to backward. The plain run piles up until the turn, then
+# gives back. The checkpointed one piles up only the blocks' inputs. On its way back each tooth is one
+# block: run again, used, freed. And its curve is longer: that is the price, one more forward pass, or
+# about a third of the work of a training step.
 #
-# There is one trap. The second forward has to be *the same* as the first. A dropout layer draws new
-# random numbers each time, and then the gradient would belong to another network. So a checkpoint
-# keeps the state of the random generator, goes back to it for the second run, and afterwards puts
-# the generator where it was.
-#
-# ### Exercise 6.4 — A checkpoint by hand ★★★ · 20 min · 4 points
-#
-# Write `Checkpoint`, a Function. `Checkpoint.apply(block, x)` returns what `block(x)` returns, a
-# tensor, and
-#
-# - keeps nothing for backward but `x`, and the state of the CPU generator
-#   (`torch.get_rng_state()`);
-# - runs `block` a second time in backward, on the same random numbers, recording this time
-#   (`torch.enable_grad()`);
-# - returns the gradient of `x`, and lets those of the block's parameters arrive in their `.grad`;
-# - leaves the generator after backward as it was before backward.
-#
-# Everything here is on the CPU; on a GPU you would keep the state of its generator too. Gradients
-# have to be equal to the last bit to those of the plain run. `torch.utils.checkpoint` is not
-# allowed. `checkpoint_by_hand` is given: it runs a block with dropout plainly and through your
-# Function, and returns the facts of both.
+# > **Then and now.** *"`checkpoint(block, x)`."* The old form re-entered autograd from inside a
+# > backward, gave no gradient to the block if `x` required none, and is on its way out. Today you say
+# > which form you mean; without a word you get a warning.
+
+# %%
+data = torch.ones(2, 64)  # requires no grad, like a batch of data
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    for reentrant in (True, False):
+        y = checkpoint(blocks[0], data, use_reentrant=reentrant)
+        print(f"use_reentrant={reentrant}: the result requires grad: {y.requires_grad}")
+
+# %% [markdown]
+# There is one trap left. The second forward has to be *the same* as the first. A dropout layer draws
+# new random numbers each time, and then the gradient would belong to another network. So a
+# checkpoint keeps the state of the random generator, goes back to it for the second run, and
+# afterwards puts the generator where it was.
 
 
-# %% nbgrader={"grade_id": "run-block", "locked": true}
+# %% nbgrader={"grade_id": "run-block", "locked": true} jupyter={"source_hidden": true}
 class Block(nn.Module):
     """Two layers with dropout between them; counts its calls."""
 
@@ -735,8 +1269,15 @@ class Block(nn.Module):
         return self.last(self.layers(x))
 
 
-# %% nbgrader={"grade_id": "run-block-2", "locked": true}
-def run_block(through, x, seed):
+def on_ctx(y):
+    """Floating-point tensors that lie on the ctx of the Function that made y, as attributes."""
+    kept = getattr(y.grad_fn, "__dict__", {}).items()
+    tensors = [(name, t) for name, value in kept for t in tree_leaves(value)]
+    return [name for name, t in tensors if isinstance(t, torch.Tensor) and t.is_floating_point()]
+
+
+# %% nbgrader={"grade_id": "run-block-2", "locked": true} jupyter={"source_hidden": true}
+def run_block(through, x, seed, times=1):
     """Facts of one forward and backward of a block that is called as ``through(block, x)``."""
     torch.manual_seed(seed)
     block, x, storages = Block(x.shape[1]), x.detach().clone().requires_grad_(), {}
@@ -745,16 +1286,48 @@ def run_block(through, x, seed):
         storages[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
         return tensor
 
+    y = 2 * x
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        y = through(block, 2 * x)
+        for _ in range(times):
+            y = through(block, y)
+            assert isinstance(y, torch.Tensor), f"apply gives {type(y).__name__}, not a tensor"
     own = {parameter.data_ptr() for parameter in block.parameters()}
     facts = {"bytes": sum(size for place, size in storages.items() if place not in own)}
-    facts |= {"y": y.detach(), "calls in forward": block.calls}
-    torch.rand(2)  # somebody draws random numbers before backward comes
-    if y.requires_grad:
-        (y**2).sum().backward()
+    facts |= {"y": y.detach(), "calls in forward": block.calls, "on ctx": on_ctx(y)}
+    torch.rand(2)  # other code draws random numbers before backward comes
+    gradient_words((y**2).sum().backward)
     facts |= {"calls": block.calls, "x": x.grad, "next random numbers": torch.rand(3)}
     return facts | {name: parameter.grad for name, parameter in block.named_parameters()}
+
+
+# %% nbgrader={"grade_id": "run-block-3", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_checkpoint(x, seed, times):
+    """Facts of a block with dropout that is run through the learner's Checkpoint."""
+    require_written(Checkpoint)
+    facts, names = watch(run_block, Checkpoint.apply, x, seed, times)
+    facts["library"] = any(name.startswith("torch.utils.checkpoint.") for name in names)
+    return facts
+
+
+# %% [markdown]
+# ### Exercise 6.6 — A checkpoint by hand ★★★ · 25 min · 4 points · core
+#
+# Write `Checkpoint`, a Function. `Checkpoint.apply(block, x)` returns what `block(x)` returns, a
+# tensor. `x` requires grad. Your Function
+#
+# - keeps nothing for backward but the block, `x`, and the state of the CPU generator
+#   (`torch.get_rng_state()`). `x` goes through `save_for_backward`, not on `ctx`;
+# - runs `block` a second time in backward, on the same random numbers, recording this time
+#   (`torch.enable_grad()`);
+# - returns the gradient of `x`, and adds those of the block's parameters to their `.grad`, as
+#   `backward()` does. It runs a block that is used twice as well;
+# - leaves the generator after backward as it was before backward.
+#
+# Everything here is on the CPU; on a GPU you would keep the state of its generator too. Gradients
+# have to be equal to those of the plain run to the last bit. `torch.utils.checkpoint` is not
+# allowed. The check uses a block with two linear layers and a dropout. `checkpoint_by_hand` is
+# given.
 
 
 # %% nbgrader={"grade_id": "checkpoint-by-hand", "solution": true}
@@ -783,40 +1356,56 @@ class Checkpoint(torch.autograd.Function):
     ### END SOLUTION
 
 
-def checkpoint_by_hand(x: torch.Tensor, seed: int) -> tuple[dict, dict] | None:
-    """Given: facts of the plain run and of yours; ``None`` where there is no backward yet."""
-    if "backward" not in vars(Checkpoint):
-        return None
-    return run_block(lambda block, x: block(x), x, seed), run_block(Checkpoint.apply, x, seed)
+def checkpoint_by_hand(block: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    """Given: ``block(x)``, by your Function."""
+    return Checkpoint.apply(block, x)
 
 
 # %% nbgrader={"grade_id": "checkpoint-by-hand-check", "grade": true, "points": 4}
-def check_case(x, seed):
-    with count_operators() as counts, forbid_changes(x):
-        answer = checkpoint_by_hand(x, seed)
-    assert answer is not None, "Checkpoint has no backward: is there an answer yet?"
-    plain, yours = answer
-    truth, call = run_block(lambda block, x: block(x), x, seed), f"for x {tuple(x.shape)}"
-    for name in ("y", "x", "layers.0.weight", "layers.0.bias", "last.weight", "last.bias"):
-        what = name if name == "y" else f"the gradient of {name}"
-        check_close(plain[name], truth[name], f"{what} of the plain run {call}")
-        check_close(yours[name], plain[name], f"{what} {call} (another dropout?)", rtol=0, atol=0)
-    check_equal(yours["calls in forward"], 1, f"calls of the block in forward {call}")
-    check_equal(yours["calls"], 2, f"calls of the block in all {call}", "once more in backward")
-    bernoulli = counts["bernoulli_"] + counts["native_dropout"]
-    assert bernoulli == 3, f"dropout was drawn {bernoulli} times {call}: once plain, twice yours"
-    alone = x.numel() * x.itemsize
-    check_equal(yours["bytes"], alone, f"bytes kept {call}", "keep the input alone, by saving it")
-    numbers, ours = yours["next random numbers"], plain["next random numbers"]
-    words = f"random numbers drawn afterwards {call}: put the generator back where it was"
-    assert torch.equal(numbers, ours), words
+def check_checkpoint(x, seed, times=1):
+    yours = try_checkpoint(x, seed, times)
+    plain = run_block(lambda block, x: block(x), x, seed, times)
+    assert not yours["library"], "torch.utils.checkpoint runs here: write the checkpoint yourself"
+    calls = "runs of the block in forward"
+    check_equal(yours["calls in forward"], times, calls, "once for each call of apply")
+    check_close(yours["y"], plain["y"], "the result", rtol=0, atol=0)
+    words = "once more in backward: it is computed again, not kept"
+    check_equal(yours["calls"], 2 * times, "runs of the block in all", words)
+    for name in ("x", "last.weight", "last.bias", "layers.0.weight", "layers.0.bias"):
+        what, weight = f"the gradient of {name}", name != "x"
+        assert yours[name] is not None, f"{what} is None: it never arrived"
+        if not torch.equal(yours[name], plain[name]) and torch.count_nonzero(yours[name]) == 0:
+            raise AssertionError(f"{what} is zero everywhere: it never arrived")
+        slip = torch.equal(yours[name], 2 * plain[name])
+        assert not slip, f"{what} is twice what it should be: it was added twice"
+        same = torch.equal(yours[name], plain[name])
+        words = (
+            "(does backward draw the same dropout as forward?)"
+            if times == 1
+            else ("with the block used twice (was .grad overwritten? is the dropout the same?)")
+        )
+        assert same or not weight, f"{what} differs from that of the plain run {words}"
+        assert same, f"{what} differs from that of the plain run {words}"
+    words = "random numbers drawn afterwards differ: put the generator back where it was"
+    assert torch.equal(yours["next random numbers"], plain["next random numbers"]), words
+    words = (
+        f"kept on ctx: {', '.join(yours['on ctx'])}; x goes through save_for_backward, nothing else"
+    )
+    assert not yours["on ctx"], words
+    alone = times * x.numel() * x.itemsize
+    words = "keep the input alone, by save_for_backward"
+    check_equal(yours["bytes"], alone, "bytes saved", words)
 
 
-check_case(torch.linspace(-1, 1, 6).view(2, 3), 0)
+with every_case() as case:
+    with case("x of shape (2, 3)"):
+        check_checkpoint(torch.linspace(-1, 1, 6).view(2, 3), 0)
+    with case("a block used twice"):
+        check_checkpoint(torch.linspace(-1, 1, 8).view(4, 2), 1, times=2)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
-for seed, size in enumerate(((5, 4), (1, 8), (16, 2)), start=1):
-    check_case(torch.randn(size, generator=generator), seed)
+for seed, size in enumerate(((5, 4), (16, 2)), start=2):
+    check_checkpoint(torch.randn(size, generator=generator), seed)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -838,21 +1427,267 @@ for seed, size in enumerate(((5, 4), (1, 8), (16, 2)), start=1):
 # </details>
 
 # %% [markdown]
-# ## 3. Slopes of slopes
+# ## 5. Forward mode
 #
-# A backward pass consists of operations. What if they were recorded as well? Then the gradient has
-# a graph, and you can differentiate it. Ask for it with `create_graph=True`. **Predict** the three
-# numbers for x³ at 2:
+# So far gradients came from the back. Why from there? Take a function from n numbers to m. Its slopes
+# form the Jacobian $J$, with m rows and n columns. A backward pass starts with a vector $g$ at the
+# results and brings $g^T J$ to the inputs. With $g = (0, 1, 0)$ that is one **row** of $J$: all the
+# slopes of one result.
+#
+# You can also start at the other end. Give each input a direction $v$, its **tangent**, and carry
+# along, through each operation, how fast the value changes. What arrives is $J v$, a *Jacobian-vector
+# product*. With $v = (1, 0, 0, 0)$ that is one **column**: the slopes of all results by one input.
+
+
+# %% jupyter={"source_hidden": true}
+def draw_jacobian(axes, rows, columns, row=None, column=None, title=""):
+    """A grid of slopes, with one row or column filled."""
+    for i in range(rows):
+        for j in range(columns):
+            colour = "#d55e00" if i == row else "#0072b2" if j == column else "#eeeeee"
+            axes.add_patch(plt.Rectangle((j, -i), 0.92, 0.92, color=colour))
+    axes.set(xlim=(-0.9, columns + 0.5), ylim=(-rows + 0.6, 1.8), title=title, aspect="equal")
+    axes.text(columns / 2, 1.05, "← inputs →", ha="center", color="#595959", fontsize=9)
+    axes.text(
+        -0.25,
+        1 - rows / 2,
+        "results",
+        va="center",
+        ha="center",
+        rotation=90,
+        color="#595959",
+        fontsize=9,
+    )
+    axes.axis("off")
+
+
+# %%
+figure, (top, bottom) = plt.subplots(2, 2, figsize=(8.5, 4.4), width_ratios=(2, 1))
+draw_jacobian(top[0], 2, 9, row=1, title="reverse, one pass: a row (of 2)")
+draw_jacobian(bottom[0], 2, 9, column=3, title="forward, one pass: a column (of 9)")
+draw_jacobian(top[1], 4, 2, row=1, title="a row (of 4)")
+draw_jacobian(bottom[1], 4, 2, column=1, title="a column (of 2)")
+figure.tight_layout()
+show(
+    figure,
+    "A wide and a tall Jacobian: reverse mode fills one row a pass, forward mode one column.",
+)
+
+# %% [markdown]
+# So the whole of $J$ costs m backward passes or n forward ones. A loss has m = 1 and n = millions: one
+# backward pass gives everything, forward mode would need millions. That is why training goes
+# backward. For few inputs and many results, such as the path of a robot arm by its two angles, it is
+# the other way round. Forward mode also saves nothing: value and tangent travel together, and
+# are forgotten together.
+#
+# How does it work? Write each number as a **dual number** $a + b\,\varepsilon$, with a rule instead of
+# a size: $\varepsilon^2 = 0$. Then $(a + b\varepsilon)(c + d\varepsilon) = ac + (ad + bc)\varepsilon$.
+# The product rule comes out by itself. By hand, for x³ at 2:
+
+
+# %%
+def times(first, second):
+    (a, b), (c, d) = first, second
+    return a * c, a * d + b * c
+
+
+# %%
+x = (2.0, 1.0)  # the value 2, the tangent 1
+square = times(x, x)
+cube = times(square, x)
+print("square:", square, " cube:", cube)
+
+# %% [markdown]
+# The cube is 8 and its slope 12, as it should be. PyTorch has the same: `forward_ad` makes dual
+# tensors, and `torch.func.jvp` wraps it. Both ways, and by the definition, for a function from two
+# numbers to three:
+
+
+# %%
+def arm(x: torch.Tensor) -> torch.Tensor:
+    return torch.stack([x[0] * x[1], x[0] + x[1], x[0] ** 2])  # (2,) to (3,)
+
+
+# %%
+import torch.autograd.forward_ad as forward_ad
+
+x, v = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0])
+with warnings.catch_warnings(), forward_ad.dual_level():
+    warnings.simplefilter("ignore")  # the first time, PyTorch loads rules in a form it calls old
+    dual = forward_ad.make_dual(x, v)
+    tangent = forward_ad.unpack_dual(arm(dual)).tangent
+
+# %%
+value, product = torch.func.jvp(arm, (x,), (v,))
+print("J v by dual tensors: ", tangent)
+print("J v by torch.func:   ", product)
+print("first column of J:   ", torch.func.jacrev(arm)(x)[:, 0])
+
+
+# %% nbgrader={"grade_id": "trials-4", "locked": true} jupyter={"source_hidden": true}
+MAPS = {
+    "arm": lambda x: torch.stack([x[0] * x[1], x[0] + x[1], x[0] ** 2]),
+    "two numbers": lambda x: torch.stack([x.sin().sum(), (x * x).prod()]),
+    "square": lambda x: x.cumsum(0).exp(),
+    "one number": lambda x: (x**3).sum().reshape(1),
+    "partly constant": lambda x: torch.stack([x[0], torch.ones_like(x[0]), 5 * x[0]]),
+}
+
+
+def left_behind(*tensors):
+    """What a call left on tensors that required no gradient and had none."""
+    marks = ["requires_grad" for t in tensors if t.requires_grad]
+    return marks + [".grad" for t in tensors if t.is_leaf and t.grad is not None]
+
+
+@runs_with_the_answer
+def try_jacobian(way, name, x):
+    """The learner's Jacobian; what was called on the way; what is left on x."""
+    ways = {"rows": by_rows, "columns": by_columns, "cheaper": jacobian_both_ways}
+    answer, names = watch(ways[way], MAPS[name], x)
+    short = {name.rpartition(".")[2] for name in names if name.startswith("torch")}
+    whole = sorted(short & {"jacrev", "jacfwd", "jacobian"})
+    needs = isinstance(answer, torch.Tensor) and answer.requires_grad
+    left, x.grad = left_behind(x), None
+    x.requires_grad_(False)
+    answer = answer.detach() if needs else answer
+    return {
+        "answer": answer,
+        "forward": "make_dual" in short,
+        "whole": whole,
+        "left": left,
+        "needs": needs,
+    }
+
+
+# %% [markdown]
+# ### Exercise 6.7 — The Jacobian, both ways ★★ · 18 min · 3 points
+#
+# `f` takes a 1-D tensor with n entries and returns one with m. Write
+#
+# - `by_rows(f, x)`: the Jacobian at `x`, of shape (m, n), by reverse mode: a row a pass;
+# - `by_columns(f, x)`: the same by forward mode: a column a pass;
+# - `jacobian_both_ways(f, x)`: the same by the cheaper of the two: by rows if m < n, by columns if
+#   n < m. For m = n either will do. You may call `f` once more to learn m.
+#
+# `torch.func.jacrev`, `jacfwd` and `torch.autograd.functional.jacobian` are not allowed; a loop over the
+# passes is fine. Results are detached. Leave `x` as it is: no `requires_grad`, no `.grad`.
+#
+# Example: `arm` at (1, 2) has the Jacobian with the rows (2, 1), (1, 1) and (2, 0).
+
+
+# %% nbgrader={"grade_id": "jacobian-both-ways", "solution": true}
+def by_rows(f: Callable, x: torch.Tensor) -> torch.Tensor:
+    """The Jacobian (m, n) of f at x, a row for each backward pass."""
+    ### BEGIN SOLUTION
+    x = x.detach().requires_grad_()
+    y = f(x)
+    unit = torch.eye(len(y), dtype=y.dtype, device=y.device)
+    return torch.stack([torch.autograd.grad(y, x, g, retain_graph=True)[0] for g in unit])
+    ### END SOLUTION
+
+
+def by_columns(f: Callable, x: torch.Tensor) -> torch.Tensor:
+    """The Jacobian (m, n) of f at x, a column for each forward pass."""
+    ### BEGIN SOLUTION
+    unit = torch.eye(len(x), dtype=x.dtype, device=x.device)
+    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in unit], dim=1)
+    ### END SOLUTION
+
+
+def jacobian_both_ways(f: Callable, x: torch.Tensor) -> torch.Tensor:
+    """The Jacobian (m, n) of f at x, by the mode that needs fewer passes."""
+    ### BEGIN SOLUTION
+    return by_rows(f, x) if len(f(x)) < len(x) else by_columns(f, x)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "jacobian-both-ways-check", "grade": true, "points": 2}
+def check_jacobian(way, name, x):
+    x = x.to(device)
+    with forbid_changes(x):
+        found = try_jacobian(way, name, x)
+    answer, truth = found["answer"], torch.autograd.functional.jacobian(MAPS[name], x.clone())
+    assert answer is not None, "it gives None: is there an answer yet?"
+    used = ", ".join(found["whole"])
+    assert not used, f"{used} runs here: build the Jacobian from single passes"
+    transposed = {"rows and columns are swapped: a row for each result": truth.t().contiguous()}
+    check_value(answer, truth, "the Jacobian", transposed, 1e-5, 1e-6)
+    assert way != "rows" or not found["forward"], "by_rows uses forward mode: go backward"
+    assert way != "columns" or found["forward"], (
+        "by_columns never makes a dual tensor: use torch.func.jvp"
+    )
+    assert not found["left"], (
+        f"x was left with {' and '.join(found['left'])}: work on a leaf of your own"
+    )
+    assert not found["needs"], "the result still requires grad: detach it"
+    return found["forward"]
+
+
+inputs = {
+    "arm": torch.tensor([1.0, 2.0]),
+    "two numbers": torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64),
+    "partly constant": torch.tensor([3.0]),
+}
+with every_case() as case:
+    for name, x in inputs.items():
+        for way in ("rows", "columns"):
+            with case(f"by_{way} of {name} at {x.tolist()}"):
+                check_jacobian(way, name, x)
+### BEGIN HIDDEN TESTS
+x = torch.randn(4, generator=torch.Generator().manual_seed(0)).double()
+for name in ("square", "one number", "two numbers"):
+    for way in ("rows", "columns"):
+        check_jacobian(way, name, x)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade_id": "jacobian-both-ways-check-2", "grade": true, "points": 1}
+with every_case() as case:
+    for name, x, forward in (
+        ("arm", torch.tensor([1.0, 2.0]), True),
+        ("two numbers", torch.tensor([0.5, -1.0, 2.0]), False),
+    ):
+        with case(f"jacobian_both_ways of {name} at {x.tolist()}"):
+            went = check_jacobian("cheaper", name, x)
+            sizes = f"{len(MAPS[name](x))} results, {len(x)} inputs"
+            way = "forward" if forward else "reverse"
+            assert went is forward, f"{sizes}: {way} mode alone needs fewer passes"
+### BEGIN HIDDEN TESTS
+assert not check_jacobian("cheaper", "one number", torch.ones(5)), "one result: go backward"
+assert check_jacobian("cheaper", "partly constant", torch.ones(1)), "one input: go forward"
+check_jacobian("cheaper", "square", torch.ones(3))
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# The rows of `torch.eye(m)` pick out one result each, those of `torch.eye(n)` one input each.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Several backward passes through one graph need `retain_graph=True`. `torch.func.jvp(f, (x,), (v,))`
+# returns the value and the product.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# Rows are stacked along dimension 0, columns along dimension 1.
+# </details>
+
+# %% [markdown]
+# ## 6. Slopes of slopes
+#
+# A backward pass consists of operations. With `create_graph=True` they are recorded as well. Then the
+# gradient has a graph, and you can differentiate it. **Predict** the three numbers for x³ at 2:
 
 # %% topics=["higher-order-grad"]
 x = torch.tensor(2.0, requires_grad=True)
 y = x**3
 (first,) = torch.autograd.grad(y, x, create_graph=True)
-draw_graph(first, x=x, first=first)
+(second,) = torch.autograd.grad(first, x, retain_graph=True)
+print("value", y.item(), " slope", first.item(), " slope of the slope", second.item())
 
 # %% topics=["higher-order-grad"]
-(second,) = torch.autograd.grad(first, x)
-y.item(), first.item(), second.item()
+draw_graph(first, x=x, first=first)
 
 # %% [markdown]
 # The picture is the graph of the slope 3x²: a power, some products, and `x` at the end. With many
@@ -866,38 +1701,32 @@ def saddle(x: torch.Tensor) -> torch.Tensor:
 
 
 x = torch.tensor([1.0, 3.0])
-torch.func.grad(saddle)(x), torch.func.hessian(saddle)(x)
+print("gradient:", torch.func.grad(saddle)(x))
+print("Hessian: ", torch.func.hessian(saddle)(x))
 
 # %% [markdown]
-# For a million weights, $H$ would have 10¹² entries. As with the Jacobian, what one needs is a
-# product, here $Hv$: how does the gradient change if I go a little along $v$? There are two ways to
-# it.
+# For a million weights, $H$ would have 10¹² entries. As with the Jacobian, what you need is a
+# product, here $Hv$: how does the gradient change along $v$? $H$ is the Jacobian of the gradient, so
+# both modes of section 5 serve:
 #
-# - **Double backward.** $Hv$ is the gradient of the number $g(x) \cdot v$, where $g$ is the
-#   gradient, recorded.
+# - **Double backward**, reverse over reverse. $Hv$ is the gradient of the number $g(x) \cdot v$, where
+#   $g$ is the gradient, recorded.
 # - **Forward over reverse.** $Hv$ is the forward-mode derivative (`torch.func.jvp`) of the function
 #   `torch.func.grad(f)` along $v$.
 #
 # Both cost a few times as much as a gradient, whatever the number of weights.
 #
-# ### Exercise 6.5 — Curvature without the matrix ★★★ · 20 min · 4 points
-#
-# `f` takes a 1-D tensor and returns a number. Write
-#
-# - `hvp_double(f, x, v)`: $Hv$ at `x`, by double backward;
-# - `hvp_forward(f, x, v)`: the same, by forward over reverse;
-# - `newton(f, x, steps)`: after so many Newton steps from `x`. A Newton step goes to $x - p$, where
-#   $p$ solves $H p = g$. `solve(product, g)` is given: it finds $p$ by the method of conjugate
-#   gradients, and all it asks for is `product(v)`, which is $Hv$.
-#
-# Never write $H$ down: with 2000 numbers, no tensor may be larger than a few vectors. Leave `x` as
-# it is. Results are detached. Example: at x = (1, 3), for the saddle above, v = (1, 0) gives $Hv$ =
-# (6, 2). Newton's method has to bring the gradient of Rosenbrock's valley from 233 to below 10⁻⁸ in
-# seven steps. `hessian_vector` is given and calls your functions.
+# What is it good for? Gradient descent knows the slope and guesses the length of its step. **Newton's
+# method** looks at the curvature as well: it goes to $x - p$ with $H p = g$, the lowest point of the
+# parabola that fits at $x$. `solve(product, g)` is given. It finds $p$ by the method of conjugate
+# gradients, and all it asks for is a function that gives $Hv$ for a $v$:
 
-
-# %% nbgrader={"grade_id": "landscapes", "locked": true}
-from collections.abc import Callable
+# %% nbgrader={"grade_id": "landscapes", "locked": true} jupyter={"source_hidden": true}
+LANDSCAPES = {
+    "saddle": lambda x: x[0] ** 2 * x[1] - x[1] ** 2,
+    "valley": lambda x: (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum(),
+    "bowl": lambda x: (x.exp() + (x - 2) ** 2).sum() + (x[1:] * x[:-1]).sum() / 4,
+}
 
 
 def solve(product, g):
@@ -913,11 +1742,71 @@ def solve(product, g):
     return p
 
 
-LANDSCAPES = {
-    "saddle": lambda x: x[0] ** 2 * x[1] - x[1] ** 2,
-    "valley": lambda x: (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum(),
-    "bowl": lambda x: (x.exp() + (x - 2) ** 2).sum() + (x[1:] * x[:-1]).sum() / 4,
-}
+# %%
+matrix = torch.tensor([[2.0, 0.0], [0.0, 5.0]])
+print("p with H p = (2, 10):", solve(lambda v: matrix @ v, torch.tensor([2.0, 10.0])))
+
+
+# %% nbgrader={"grade_id": "trials-5", "locked": true} jupyter={"source_hidden": true}
+class Largest(TorchDispatchMode):
+    """A ``with`` block that notes the bytes of the largest tensor made inside it."""
+
+    most = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        sizes = [t.nbytes for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
+        self.most = max([self.most, *sizes])
+        return result
+
+
+# %% nbgrader={"grade_id": "trials-6", "locked": true} jupyter={"source_hidden": true}
+from contextlib import nullcontext
+
+
+@runs_with_the_answer
+def try_curvature(way, name, x, extra, weigh=False):
+    """What one of the learner's three functions gives, and how it came by it."""
+    ways = {"double": hvp_double, "forward": hvp_forward, "newton": newton}
+    elsewhere = []
+
+    def f(point):
+        here = torch.func.debug_unwrap(point).detach()
+        elsewhere.append(here.shape == x.shape and not torch.equal(here, x))
+        return LANDSCAPES[name](point)
+
+    largest = Largest()
+    with largest if weigh else nullcontext():
+        answer, names = watch(ways[way], f, x, extra)
+    short = {name.rpartition(".")[2] for name in names if name.startswith("torch")}
+    needs = isinstance(answer, torch.Tensor) and answer.requires_grad
+    tensors = [x, extra] if isinstance(extra, torch.Tensor) else [x]
+    facts = {"answer": answer.detach() if needs else answer, "needs": needs}
+    facts |= {"left": left_behind(*tensors), "elsewhere": any(elsewhere), "most": largest.most}
+    facts["forward"] = "make_dual" in short or "jvp" in short
+    facts["called"] = sorted(short & {"hvp", "vhp", "hessian", "jacobian", "jacrev", "jacfwd"})
+    for tensor in tensors:
+        tensor.requires_grad_(False).grad = None
+    return facts
+
+
+# %% [markdown]
+# ### Exercise 6.8 — Curvature without the matrix ★★★ · 28 min · 4 points
+#
+# `f` takes a 1-D tensor and returns a number (a tensor without dimensions). Write
+#
+# - `hvp_double(f, x, v)`: $Hv$ at `x`, by double backward;
+# - `hvp_forward(f, x, v)`: the same, by forward over reverse;
+# - `newton(f, x, steps)`: the point after so many Newton steps from `x`.
+#
+# Never write $H$ down, nor call what does so (`torch.func.hessian`, `torch.func.jacrev`, …) or the finished
+# `hvp` and `vhp` of `torch.autograd.functional`. No tensor may be larger than a few vectors. The two
+# products call `f` at `x` alone, so no differences of gradients. Leave `x` and `v` as they are: values,
+# `requires_grad` and `.grad`. Results are detached.
+#
+# Example: at x = (1, 3), for the saddle above, v = (1, 0) gives $Hv$ = (6, 2). Newton's method has to
+# bring the gradient of Rosenbrock's valley from 233 to below 10⁻⁸ in seven steps. `hessian_vector` is
+# given.
 
 
 # %% nbgrader={"grade_id": "hessian-vector", "solution": true}
@@ -946,61 +1835,104 @@ def newton(f: Callable, x: torch.Tensor, steps: int) -> torch.Tensor:
     ### END SOLUTION
 
 
-def hessian_vector(way: str, name: str, x: torch.Tensor, extra: int | torch.Tensor) -> torch.Tensor:
-    """Given: one of the three, on a landscape by name; ``extra`` is v or the number of steps."""
-    ways = {"double": hvp_double, "forward": hvp_forward, "newton": newton}
-    return ways[way](LANDSCAPES[name], x, extra)
+def hessian_vector(f: Callable, x: torch.Tensor, v: torch.Tensor) -> tuple:
+    """Given: the product, both ways."""
+    return hvp_double(f, x, v), hvp_forward(f, x, v)
 
 
 # %% nbgrader={"grade_id": "hessian-vector-check", "grade": true, "points": 2}
-def check_case(landscape, x, v, name):
-    x, v = x.to(device), v.to(device)
+def check_product(way, landscape, x, v, weigh=False):
+    x, v, f = x.to(device), v.to(device), LANDSCAPES[landscape]
+    with forbid_changes(x, v):
+        found = try_curvature(way, landscape, x, v, weigh)
+    answer, name = found["answer"], f"hvp_{way}"
+    assert answer is not None, f"{name} gives None: is there an answer yet?"
+    used = ", ".join(found["called"])
+    assert not used, f"{used} runs here: {name} makes the product itself"
+    limit = 64 * max(x.nbytes, 64)
+    words = f"a tensor of {found['most']} bytes was made, and x has {x.nbytes}: is that the matrix?"
+    assert found["most"] <= limit, words
+    assert not found["elsewhere"], f"{name} calls f at other points than x: no differences"
+    leaf = x.clone().requires_grad_()
+    (g,) = torch.autograd.grad(f(leaf), leaf, create_graph=True)
+    (truth,) = torch.autograd.grad(g, leaf, v, retain_graph=True)
+    slips = {
+        "this is the gradient times v, entry by entry": (g * v).detach(),
+        "this is the gradient itself: it has to be differentiated once more": g.detach(),
+        "this does not use v: it is the product with a vector of ones": torch.autograd.grad(
+            g.sum(), leaf
+        )[0],
+    }
+    check_value(answer, truth, "the product", slips, 1e-4, 1e-4)
+    assert way == "forward" or not found["forward"], (
+        "hvp_double uses forward mode: go backward twice"
+    )
+    words = "hvp_forward never makes a dual tensor: take torch.func.jvp of the gradient"
+    assert way == "double" or found["forward"], words
+    assert not found["left"], f"an argument was left with {' and '.join(found['left'])}"
+    assert not found["needs"], "the result still requires grad: detach it"
+
+
+many = torch.linspace(-1, 1, 300).double()
+with every_case() as case:
     for way in ("double", "forward"):
-        limit = 64 * x.numel() * x.itemsize
-        with forbid_changes(x, v), forbid_copies(up_to=max(limit, 1024)):
-            answer = hessian_vector(way, landscape, x, v)
-        call = f"the product by {way} in the {landscape} at {name}"
-        (truth,) = torch.autograd.functional.hvp(LANDSCAPES[landscape], x, v)[1:]
-        check_close(answer, truth, call, rtol=1e-4, atol=1e-4)
-        assert not answer.requires_grad, f"{call} still requires grad: detach it"
-
-
-check_case("saddle", torch.tensor([1.0, 3.0]), torch.tensor([1.0, 0.0]), "(1, 3)")
-check_case("saddle", torch.tensor([1.0, 3.0]), torch.tensor([0.0, 2.0]), "(1, 3), v = (0, 2)")
+        for landscape, x, v in (
+            ("saddle", torch.tensor([1.0, 3.0]), torch.tensor([1.0, 0.0])),
+            ("saddle", torch.tensor([1.0, 3.0]), torch.tensor([0.0, 2.0])),
+        ):
+            with case(f"hvp_{way} in the saddle at (1, 3), v = {v.tolist()}"):
+                check_product(way, landscape, x, v)
+        with case(f"hvp_{way} in the bowl, 300 numbers in float64"):
+            check_product(way, "bowl", many, many.cos(), weigh=True)
 ### BEGIN HIDDEN TESTS
-generator = torch.Generator().manual_seed(0)
-for landscape in ("valley", "bowl"):
-    for size in (2, 5, 2000):
-        x, v = torch.randn(2, size, generator=generator, dtype=torch.float64)
-        check_case(landscape, x, v, f"{size} random numbers")
+x, v = torch.randn(2, 5, generator=torch.Generator().manual_seed(0)).double()
+for way in ("double", "forward"):
+    check_product(way, "valley", x, v)
+    check_product(way, "bowl", x[:1], v[:1])
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "hessian-vector-check-2", "grade": true, "points": 2}
-def check_case(landscape, x, steps, name):
-    x = x.double().to(device)
-    with forbid_changes(x), forbid_copies(up_to=64 * 8 * max(len(x), 2)):
-        answer = hessian_vector("newton", landscape, x, steps)
+def check_newton(landscape, x, steps, weigh=False):
+    x, f = x.double().to(device), LANDSCAPES[landscape]
+    with forbid_changes(x):
+        found = try_curvature("newton", landscape, x, steps, weigh)
+    answer = found["answer"]
     assert answer is not None, "newton gives None: is there an answer yet?"
-    call = f"Newton's method in the {landscape} from {name}"
-    check_close(answer.isfinite(), torch.ones_like(x).bool(), f"{call}: which numbers are finite")
-    slope = torch.func.grad(LANDSCAPES[landscape])(answer).norm().item()
-    words = f"{call}: after {steps} steps the gradient still has the norm {slope:.2g}"
-    assert slope < 1e-8, words
-    one = hessian_vector("newton", landscape, x, 0)
-    check_close(one, x, f"{call}: after no step at all")
+    used = ", ".join(sorted(set(found["called"]) - {"hvp", "vhp"}))
+    assert not used, f"{used} runs here: no matrix, please"
+    words = f"a tensor of {found['most']} bytes was made, and x has {x.nbytes}: is that the matrix?"
+    assert found["most"] <= 64 * max(x.nbytes, 64), words
+    truth = x.clone()
+    for _ in range(steps):
+        g, matrix = torch.func.grad(f)(truth), torch.autograd.functional.hessian(f, truth)
+        up, truth = truth + torch.linalg.solve(matrix, g), truth - torch.linalg.solve(matrix, g)
+    check_close(answer.isfinite(), torch.ones_like(x).bool(), "which numbers are finite")
+    slips = {}
+    if steps == 1:
+        slips = {
+            "the step goes uphill: subtract p": up,
+            "this is a step of gradient descent": x - g,
+        }
+    check_value(answer, truth, f"the point after {steps} steps", slips, 1e-6, 1e-6)
+    assert not found["left"], f"x was left with {' and '.join(found['left'])}"
+    assert not found["needs"], "the result still requires grad: detach it"
 
 
-check_case("valley", torch.tensor([-1.2, 1.0]), 7, "(-1.2, 1)")
-check_case("bowl", torch.zeros(3), 6, "(0, 0, 0)")
+with every_case() as case:
+    with case("newton in the bowl from (0.5, 0.1), one step"):
+        check_newton("bowl", torch.tensor([0.5, 0.1]), 1)
+    with case("newton in the valley from (-1.2, 1), two steps"):
+        check_newton("valley", torch.tensor([-1.2, 1.0]), 2)
+    with case("newton in the valley from (-1.2, 1), seven steps"):
+        check_newton("valley", torch.tensor([-1.2, 1.0]), 7)
+    with case("newton in the bowl from 120 numbers, one step"):
+        check_newton("bowl", torch.linspace(0, 1, 120), 1, weigh=True)
+    with case("newton, no step at all"):
+        check_newton("bowl", torch.zeros(3), 0)
 ### BEGIN HIDDEN TESTS
-generator = torch.Generator().manual_seed(0)
-check_case("bowl", torch.rand(2000, generator=generator), 6, "2000 random numbers")
-check_case("bowl", torch.rand(1, generator=generator), 6, "a random number")
-x = torch.tensor([0.5, 0.1], device=device).double()
-g = torch.func.grad(LANDSCAPES["bowl"])(x)
-truth = x - torch.linalg.solve(torch.func.hessian(LANDSCAPES["bowl"])(x), g)
-check_close(hessian_vector("newton", "bowl", x, 1), truth, "one Newton step", atol=1e-6)
+check_newton("bowl", torch.rand(6, generator=torch.Generator().manual_seed(0)), 3)
+check_newton("bowl", torch.tensor([0.3]), 4)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1020,29 +1952,87 @@ check_close(hessian_vector("newton", "bowl", x, 1), truth, "one Newton step", at
 # </details>
 
 # %% [markdown]
-# ### A gradient for each sample
+# Here is your `newton` in the valley (PyTorch's own Hessian, if the exercise is still open), beside
+# gradient descent with the longest step that does not fly off.
+
+
+# %% nbgrader={"grade_id": "race", "locked": true} jupyter={"source_hidden": true}
+def newton_path(start, steps):
+    """The points of Newton's method, by the learner's function where it works."""
+    f, path = LANDSCAPES["valley"], [start]
+    for _ in range(steps):
+        g, matrix = torch.func.grad(f)(path[-1]), torch.func.hessian(f)(path[-1])
+        path.append(path[-1] - torch.linalg.solve(matrix, g))
+    try:
+        mine = [start, *(newton(f, start, n).detach() for n in range(1, steps + 1))]
+        right = torch.allclose(torch.stack(mine), torch.stack(path), atol=1e-6)
+    except Exception:
+        right = False
+    return torch.stack(mine if right else path)
+
+
+def descent_path(start, steps, rate):
+    """The points of gradient descent."""
+    path = [start]
+    for _ in range(steps):
+        path.append(path[-1] - rate * torch.func.grad(LANDSCAPES["valley"])(path[-1]))
+    return torch.stack(path)
+
+
+# %%
+start = torch.tensor([-1.2, 1.0]).double()
+a, b = torch.meshgrid(torch.linspace(-1.6, 1.6, 161), torch.linspace(-3.6, 2.2, 161), indexing="xy")
+height = 100 * (b - a**2) ** 2 + (1 - a) ** 2
+figure, axes = plt.subplots(figsize=(6.5, 4))
+axes.contour(a, b, height.log10(), levels=12, colors="#9a9a9a", linewidths=0.7)
+for path, style, label in (
+    (descent_path(start, 200, 0.001), "-", "gradient descent, 200 steps"),
+    (newton_path(start, 6), "o--", "Newton, 6 steps"),
+):
+    axes.plot(
+        path[:, 0], path[:, 1], style, label=label, color="#0072b2" if "o" in style else "#d55e00"
+    )
+axes.plot([1], [1], "*", markersize=15, color="#009e73", label="the lowest point")
+axes.set(xlabel="x₀", ylabel="x₁", title="Rosenbrock's valley")
+axes.legend(loc="lower right")
+show(
+    figure,
+    "Descent creeps along the bent valley and stops far off; Newton jumps to the lowest point.",
+)
+
+# %% [markdown]
+# Descent finds the valley's floor at once and then creeps along it. Newton jumps, once far out of the
+# valley, and arrives. In a network each of its steps costs many products, and where the curvature is
+# negative it may climb; so optimizers borrow the idea with care (chapter 11).
+
+# %% [markdown]
+# ## 7. A gradient for each sample
 #
-# `backward()` gives you the gradient of the whole batch: the sum, or the mean, over the samples.
-# Sometimes you need them one by one: to clip each (this is how training with *differential privacy*
-# begins), or to find the samples that pull hardest. There are three ways.
+# One thing `backward()` cannot give you: it returns the gradient of the whole batch, the sum or the
+# mean over the samples. Sometimes you need them one by one: to clip each, so that no single sample
+# can pull the model away (this is how training with *differential privacy* begins), or to find the
+# samples that pull hardest. There are three ways.
 #
 # - A **loop** over the samples: correct, and slow.
 # - **vmap**: `torch.func.grad` of the loss of one sample, `torch.func.vmap` over the batch. It runs
 #   all samples at once.
-# - **By hand, from hooks.** For a layer `z = a @ W.t()`, the gradient of $W$ for one sample is the
-#   outer product of that sample's row of the gradient of `z` and its row of `a`. The batch's
-#   backward computes both rows. You only have to catch the gradient of `z` when it comes by. That
-#   is what a tensor hook is for:
+# - **From the layers' results.** For a layer `z = a @ W.t()`, the gradient of $W$ for one sample is
+#   the outer product of that sample's row of the gradient of `z` and its row of `a`. The batch's
+#   backward computes the gradient of `z` anyway. You only have to catch it when it comes by: with a
+#   tensor hook, `z.register_hook(function)`, with `z.retain_grad()`, or by asking
+#   `torch.autograd.grad` for it.
 
 # %%
 z = torch.tensor([1.0, 2.0], requires_grad=True) * 3
 caught = []
 z.register_hook(caught.append)
 (z**2).sum().backward()
-caught
+print("the gradient of z:", caught[0])
+
 
 # %% [markdown]
-# Chapter 05 has more about hooks. And this is how `vmap` and `grad` go together:
+# Chapter 07 has more about hooks. And this is how `vmap` and `grad` go together, first the slow way,
+# then all at once:
 
 
 # %%
@@ -1052,27 +2042,35 @@ def sample_error(w: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Ten
 
 # %%
 w, x, y = torch.tensor([1.0, 2.0]), torch.eye(2), torch.tensor([0.0, 0.0])
-torch.func.vmap(torch.func.grad(sample_error), in_dims=(None, 0, 0))(w, x, y)  # (batch, 2)
+one_by_one = torch.stack([torch.func.grad(sample_error)(w, *one) for one in zip(x, y, strict=True)])
+at_once = torch.func.vmap(torch.func.grad(sample_error), in_dims=(None, 0, 0))(w, x, y)
+print(at_once, torch.equal(one_by_one, at_once))
 
 # %% [markdown]
-# ### Exercise 6.6 — Clip each, then average ★★★ · 20 min · 5 points
-#
-# `sample_loss(weights, x, y)` is given, the loss of a small network **summed** over the samples in
-# `x` (batch, in) with targets `y` (batch,). `weights` is a dict of tensors `"w1"` (hidden, in),
-# `"b1"` (hidden,) and `"w2"` (classes, hidden). Write
-#
-# - `by_loop`, `by_vmap` and `by_hooks`: each takes `(weights, x, y)` and returns a dict with the
-#   same keys; every entry has the gradients of all samples, of shape (batch, …). The last two may
-#   not loop over samples: the number of operations must not depend on the batch. (For `by_hooks`,
-#   write out the network: two products, a tanh and a cross entropy.)
-# - `clip_and_average(gradients, limit)`: takes such a dict. Each sample's gradient, **all its
-#   entries together**, is one long vector. Where its norm exceeds `limit`, scale it down to
-#   `limit`; leave shorter ones alone, a zero too. Then average over the samples. Return a dict of
-#   tensors of the weights' shapes.
-#
-# Example: with one weight and the gradients (3, 4) and (0, 1) of two samples, a limit of 1 gives
-# the average of (0.6, 0.8) and (0, 1), which is (0.3, 0.9). The batch has at least one sample.
-# Leave the arguments alone, `.grad` included. `per_sample_grads` is given.
+# What does clipping do? Here are the gradients of six samples, two numbers each. One sample is
+# mislabelled, and pulls ten times harder than the others.
+
+# %%
+gradients = torch.tensor(
+    [[1.0, 0.2], [0.8, 0.5], [0.9, -0.2], [1.1, 0.4], [0.7, 0.1], [-7.0, -6.0]]
+)
+clipped = gradients * (1 / gradients.norm(dim=1, keepdim=True)).clamp(max=1)
+figure, both = plt.subplots(1, 2, figsize=(8.5, 3.4), sharex=True, sharey=True)
+for axes, rows, title in zip(
+    both, (gradients, clipped), ("as they are", "each clipped to 1"), strict=True
+):
+    for row in rows:
+        axes.annotate("", row.tolist(), (0, 0), arrowprops={"arrowstyle": "->", "color": "#7f7f7f"})
+    mean = rows.mean(0).tolist()
+    axes.annotate("", mean, (0, 0), arrowprops={"arrowstyle": "-|>", "color": "#d55e00", "lw": 3})
+    axes.set(
+        xlim=(-7.5, 2), ylim=(-6.5, 1.5), title=f"{title}: mean ({mean[0]:.2f}, {mean[1]:.2f})"
+    )
+show(figure, "One long arrow turns the mean to the lower left; with each clipped, it points right.")
+
+# %% [markdown]
+# Five samples out of six agree on the direction. Their mean (thick) points the other way, until each
+# sample is clipped.
 
 
 # %% nbgrader={"grade_id": "sample-loss", "locked": true}
@@ -1082,6 +2080,7 @@ def sample_loss(weights: dict, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor
     return F.cross_entropy(hidden @ weights["w2"].t(), y, reduction="sum")
 
 
+# %% nbgrader={"grade_id": "sample-loss-2", "locked": true} jupyter={"source_hidden": true}
 def draw_case(batch: int, sizes: tuple[int, int, int], dtype=torch.float64) -> tuple:
     """Random weights, x and y for a network of these sizes (in, hidden, classes)."""
     generator = torch.Generator().manual_seed(batch)
@@ -1091,6 +2090,49 @@ def draw_case(batch: int, sizes: tuple[int, int, int], dtype=torch.float64) -> t
     y = torch.randint(sizes[2], (batch,), generator=generator)
     weights = {name: w.to(device, dtype) for name, w in draw.items()}
     return weights, x.to(device, dtype), y.to(device)
+
+
+# %% nbgrader={"grade_id": "sample-loss-3", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_samples(way, weights, x, y):
+    """What the learner's function gives; how many operations ran; what it left on the arguments."""
+    ways = {"loop": by_loop, "vmap": by_vmap, "hooks": by_hooks}
+    keys = list(weights)
+    with count_operators() as counts:
+        answer, names = watch(ways[way], weights, x, y)
+    short = {name.rpartition(".")[2] for name in names}
+    facts = {"left": left_behind(x, *weights.values()), "count": counts.total()}
+    facts["keys"] = list(weights) == keys
+    facts["vmap"] = bool(short & {"vmap", "_vmap", "vmap_impl", "_flat_vmap"})
+    facts["needs"] = False
+    if isinstance(answer, dict):
+        facts["needs"] = any(getattr(t, "requires_grad", False) for t in answer.values())
+        answer = {k: t.detach() if isinstance(t, torch.Tensor) else t for k, t in answer.items()}
+    for tensor in weights.values():
+        tensor.requires_grad_(False).grad = None
+    return facts | {"answer": answer}
+
+
+# %% [markdown]
+# ### Exercise 6.9 — Clip each, then average ★★★ · 28 min · 5 points
+#
+# `sample_loss(weights, x, y)` above is the loss of a small network, **summed** over the samples in
+# `x` (batch, in) with targets `y` (batch,). `weights` is a dict of tensors `"w1"` (hidden, in),
+# `"b1"` (hidden,) and `"w2"` (classes, hidden). The batch has at least one sample. Write
+#
+# - `by_loop`, `by_vmap` and `by_hooks`: each takes `(weights, x, y)` and returns a dict with the
+#   same keys; every entry has the gradients of all samples, of shape (batch, …), detached. The last
+#   two may not loop over samples: the number of operations must not depend on the batch. `by_vmap`
+#   uses `torch.func.vmap`, `by_hooks` does not: write out the network there, two products, a tanh and
+#   a cross entropy, and catch the gradients of the two products (by hooks, or as you like);
+# - `clip_and_average(gradients, limit)`: takes such a dict, of any keys and any number of dimensions
+#   behind the batch, at least one. Each sample's gradient, **all its entries together**, is one long
+#   vector. Where its norm exceeds `limit`, scale it down to `limit`; leave shorter ones alone, a zero
+#   too. Then average over the samples. Return a dict of tensors of the weights' shapes.
+#
+# Example: with one weight and the gradients (3, 4) and (0, 1) of two samples, a limit of 1 gives
+# the average of (0.6, 0.8) and (0, 1), which is (0.3, 0.9). Leave the arguments alone: values,
+# `requires_grad`, `.grad`. `per_sample_grads` is given.
 
 
 # %% nbgrader={"grade_id": "per-sample-grads", "solution": true}
@@ -1141,75 +2183,122 @@ def clip_and_average(gradients: dict, limit: float) -> dict | None:
     ### END SOLUTION
 
 
-def per_sample_grads(way: str, *arguments) -> dict | None:
-    """Given: one of the four, by name."""
-    ways = {"loop": by_loop, "vmap": by_vmap, "hooks": by_hooks, "clip": clip_and_average}
-    return ways[way](*arguments)
+def per_sample_grads(weights: dict, x: torch.Tensor, y: torch.Tensor, limit: float) -> dict | None:
+    """Given: one clipped step's direction, from your functions."""
+    return clip_and_average(by_vmap(weights, x, y), limit)
 
 
 # %% nbgrader={"grade_id": "per-sample-grads-check", "grade": true, "points": 3}
-def check_case(way, batch, sizes, dtype=torch.float64):
+def check_samples(way, batch, sizes, dtype=torch.float64):
     weights, x, y = draw_case(batch, sizes, dtype)
-    names, call = list(weights), f"by_{way} for {batch} samples of a network {sizes}"
-    with forbid_changes(x, y, *weights.values()), count_operators() as counts:
-        answer = per_sample_grads(way, weights, x, y)
-    assert isinstance(answer, dict), f"{call} is {answer!r}: return a dict with the keys {names}"
-    assert sorted(answer) == sorted(names), f"{call}: the keys are {sorted(answer)}, not {names}"
+    with forbid_changes(x, y, *weights.values()):
+        found = try_samples(way, weights, x, y)
+    answer, name, names = found["answer"], f"by_{way}", list(weights)
+    assert answer is not None, f"{name} gives None: is there an answer yet?"
+    assert isinstance(answer, dict), f"{name} gives {type(answer).__name__}, expected a dict"
+    assert sorted(answer) == sorted(names), f"the keys are {sorted(answer)}, expected {names}"
+    assert found["keys"], "the dict of weights was changed: entries were added or taken out"
+    assert not found["left"], (
+        f"an argument was left with {' and '.join(found['left'])}: leaves of your own"
+    )
     leaves = [w.requires_grad_() for w in weights.values()]
     losses = [sample_loss(weights, *one) for one in zip(x, y, strict=True)]
     rows = [torch.autograd.grad(loss, leaves) for loss in losses]
-    for name, *parts in zip(names, *rows, strict=True):
-        what = f"the gradients of {name}, {call}"
-        check_close(answer[name], torch.stack(parts), what, rtol=1e-4, atol=1e-5)
-    return counts.total()
+    for key, *parts in zip(names, *rows, strict=True):
+        truth = torch.stack(parts)
+        slips = {
+            "of the mean loss: the batch's size divides them, so take the sum": truth / batch,
+            "added up over the samples so far: each step needs a fresh gradient": truth.cumsum(0),
+            "every row holds the gradient of the whole batch": truth.sum(0).expand_as(truth),
+        }
+        check_value(answer[key], truth, f"the gradients of {key}", slips, 1e-4, 1e-5)
+    assert not found["needs"], "the gradients still require grad: detach them"
+    assert way != "vmap" or found["vmap"], "by_vmap does not call torch.func.vmap"
+    assert way != "hooks" or not found["vmap"], "by_hooks calls vmap: catch the layers' gradients"
+    return found["count"]
 
 
-for way in ("loop", "vmap", "hooks"):
-    few, many = (check_case(way, batch, (2, 4, 3)) for batch in (3, 6))
-    loops = f"by_{way}: {few} operations for 3 samples, {many} for 6: is there a loop?"
-    assert way == "loop" or few == many, loops
+with every_case() as case:
+    for way in ("loop", "vmap", "hooks"):
+        with case(f"by_{way}, 3 and 6 samples"):
+            few, many = (check_samples(way, batch, (2, 4, 3)) for batch in (3, 6))
+            loops = f"{few} operations for 3 samples, {many} for 6: is there a loop?"
+            assert way == "loop" or few == many, loops
+        with case(f"by_{way}, one sample in float32"):
+            check_samples(way, 1, (3, 2, 2), torch.float32)
 ### BEGIN HIDDEN TESTS
 for way in ("loop", "vmap", "hooks"):
-    for batch, sizes in ((1, (3, 2, 2)), (5, (1, 1, 4)), (4, (6, 3, 5))):
-        check_case(way, batch, sizes)
-    check_case(way, 3, (2, 4, 3), torch.float32)
+    for batch, sizes in ((5, (1, 1, 4)), (4, (6, 3, 5))):
+        check_samples(way, batch, sizes)
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "per-sample-grads-check-2", "grade": true, "points": 2}
-def check_case(gradients, limit, name, because=""):
+def check_clip(gradients, limit):
     gradients = {key: g.to(device) for key, g in gradients.items()}
     with forbid_changes(*gradients.values()):
-        answer = per_sample_grads("clip", gradients, limit)
-    call = f"clip_and_average of {name} to {limit}"
-    assert isinstance(answer, dict), f"{call} is {answer!r}: return a dict of tensors"
-    total = sum((g**2).flatten(1).sum(1) for g in gradients.values()).sqrt()
-    factors = torch.where(total > limit, limit / total, torch.ones_like(total))
-    for key, g in gradients.items():
-        truth = torch.einsum("b,b...->b...", factors, g).mean(0)
-        hint = f" ({because})" if because else ""
-        check_close(answer.get(key), truth, f"{key} in {call}{hint}", rtol=1e-4, atol=1e-6)
+        answer = clip_and_average(gradients, limit)
+    assert answer is not None, "clip_and_average gives None: is there an answer yet?"
+    assert isinstance(answer, dict), f"it gives {type(answer).__name__}, expected a dict of tensors"
+    assert sorted(answer) == sorted(gradients), f"the keys are {sorted(answer)}"
+
+    def mean(key, factors):
+        return torch.einsum("b,b...->...", factors.to(gradients[key].dtype), gradients[key]) / len(
+            factors
+        )
+
+    norms = {key: g.flatten(1).norm(dim=1) for key, g in gradients.items()}
+    total = torch.stack(list(norms.values())).norm(dim=0)
+    whole = sum((mean(key, torch.ones_like(total)) ** 2).sum() for key in gradients).sqrt()
+    for key in gradients:
+        factors = torch.where(total > limit, limit / total, 1.0)
+        truth, alone = mean(key, factors), torch.where(norms[key] > limit, limit / norms[key], 1.0)
+        slips = {
+            "clip each sample, then average: this clips the average": mean(
+                key, torch.ones_like(total)
+            )
+            * (limit / whole).clamp(max=1),
+            "short gradients are left alone, not stretched": mean(
+                key, (limit / total).nan_to_num(0)
+            ),
+            "a sample's norm is over all its entries together": mean(key, alone),
+            "average over the samples: this is their sum": truth * len(total),
+            "nothing was clipped": mean(key, torch.ones_like(total)),
+            "long samples are left out, not scaled down": mean(key, (total <= limit).float()),
+        }
+        assert not torch.isnan(torch.as_tensor(answer[key])).any(), f"{key} is NaN: a norm may be 0"
+        check_value(answer[key], truth, key, slips, 1e-4, 1e-6)
 
 
 one = {"w": torch.tensor([[3.0, 4.0], [0.0, 1.0]])}
-check_case(one, 1.0, "(3, 4) and (0, 1)", "clip each sample, then average")
-check_case(one, 10.0, "(3, 4) and (0, 1)", "short gradients are left alone, not stretched")
-check_case({"w": torch.zeros(2, 3)}, 1.0, "two zeros", "a zero stays zero")
 two = {"a": torch.tensor([[3.0], [0.0]]), "b": torch.tensor([[4.0], [1.0]])}
-check_case(two, 1.0, "two weights", "a sample's norm is over all its weights together")
+deep = {
+    "w1": torch.arange(24.0, dtype=torch.float64).view(2, 3, 4),
+    "b1": torch.ones(2, 3).double(),
+}
+with every_case() as case:
+    for name, gradients, limit in (
+        ("(3, 4) and (0, 1), limit 1", one, 1.0),
+        ("(3, 4) and (0, 1), limit 10", one, 10.0),
+        ("two zeros, limit 1", {"w": torch.zeros(2, 3)}, 1.0),
+        ("two weights, limit 1", two, 1.0),
+        ("w1 (2, 3, 4) and b1 (2, 3) in float64, limit 3", deep, 3.0),
+    ):
+        with case(f"clip_and_average of {name}"):
+            check_clip(gradients, limit)
 ### BEGIN HIDDEN TESTS
 generator, shapes = torch.Generator().manual_seed(0), {"w1": (4, 3), "b1": (4,), "w2": (2, 4)}
 for batch in (1, 7):
     drawn = {key: torch.randn(batch, *s, generator=generator) for key, s in shapes.items()}
     for limit in (0.5, 3.0, 100.0):
-        check_case(drawn, limit, f"{batch} random samples")
+        check_clip(drawn, limit)
 ### END HIDDEN TESTS
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
 # Loop: one sample is `x[i]`, `y[i]`; stack the gradients of each weight in the end. vmap: as in the
-# cell above the exercise; `weights` is a dict, and `grad` and `vmap` take it as it is.
+# cell with `sample_error`; `weights` is a dict, and `grad` and `vmap` take it as it is.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -1224,32 +2313,114 @@ for batch in (1, 7):
 # </details>
 
 # %% [markdown]
+# ## What you have built: a training that one bad sample cannot spoil
+#
+# Two moons of points, and in each batch one sample is poisoned: far out, with the wrong label. The
+# same network is trained twice from the same weights: once by the mean gradient, once by the mean of
+# the clipped ones. The second uses your `by_vmap` and `clip_and_average` (PyTorch's `vmap` and a line
+# of ours, while the exercise is open).
+
+
+# %% nbgrader={"grade_id": "payoff", "locked": true} jupyter={"source_hidden": true}
+def clipped_step(weights, x, y, limit):
+    """The direction of one step, by the learner's two functions where they work."""
+    rows = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    norms = torch.cat([g.flatten(1) for g in rows.values()], dim=1).norm(dim=1)
+    factors = torch.where(norms > limit, limit / norms, 1.0)
+    ours = {key: torch.einsum("b,b...->...", factors, g) / len(x) for key, g in rows.items()}
+    try:
+        mine = per_sample_grads(weights, x, y, limit)
+        return (
+            mine if all(torch.allclose(mine[key], ours[key], atol=1e-5) for key in ours) else ours
+        )
+    except Exception:
+        return ours
+
+
+def moons(batch, generator, poisoned):
+    """Points of two moons and their labels; if poisoned, the first is far out and mislabelled."""
+    y = torch.randint(2, (batch,), generator=generator)
+    angle = torch.pi * torch.rand(batch, generator=generator)
+    x = torch.stack([angle.cos() + y - 0.5, (angle.sin() - 0.25) * (1 - 2 * y)], dim=1)
+    x = x + 0.1 * torch.randn(batch, 2, generator=generator)
+    if poisoned:
+        x[0], y[0] = torch.tensor([-40.0, 40.0]), 1
+    return x, y
+
+
+# %% nbgrader={"grade_id": "payoff-2", "locked": true} jupyter={"source_hidden": true}
+def train(limit, steps=150, rate=0.5):
+    """Weights after training on poisoned batches, and the accuracy on clean points at each step."""
+    generator = torch.Generator().manual_seed(1)
+    shapes, accuracy = {"w1": (16, 2), "b1": (16,), "w2": (2, 16)}, []
+    weights = {key: 0.5 * torch.randn(size, generator=generator) for key, size in shapes.items()}
+    clean_x, clean_y = moons(400, generator, False)
+    for _ in range(steps):
+        x, y = moons(16, generator, True)
+        g = clipped_step(weights, x, y, limit)
+        weights = {key: weights[key] - rate * g[key] for key in weights}
+        accuracy.append((scores(weights, clean_x).argmax(1) == clean_y).float().mean().item())
+    return weights, accuracy
+
+
+def scores(weights, x):
+    return torch.tanh(x @ weights["w1"].t() + weights["b1"]) @ weights["w2"].t()
+
+
+# %%
+runs = {"plain mean": train(float("inf")), "each clipped to 1": train(1.0)}
+for name, (_, accuracy) in runs.items():
+    print(
+        f"{name:<18} right on clean points, last 50 steps: {100 * sum(accuracy[-50:]) / 50:.0f} %"
+    )
+
+# %%
+clean_x, clean_y = moons(300, torch.Generator().manual_seed(5), False)
+side = torch.linspace(-2.4, 2.4, 120)
+grid = torch.stack(torch.meshgrid(side, side, indexing="xy"), dim=-1)
+figure, both = plt.subplots(1, 2, figsize=(8.5, 3.6), sharey=True)
+for axes, (name, (weights, _)) in zip(both, runs.items(), strict=True):
+    axes.contourf(
+        side,
+        side,
+        scores(weights, grid).diff(dim=-1)[..., 0],
+        levels=[-1e9, 0, 1e9],
+        colors=["#cfe3f1", "#f8dcc4"],
+    )
+    for label, colour, marker in ((0, "#0072b2", "o"), (1, "#d55e00", "s")):
+        axes.plot(*clean_x[clean_y == label].t(), marker, markersize=3, color=colour)
+    axes.set(title=name, xlim=(-2.4, 2.4), ylim=(-2.4, 2.4))
+show(
+    figure,
+    "Two moons: by the plain mean the border cuts through both; clipped, it runs between them.",
+)
+
+# %% [markdown]
 # ## What to take home
 #
 # | question | answer |
 # | --- | --- |
-# | What is recorded? | each operation on something that requires grad, as a `grad_fn` |
-# | Who gets a `.grad`? | leaves that require grad and took part; others if they `retain_grad()` |
-# | What does a backward function do? | a VJP: from the gradient of its result to those of its inputs |
-# | What happens at a second `backward()`? | `.grad` adds up; saved tensors are gone unless retained |
-# | What costs the memory? | saved tensors: inputs or results of operations, each storage once |
-# | May I edit in place? | if nobody saved the old value; the version counter knows |
-# | `no_grad` or `eval()`? | one is about recording, the other about layers; validation wants both |
-# | How do I trust my own rule? | `gradcheck`, `gradgradcheck`, kinks, views, two calls in a row |
-# | Too many saved tensors? | checkpoint: keep inputs, compute again |
-# | Second derivatives? | `create_graph=True`, or `torch.func`; products, never the matrix |
+# | Where does a slope come from? | from the rule of each operation; the engine checks none |
+# | How do I write a rule? | an `autograd.Function`: `forward`, `backward` (a VJP), what is saved on `ctx` |
+# | Why NaN, when the value is fine? | 0 · ∞, often in the branch that `where` did not take |
+# | What does `gradcheck` test? | the points you give it, in float64, with h = 10⁻⁶; not kinks |
+# | And the second derivative? | `gradgradcheck`; backward is recorded under `create_graph=True` alone |
+# | No second derivative worth having? | `once_differentiable` |
+# | Too many saved tensors? | checkpoint: keep inputs, compute again, a third more work |
+# | Forward or reverse? | a pass gives a column or a row of J; few inputs, or few results |
+# | Second derivatives? | products $Hv$, never the matrix |
+# | One gradient for each sample? | `vmap` of `grad`; or outer products from the layers' results |
 #
 # **Three mistakes to remember**
 #
-# 1. Going behind the counter. `.data` gives no error and a wrong gradient. Use `detach()` to look
-#    and `no_grad` to write.
-# 2. Losing the leaf. After `.to(...)` or `* 0.01` your tensor is a result, and its `.grad` stays
-#    `None`. Call `requires_grad_()` last.
-# 3. Keeping a graph by accident. `losses.append(loss)` keeps every step's saved tensors. Append
-#    `loss.item()` or `loss.detach()`.
+# 1. Forgetting the gradient that arrives. A rule that returns the slope alone is right for a sum and
+#    wrong for everything else. Multiply.
+# 2. Repairing the value and not the input. `where(bad, 0, f(x))` still computes f where it is bad. Make
+#    the input harmless first.
+# 3. Trusting a test that has never failed. Show it something broken before you believe it.
 #
-# **Read more.** The PyTorch documentation has *Autograd mechanics*, *Extending PyTorch* and a
-# tutorial on *Double Backward with Custom Functions*. Baydin, Pearlmutter, Radul and Siskind,
-# *Automatic Differentiation in Machine Learning: a Survey*, tells forward and reverse mode in full.
-# Chen and others, *Training Deep Nets with Sublinear Memory Cost*, began checkpointing. Chapter 05
-# goes on with hooks.
+# **Read more.** The PyTorch documentation has *Extending PyTorch*, *Gradcheck mechanics*, *Forward-mode
+# Automatic Differentiation* and a tutorial on *Double Backward with Custom Functions*. Baydin, Pearlmutter,
+# Radul and Siskind, *Automatic Differentiation in Machine Learning: a Survey*, has both modes in
+# full. Chen and others, *Training Deep Nets with Sublinear Memory Cost*, began checkpointing; Abadi and
+# others, *Deep Learning with Differential Privacy*, clip each sample. Chapter 07 goes on with hooks.
