@@ -29,7 +29,6 @@ class Checkpoint(torch.autograd.Function):
     @staticmethod
     def backward(ctx, gradient):
         (x,) = ctx.saved_tensors
-        now = torch.get_rng_state()
         torch.set_rng_state(ctx.state)
         with torch.enable_grad():
             x = x.detach().requires_grad_()
