@@ -56,12 +56,13 @@ for function in (torch.abs, by_root, by_where):
     x = torch.tensor([-2.0, 0.0, 3.0], requires_grad=True)
     y = function(x)
     y.sum().backward()
-    print(f"{function.__name__:<9} values {y.abs().tolist()}  slopes {x.grad.tolist()}")
+    print(f"{function.__name__:<9} values {(y + 0).tolist()}  slopes {x.grad.tolist()}")
 
 # %% [markdown]
-# Three answers at 0, and one of them is no number. None of this is a bug in PyTorch. Autograd has
-# never heard of |x|. It has seen a square and a root, or a comparison and a minus, and it chains the
-# rules of these. In between, the slope depends on how you wrote the function.
+# Three answers at 0, and one of them is no number. None of this is a bug in PyTorch.
+# `torch.abs` brings a rule for |x|. In the other two, autograd has never heard of |x|: it has seen a
+# square and a root, or a comparison and a minus, and it chains the rules of these. So at 0 the slope
+# depends on how you wrote the function.
 #
 # **In practice.** Put `by_root` into the distance between two embeddings. One day a batch holds the
 # same picture twice. The distance is 0, its gradient NaN, and after the next step every weight is
@@ -1473,8 +1474,8 @@ for axes, (rows, title, reach) in zip(both, views, strict=True):
 show(figure, "One long arrow turns the mean to the lower left; with each clipped, it points right.")
 
 # %% [markdown]
-# Five samples out of six agree on the direction. Their mean (thick) points the other way, until each
-# sample is clipped.
+# Five samples out of six agree on the direction. The mean of all six (thick) points the other way,
+# until each sample is clipped.
 
 
 # %% nbgrader={"grade_id": "sample-loss", "locked": true}
