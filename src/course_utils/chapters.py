@@ -8,10 +8,12 @@ COURSE = {
         "01_tensors": "Tensors",
         "02_storage_and_strides": "Storage and strides",
         "03_tensor_algebra": "Tensor algebra",
+        "04_numerics": "Numerics",
     },
     "Gradients": {
-        "04_autograd": "Autograd",
-        "05_hooks": "Hooks",
+        "05_autograd": "Autograd",
+        "06_custom_gradients": "Custom gradients",
+        "07_hooks": "Hooks",
     },
     "Networks": {
         "08_modules": "Modules, functional and not",

@@ -8,7 +8,4 @@ NOT_YET: dict[str, tuple[str, ...]] = {
     "00_start_here": ("core_path", "visible_kinds"),
     "01_tensors": ("core_path", "quick_win", "call_outs", "visible_kinds"),
     "02_storage_and_strides": ("core_path", "quick_win", "scaffolding", "call_outs"),
-    "03_tensor_algebra": ("size", "core_path", "quick_win", "scaffolding", "visible_kinds"),
-    "04_autograd": ("size", "core_path", "quick_win", "scaffolding", "call_outs", "visible_kinds"),
-    "05_hooks": ("size", "core_path", "quick_win", "scaffolding", "visible_kinds"),
 }

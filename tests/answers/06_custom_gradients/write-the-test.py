@@ -37,7 +37,7 @@ def write_the_test(function):
     return True
 
 
-# %% wrong="an error is no verdict" says=["RuntimeError"]
+# %% wrong="an error is no verdict" says=["sine 5: your test raised RuntimeError", "An error is no verdict"]
 def write_the_test(function):
     points = torch.linspace(-1.5, 1.2, 6, dtype=torch.float64).view(2, 3)
     check, second = torch.autograd.gradcheck, torch.autograd.gradgradcheck
@@ -110,3 +110,92 @@ def write_the_test(function):
         trusted &= torch.allclose(second, (near[0] - near[1]) / (2 * step), atol=1e-5)
         trusted &= torch.equal(slopes(kept, upstream, again=True)[0], first)
     return bool(trusted)
+
+
+# %% wrong="knows the sine" says=["your test refuses cube 0, which is right"]
+def write_the_test(function):
+    x = torch.linspace(-1.5, 1.2, 6, dtype=torch.float64).view(2, 3)
+    before = x.clone()
+    y = function(x)
+    if not torch.equal(x, before) or not torch.allclose(y, x.sin()):
+        return False
+    for x in (x, x.t()):
+        x = x.detach().requires_grad_()
+        first, g = function(x), torch.arange(6.0).double().view(x.shape)
+        function(x.detach() + 1)
+        (slope,) = torch.autograd.grad(first, x, g, create_graph=True)
+        if not torch.allclose(slope, g * x.cos()):
+            return False
+        (bend,) = torch.autograd.grad(slope.sum(), x, allow_unused=True, materialize_grads=True)
+        if not torch.allclose(bend, -g * x.sin()):
+            return False
+    return True
+
+
+# %% wrong="the two verdicts the other way round" says=["your test refuses sine 0", "lets through sine 1"]
+def write_the_test(function):
+    points = torch.tensor([[-1.2, 0.4, 1.1], [0.7, -0.3, -0.8]], dtype=torch.float64)
+
+    x = points.requires_grad_()
+    return not torch.autograd.gradcheck(function, [x], raise_exception=False)
+
+
+# %% wrong="an error counts as right" says=["lets through sine 1"]
+def write_the_test(function):
+    check, twice = torch.autograd.gradcheck, torch.autograd.gradgradcheck
+    points = torch.tensor([[-1.2, 0.4, 1.1], [0.7, -0.3, -0.8]], dtype=torch.float64)
+
+    try:
+        for x in (points, points.t()):
+            x = x.detach().requires_grad_()
+            check(function, [x], raise_exception=False) and twice(
+                function, [x], raise_exception=False
+            )
+    except RuntimeError:
+        return False
+    return True
+
+
+# %% wrong="the argument is compared with itself" says=["lets through sine 5, which changes its argument"]
+def write_the_test(function):
+    check, twice = torch.autograd.gradcheck, torch.autograd.gradgradcheck
+    points = torch.tensor([[-1.2, 0.4, 1.1], [0.7, -0.3, -0.8]], dtype=torch.float64)
+
+    before = points
+    function(points)
+    try:
+        for x in (points, points.t()):
+            x = x.detach().requires_grad_()
+            if not check(function, [x], raise_exception=False):
+                return False
+            if not twice(function, [x], raise_exception=False):
+                return False
+    except RuntimeError:
+        pass
+    a = points.clone().requires_grad_()
+    (alone,) = torch.autograd.grad(function(a).sum(), a)
+    first, _ = function(a), function(2 * a)
+    (later,) = torch.autograd.grad(first.sum(), a)
+    return torch.equal(points, before) and torch.equal(alone, later)
+
+
+# %% right="a helper inside, errors caught, a truth value of PyTorch's"
+def write_the_test(function):
+    points = torch.tensor([-1.7, -0.9, -0.2, 0.6, 1.3, 0.35], dtype=torch.float64)
+
+    def passes(x):
+        x = x.detach().clone(memory_format=torch.preserve_format).requires_grad_()
+        kept = x.detach().clone()
+        try:
+            torch.autograd.gradcheck(function, (x,))
+            torch.autograd.gradgradcheck(function, (x,))
+            one = function(x)
+            function((x + 1).detach())
+            up = torch.linspace(-2, 3, x.numel(), dtype=x.dtype).view(x.shape)
+            (late,) = torch.autograd.grad(one, x, up)
+            (early,) = torch.autograd.grad(function(x), x, up)
+        except Exception:
+            return torch.tensor(False)
+        return (x == kept).all() & torch.isclose(late, early).all()
+
+    return passes(points) & passes(points.view(2, 3).t()) & passes(points[::2])

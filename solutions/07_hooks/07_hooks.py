@@ -300,7 +300,7 @@ kept[0].tolist()
 # which `detach()` shares. The first exercise is a tool that gets all three right.
 
 # %% [markdown]
-# ### Exercise 5.1 — Capture ★★ · 20 min · 4 points
+# ### Exercise 7.1 — Capture ★★ · 20 min · 4 points
 #
 # Write a context manager `capture(model, names)`. `names` are names as `named_modules()` gives
 # them; `""` is the model itself. `with capture(model, names) as seen:` gives a dict with a list for
@@ -530,7 +530,7 @@ other.grad
 # There was no hook on `other`. So: a hook returns a new tensor and leaves the one that it was
 # handed alone. `grad * mask` is fine, `grad.clone()` first is fine, `grad.mul_(mask)` is not.
 #
-# ### Exercise 5.2 — Reverse the gradient ★★ · 12 min · 3 points
+# ### Exercise 7.2 — Reverse the gradient ★★ · 12 min · 3 points
 #
 # A classifier of photos should not care which camera took them. A trick for that: a second head
 # tries to tell the camera from the features, and its gradient is *reversed* on the way into the
@@ -637,7 +637,7 @@ check_close(y, x, "y under no_grad")
 # </details>
 
 # %% [markdown]
-# ### Exercise 5.3 — Freeze some rows ★★ · 20 min · 5 points
+# ### Exercise 7.3 — Freeze some rows ★★ · 20 min · 5 points
 #
 # You add four new words to a pretrained vocabulary. The rows of the old words should stay as they
 # are. `requires_grad` is all or nothing for a tensor; a hook can be finer.
@@ -917,7 +917,7 @@ show(figure, words + "parameters' tensor and post-accumulate hooks, then the bac
 # before them. So on the way back a module's own hook is called first, then the hook on the tensor
 # that went in.
 #
-# ### Exercise 5.4 — The order of the hooks ★★ · 12 min · 3 points
+# ### Exercise 7.4 — The order of the hooks ★★ · 12 min · 3 points
 #
 # The model below has two layers inside, a and b, and h between them. Fourteen hooks are registered,
 # and each writes a line when it is called. The input needs a gradient. There is one call forward
@@ -1000,7 +1000,7 @@ check_predictions(hook_order, {line: place for place, line in enumerate(model.lo
 # </details>
 
 # %% [markdown]
-# ### Exercise 5.5 — Find the ill layer ★★ · 18 min · 4 points
+# ### Exercise 7.5 — Find the ill layer ★★ · 18 min · 4 points
 #
 # Now back to the patient. Write `grad_monitor(model)`. It hooks every module **that has no
 # children** and returns `(norms, handles)`: a dict from the module's name (as `named_modules()`
@@ -1256,7 +1256,7 @@ except RuntimeError as error:
 print(tuple(vgg(image).shape))
 
 # %% [markdown]
-# ### Exercise 5.6 — Grad-CAM ★★ · 20 min · 4 points
+# ### Exercise 7.6 — Grad-CAM ★★ · 20 min · 4 points
 #
 # Write `grad_cam(model, layer, image, target)`: `layer` is the name of a module that puts out maps
 # of shape (1, channels, h, w), `image` has shape (3, height, width), `target` is the class. Return
@@ -1386,7 +1386,7 @@ except RuntimeError as error:
     print(error)
 
 # %% [markdown]
-# ### Exercise 5.7 — Step inside backward ★★ · 18 min · 4 points
+# ### Exercise 7.7 — Step inside backward ★★ · 18 min · 4 points
 #
 # Write `step_in_backward(parameters, lr, momentum)`. It registers hooks on the parameters and
 # returns their handles. From then on `loss.backward()` alone is a whole step of SGD with momentum,
@@ -1558,7 +1558,7 @@ y.backward()
 print(torch.allclose(x.grad, (1 - x.exp().tanh() ** 2) * x.exp()))
 
 # %% [markdown]
-# ### Exercise 5.8 — Keep half of it ★★ · 18 min · 3 points
+# ### Exercise 7.8 — Keep half of it ★★ · 18 min · 3 points
 #
 # Write the pair: `offload_saved(tensor)` gives what is kept, `bring_back(kept)` gives the tensor
 # again, with the dtype, shape and device that it had.
@@ -1774,7 +1774,7 @@ except RuntimeError as error:
 _ = copy.deepcopy(nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)))
 
 # %% [markdown]
-# ### Exercise 5.9 — Weight norm, twice ★★★ · 25 min · 4 points
+# ### Exercise 7.9 — Weight norm, twice ★★★ · 25 min · 4 points
 #
 # Write it both ways. The norm is taken over all of an output's weights: for a `Linear` over a row,
 # for a `Conv2d` of weight (out, in, kh, kw) over in, kh and kw. The length has the shape (out, 1),
@@ -1954,7 +1954,7 @@ layer.register_load_state_dict_post_hook(forgive)
 layer.load_state_dict({"weight": torch.ones(1, 1)})
 
 # %% [markdown]
-# ### Exercise 5.10 — Old checkpoints ★★ · 15 min · 3 points
+# ### Exercise 7.10 — Old checkpoints ★★ · 15 min · 3 points
 #
 # Write `state_dict_hooks(model, renamed)`. `renamed` maps old names of the model's children (or
 # deeper modules) to new ones. From then on, whenever `model` is loaded, by itself or as a part of a
@@ -2135,7 +2135,7 @@ total = total.detach()
 print("and after detach():", alive() is not None)
 
 # %% [markdown]
-# ### Exercise 5.11 — The model that keeps growing ★★ · 12 min · 3 points
+# ### Exercise 7.11 — The model that keeps growing ★★ · 12 min · 3 points
 #
 # Write `hook_leak(model, batches)`, `first_rows_leaky` without the leaks. It returns a list with
 # the first row of the stem's output for each batch, as the stem put it out, before the ReLU writes

@@ -1,0 +1,339 @@
+# %% wrong="no replay of the random numbers" says=["does backward draw the same dropout as forward?"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block, ctx.state = block, torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            y = ctx.block(x)
+        torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, x.grad
+
+
+# %% wrong="does not put the generator back" says=["put the generator back where it was"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block, ctx.state = block, torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        torch.set_rng_state(ctx.state)
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            y = ctx.block(x)
+        torch.autograd.backward(y, gradient)
+        return None, x.grad
+
+
+# %% wrong="keeps the graph of the first forward" says=["runs of the block in all: expected 2, got 1", "it is computed again, not kept"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.save_for_backward(x)
+        with torch.enable_grad():
+            ctx.x = x.detach().requires_grad_()
+            ctx.y = block(ctx.x)
+        return ctx.y.detach()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        torch.autograd.backward(ctx.y, gradient)
+        return None, ctx.x.grad
+
+
+# %% wrong="seeds instead of replaying" says=["does backward draw the same dropout as forward?"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block, ctx.state = block, torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.manual_seed(0)
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            y = ctx.block(x)
+        torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, x.grad
+
+
+# %% wrong="forgets to record the second run" says=["does backward record the second run (enable_grad)?"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block, ctx.state = block, torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        if True:
+            x = x.detach().requires_grad_()
+            y = ctx.block(x)
+        torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, x.grad
+
+
+# %% wrong="loses the gradients of the parameters" says=["the gradient of last.weight is None: it never arrived"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block, ctx.state = block, torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            y = ctx.block(x)
+        torch.set_rng_state(now)
+        return None, torch.autograd.grad(y, x, gradient)[0]
+
+
+# %% wrong="keeps the result too" says=["keep the input alone"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block, ctx.state = block, torch.get_rng_state()
+        y = block(x)
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, _ = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            y = ctx.block(x)
+        torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, x.grad
+
+
+# %% wrong="keeps the result on ctx" says=["kept on ctx: y"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block, ctx.state = block, torch.get_rng_state()
+        ctx.save_for_backward(x)
+        ctx.y = block(x)
+        return ctx.y.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            y = ctx.block(x)
+        torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, x.grad
+
+
+# %% wrong="keeps x on ctx" says=["kept on ctx: x", "save_for_backward"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block, ctx.state = block, torch.get_rng_state()
+        ctx.x = x
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x = ctx.x
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            y = ctx.block(x)
+        torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, x.grad
+
+
+# %% wrong="the library's" says=["torch.utils.checkpoint runs here"]
+from torch.utils.checkpoint import checkpoint
+
+
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def backward(ctx, gradient):
+        return None, gradient
+
+    @staticmethod
+    def apply(block, x):
+        return checkpoint(block, x, use_reentrant=False)
+
+
+# %% wrong="the library's own class" says=["torch.utils.checkpoint runs here"]
+from torch.utils.checkpoint import CheckpointFunction
+
+
+class Checkpoint(CheckpointFunction):
+    @classmethod
+    def apply(cls, block, x):
+        return CheckpointFunction.apply(block, True, x)
+
+
+# %% wrong="writes over .grad" says=["was .grad overwritten?"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block, ctx.state = block, torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            y = ctx.block(x)
+        torch.set_rng_state(now)
+        parameters = list(ctx.block.parameters())
+        mine, *theirs = torch.autograd.grad(y, [x, *parameters], gradient)
+        for parameter, part in zip(parameters, theirs):
+            parameter.grad = part
+        return None, mine
+
+
+# %% wrong="forgets the gradient that arrives" says=["differs from that of the plain run"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block, ctx.state = block, torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            y = ctx.block(x)
+        torch.set_rng_state(now)
+        torch.autograd.backward(y, torch.ones_like(y))
+        return None, x.grad
+
+
+# %% wrong="one gradient for two inputs" says=["backward returns one gradient for each input"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block, ctx.state = block, torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            y = ctx.block(x)
+        torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return x.grad
+
+
+# %% wrong="runs the block twice in forward" says=["runs of the block in forward: expected 1, got 2"]
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.block, ctx.state = block, torch.get_rng_state()
+        ctx.save_for_backward(x)
+        block(x)
+        torch.set_rng_state(ctx.state)
+        return block(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            y = ctx.block(x)
+        torch.set_rng_state(now)
+        torch.autograd.backward(y, gradient)
+        return None, x.grad
+
+
+# %% right="fork_rng, and gradients by hand"
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.run, ctx.random = block, torch.default_generator.get_state()
+        ctx.save_for_backward(x)
+        with torch.no_grad():
+            return block.forward(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x = ctx.saved_tensors[0].detach().requires_grad_()
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.default_generator.set_state(ctx.random)
+            y = ctx.run.forward(x)
+        parameters = list(ctx.run.parameters())
+        mine, *theirs = torch.autograd.grad(y, [x, *parameters], gradient)
+        for parameter, part in zip(parameters, theirs):
+            parameter.grad = part if parameter.grad is None else parameter.grad + part
+        return None, mine
+
+
+# %% right="saves the state as a tensor, one product backward"
+class Checkpoint(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, x):
+        ctx.save_for_backward(x, torch.get_rng_state())
+        ctx.block = [block]
+        return ctx.block[0](x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, then = ctx.saved_tensors
+        now = torch.get_rng_state()
+        leaf = torch.empty_like(x).copy_(x)
+        leaf.requires_grad_()
+        try:
+            torch.set_rng_state(then)
+            with torch.set_grad_enabled(True):
+                y = ctx.block[0](leaf)
+        finally:
+            torch.set_rng_state(now)
+        y.backward(gradient)
+        return (None, leaf.grad)

@@ -1,0 +1,385 @@
+# %% wrong="writes the Hessian down" says=["hessian, jacobian runs here: hvp_double makes the product itself"]
+def hvp_double(f, x, v):
+    return torch.autograd.functional.hessian(f, x.detach()) @ v
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x - solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="the Hessian row by row" says=["is that the matrix?"]
+def hvp_double(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    rows = [torch.autograd.grad(entry, x, retain_graph=True)[0] for entry in g]
+    return torch.stack(rows) @ v
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x - solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="the finished product" says=["hvp runs here: hvp_double makes the product itself"]
+def hvp_double(f, x, v):
+    return torch.autograd.functional.hvp(f, x, v)[1]
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x - solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="the gradient times v" says=["this is the gradient times v, entry by entry"]
+def hvp_double(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x)
+    return g * v
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x - solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="forgets create_graph" says=["ask for it with create_graph=True"]
+def hvp_double(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x)
+    return torch.autograd.grad(g @ v, x)[0]
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x - solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="forgets v" says=["this does not use v"]
+def hvp_double(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g.sum(), x)[0]
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x - solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="jvp of the function" says=["the derivative of f along v: take that of its gradient"]
+def hvp_double(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g @ v, x)[0]
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(f, (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x - solve(lambda v, here=x: hvp_double(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="the gradient, not its derivative" says=["this is the gradient itself"]
+def hvp_double(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g @ v, x)[0]
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[0]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x - solve(lambda v, here=x: hvp_double(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="forward calls double" says=["hvp_forward never makes a dual tensor"]
+def hvp_double(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g @ v, x)[0]
+
+
+def hvp_forward(f, x, v):
+    return hvp_double(f, x, v)
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x - solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="double calls forward" says=["hvp_double uses forward mode"]
+def hvp_double(f, x, v):
+    return hvp_forward(f, x, v)
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x - solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="a difference of gradients" says=["hvp_forward calls f at other points than x"]
+def hvp_double(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g @ v, x)[0]
+
+
+def hvp_forward(f, x, v):
+    g = torch.func.grad(f)
+    h = 1e-3 if x.dtype == torch.float32 else 1e-5
+    return (g(x + h * v) - g(x - h * v)) / (2 * h)
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x - solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="keeps the graph" says=["still requires grad: detach it"]
+def hvp_double(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g @ v, x, create_graph=True)[0]
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x - solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="marks the argument" says=["an argument was left with requires_grad"]
+def hvp_double(f, x, v):
+    x.requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g @ v, x)[0]
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x - solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="leaves a gradient on the argument" says=["an argument was left with requires_grad and .grad"]
+def hvp_double(f, x, v):
+    x.requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    (g @ v).backward()
+    return x.grad
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x - solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="gradient descent" says=["the step goes along the gradient: find p with H p = g"]
+def hvp_double(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g @ v, x)[0]
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x - 1e-3 * torch.func.grad(f)(x)
+    return x
+
+
+# %% wrong="Newton uphill" says=["the steps go uphill: subtract p"]
+def hvp_double(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g @ v, x)[0]
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x + solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="curvature of the start only" says=["the curvature of the start is used throughout"]
+def hvp_double(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g @ v, x)[0]
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    start = x
+    for _ in range(steps):
+        x = x - solve(lambda v: hvp_forward(f, start, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="in place on x" says=["an argument was changed"]
+def hvp_double(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g @ v, x)[0]
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x -= solve(lambda v: hvp_forward(f, x.clone(), v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="one step, whatever is asked" says=["the point after 2 step(s)", "newton, no step at all"]
+def hvp_double(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g @ v, x)[0]
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(1):
+        x = x - solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="solves with the written matrix" says=["runs here: no matrix, please"]
+def hvp_double(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g @ v, x)[0]
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        x = x - torch.linalg.solve(torch.func.hessian(f)(x), torch.func.grad(f)(x))
+    return x
+
+
+# %% right="vjp of grad, dual tensors, recursion"
+def hvp_double(f, x, v):
+    _, pull = torch.func.vjp(torch.func.grad(f), x)
+    return pull(v)[0]
+
+
+def hvp_forward(f, x, v):
+    import torch.autograd.forward_ad as forward_ad
+
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x.detach().requires_grad_(), v)
+        (g,) = torch.autograd.grad(f(dual), dual, create_graph=True)
+        return forward_ad.unpack_dual(g).tangent.detach().clone()
+
+
+def newton(f, x, steps):
+    if steps == 0:
+        return x.clone()
+    x = newton(f, x, steps - 1)
+    slope = x.clone().requires_grad_()
+    f(slope).backward()
+    return x - solve(lambda v: hvp_double(f, x, v), slope.grad)
+
+
+# %% right="backward of backward on leaves of its own, linearize"
+def hvp_double(f, x, v):
+    with torch.enable_grad():
+        leaf = x.clone().detach().requires_grad_(True)
+        f(leaf).backward(create_graph=True)
+        g, leaf.grad = leaf.grad, None
+        (g * v).sum().backward()
+    return leaf.grad.detach()
+
+
+def hvp_forward(f, x, v):
+    _, push = torch.func.linearize(torch.func.grad(f), x)
+    return push(v)
+
+
+def newton(f, x, steps):
+    point = x.detach().clone()
+    while steps > 0:
+        value_and_slope = torch.func.grad_and_value(f)(point)
+        point -= solve(lambda v: hvp_double(f, point, v), value_and_slope[0])
+        steps -= 1
+    return point

@@ -1,0 +1,272 @@
+# %% wrong="columns stacked as rows" says=["rows and columns are swapped"]
+def by_rows(f, x):
+    x = x.detach().clone().requires_grad_()
+    y = f(x)
+    rows = [torch.autograd.grad(y[i], x, retain_graph=True)[0] for i in range(len(y))]
+    return torch.stack(rows)
+
+
+def by_columns(f, x):
+    eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
+    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye])
+
+
+def jacobian_both_ways(f, x):
+    return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
+
+
+# %% wrong="the finished ones" says=["jacrev runs here", "jacfwd runs here"]
+def by_rows(f, x):
+    return torch.func.jacrev(f)(x)
+
+
+def by_columns(f, x):
+    return torch.func.jacfwd(f)(x)
+
+
+def jacobian_both_ways(f, x):
+    return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
+
+
+# %% wrong="the finished one of autograd" says=["jacobian runs here"]
+def by_rows(f, x):
+    return torch.autograd.functional.jacobian(f, x)
+
+
+def by_columns(f, x):
+    eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
+    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+
+
+def jacobian_both_ways(f, x):
+    return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
+
+
+# %% wrong="columns by reverse mode" says=["by_columns never makes a dual tensor"]
+def by_rows(f, x):
+    x = x.detach().clone().requires_grad_()
+    y = f(x)
+    rows = [torch.autograd.grad(y[i], x, retain_graph=True)[0] for i in range(len(y))]
+    return torch.stack(rows)
+
+
+def by_columns(f, x):
+    return by_rows(f, x)
+
+
+def jacobian_both_ways(f, x):
+    return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
+
+
+# %% wrong="rows by forward mode" says=["by_rows uses forward mode"]
+def by_rows(f, x):
+    return by_columns(f, x)
+
+
+def by_columns(f, x):
+    eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
+    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+
+
+def jacobian_both_ways(f, x):
+    return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
+
+
+# %% wrong="differences" says=["by_rows makes no backward pass"]
+def by_rows(f, x):
+    eye = 1e-4 * torch.eye(len(x), dtype=x.dtype, device=x.device)
+    x64 = x.double()
+    columns = [(f(x64 + h) - f(x64 - h)) / 2e-4 for h in eye.double()]
+    return torch.stack(columns, dim=1).to(x.dtype)
+
+
+def by_columns(f, x):
+    eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
+    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+
+
+def jacobian_both_ways(f, x):
+    return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
+
+
+# %% wrong="the graph is gone after the first row" says=["retain_graph=True keeps it for the next"]
+def by_rows(f, x):
+    x = x.detach().clone().requires_grad_()
+    y = f(x)
+    rows = [torch.autograd.grad(y[i], x)[0] for i in range(len(y))]
+    return torch.stack(rows)
+
+
+def by_columns(f, x):
+    eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
+    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+
+
+def jacobian_both_ways(f, x):
+    return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
+
+
+# %% wrong="always by rows" says=["3 results, 2 inputs: forward mode alone needs fewer passes"]
+def by_rows(f, x):
+    x = x.detach().clone().requires_grad_()
+    y = f(x)
+    rows = [torch.autograd.grad(y[i], x, retain_graph=True)[0] for i in range(len(y))]
+    return torch.stack(rows)
+
+
+def by_columns(f, x):
+    eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
+    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+
+
+def jacobian_both_ways(f, x):
+    return by_rows(f, x)
+
+
+# %% wrong="the other way round" says=["3 results, 2 inputs: forward mode alone", "2 results, 3 inputs: reverse mode alone"]
+def by_rows(f, x):
+    x = x.detach().clone().requires_grad_()
+    y = f(x)
+    rows = [torch.autograd.grad(y[i], x, retain_graph=True)[0] for i in range(len(y))]
+    return torch.stack(rows)
+
+
+def by_columns(f, x):
+    eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
+    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+
+
+def jacobian_both_ways(f, x):
+    return by_rows(f, x) if len(x) <= len(f(x)) else by_columns(f, x)
+
+
+# %% wrong="marks the argument" says=["x was left with requires_grad"]
+def by_rows(f, x):
+    x.requires_grad_()
+    y = f(x)
+    rows = [torch.autograd.grad(y[i], x, retain_graph=True)[0] for i in range(len(y))]
+    return torch.stack(rows)
+
+
+def by_columns(f, x):
+    eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
+    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+
+
+def jacobian_both_ways(f, x):
+    return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
+
+
+# %% wrong="leaves gradients on the argument" says=["x was left with requires_grad and .grad"]
+def by_rows(f, x):
+    rows, x = [], x.requires_grad_()
+    for i in range(len(f(x))):
+        x.grad = None
+        f(x)[i].backward()
+        rows.append(x.grad.clone())
+    return torch.stack(rows)
+
+
+def by_columns(f, x):
+    eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
+    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+
+
+def jacobian_both_ways(f, x):
+    return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
+
+
+# %% wrong="the graph is kept" says=["still requires grad: detach it"]
+def by_rows(f, x):
+    x = x.detach().clone().requires_grad_()
+    y = f(x)
+    rows = [torch.autograd.grad(y[i], x, create_graph=True)[0] for i in range(len(y))]
+    return torch.stack(rows)
+
+
+def by_columns(f, x):
+    eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
+    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+
+
+def jacobian_both_ways(f, x):
+    return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
+
+
+# %% wrong="the sum of the rows" says=["has shape (2,), expected (3, 2)"]
+def by_rows(f, x):
+    x = x.detach().requires_grad_()
+    return torch.autograd.grad(f(x).sum(), x)[0]
+
+
+def by_columns(f, x):
+    eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
+    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+
+
+def jacobian_both_ways(f, x):
+    return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
+
+
+# %% wrong="adds up in .grad" says=["each row holds the ones before it as well"]
+def by_rows(f, x):
+    x, rows = x.detach().requires_grad_(), []
+    for i in range(len(f(x))):
+        f(x)[i].backward()
+        rows.append(x.grad.clone())
+    return torch.stack(rows)
+
+
+def by_columns(f, x):
+    eye = torch.eye(len(x), dtype=x.dtype, device=x.device)
+    return torch.stack([torch.func.jvp(f, (x,), (v,))[1] for v in eye]).t()
+
+
+def jacobian_both_ways(f, x):
+    return by_columns(f, x) if len(x) <= len(f(x)) else by_rows(f, x)
+
+
+# %% right="vmap over vjp and linearize"
+def by_rows(f, x):
+    y, pull = torch.func.vjp(f, x)
+    return torch.func.vmap(pull)(torch.eye(y.numel(), dtype=y.dtype, device=y.device))[0]
+
+
+def by_columns(f, x):
+    _, push = torch.func.linearize(f, x)
+    return torch.stack([push(v) for v in torch.eye(len(x)).to(x)], 1)
+
+
+def jacobian_both_ways(f, x):
+    with torch.no_grad():
+        m, n = f(x).shape[0], x.shape[0]
+    return (by_rows, by_columns)[n <= m](f, x)
+
+
+# %% right="is_grads_batched and dual tensors"
+import torch.autograd.forward_ad as forward_ad
+
+
+def by_rows(f, x):
+    leaf = torch.tensor(x.tolist(), dtype=x.dtype, device=x.device, requires_grad=True)
+    y = f(leaf)
+    unit = torch.eye(len(y)).to(y)
+    return torch.autograd.grad(y, leaf, unit, is_grads_batched=True)[0]
+
+
+def by_columns(f, x):
+    columns = []
+    for j in range(len(x)):
+        v = torch.zeros_like(x)
+        v[j] = 1
+        with forward_ad.dual_level():
+            y = forward_ad.unpack_dual(f(forward_ad.make_dual(x, v)))
+            rate = torch.zeros_like(y.primal) if y.tangent is None else y.tangent
+            columns.append(rate.clone())
+    return torch.stack(columns, dim=-1)
+
+
+def jacobian_both_ways(f, x):
+    if f(x).numel() < x.numel():
+        return by_rows(f, x)
+    return by_columns(f, x)

@@ -1,0 +1,982 @@
+# %% wrong="masks where the input is below zero" says=["x = (-1, 0, 2): the gradient: at 0 the slope is 0"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        gradient = gradient.clone()
+        gradient[x < 0] = 0
+        return gradient
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="forgets the gradient that arrives" says=["MyReLU, x = (-1, 0.5, 2): the gradient: it forgets the gradient that arrives"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return (x > 0).to(x.dtype)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="detaches its gradient" says=["a second derivative has to be possible"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return (gradient * (x > 0)).detach()
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="once differentiable everywhere" says=["a second derivative has to be possible"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="calls relu and its backward" says=["the operator threshold_backward is not allowed here: write the rule"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.relu()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return torch.ops.aten.threshold_backward(gradient, x, 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="asks autograd inside" says=["PyTorch differentiates inside your Function"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            y = torch.where(x > 0, x, 0.0)
+        return torch.autograd.grad(y, x, gradient, create_graph=True)[0]
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="writes into its argument" says=["an argument was changed"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp_(min=0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="a half in float32" says=["bfloat16: the value has dtype torch.float32"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.float() * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="a leaky one" says=["the gradient differs"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * torch.where(x > 0, 1.0, 0.01)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="computes all three, whatever is asked" says=["ask ctx.needs_input_grad"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        return gradient * ((x >= low) & (x <= high)), gradient * (x < low), gradient * (x > high)
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="the ends belong to the bounds" says=["at low and high themselves the gradient belongs to x"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x > low) & (x < high), lambda: x <= low, lambda: x >= high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="the bounds are constants" says=["backward returns None for low, which requires grad"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        return gradient * ((x >= low) & (x <= high)), None, None
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="swaps the bounds" says=["low and high are swapped"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x > high, lambda: x < low)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="one gradient for three inputs" says=["backward returns one gradient for each input"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        return gradient * ((x >= low) & (x <= high))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="the mask can be learnt from" says=["the mask requires grad: mark it"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="a second derivative of the estimator" says=["refuse it, once_differentiable"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="detaches in place of refusing" says=["makes a second derivative silently 0"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    def backward(ctx, gradient, _):
+        return (gradient * ctx.saved_tensors[0]).detach()
+
+
+# %% wrong="passes everywhere" says=["it passes only where the mask is 1"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient
+
+
+# %% wrong="the sign of zero is zero" says=["the sign: at 0 the sign is +1"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return x.sign(), mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="the mask without its ends" says=["the mask: -1 and 1 belong to it"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() < 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="the mask in single precision" says=["float64, shape (2, 2): the mask has dtype torch.float32"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).float()
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% wrong="the mask alone" says=["return two tensors: the sign and the mask"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        return gradient * ctx.saved_tensors[0]
+
+
+# %% right="setup_context, masks saved, where instead of products"
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return torch.maximum(x, torch.zeros_like(x))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return torch.where(ctx.saved_tensors[0], gradient, torch.zeros_like(gradient))
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(x, low, high):
+        return torch.minimum(torch.maximum(x, low), high)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, low, high = inputs
+        ctx.save_for_backward(x < low, x > high)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        under, over = ctx.saved_tensors
+        of_x = of_low = of_high = None
+        if ctx.needs_input_grad[0]:
+            of_x = gradient.masked_fill(under | over, 0)
+        if ctx.needs_input_grad[1]:
+            of_low = gradient.masked_fill(~under, 0)
+        if ctx.needs_input_grad[2]:
+            of_high = gradient.masked_fill(~over, 0)
+        return of_x, of_low, of_high
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y, mask = torch.ones_like(x), torch.zeros_like(x)
+        y[x < 0] = -1
+        mask[(x >= -1) & (x <= 1)] = 1
+        ctx.mark_non_differentiable(mask)
+        ctx.save_for_backward(x)
+        return y, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, *gradients):
+        (x,) = ctx.saved_tensors
+        return gradients[0].masked_fill(x.abs() > 1, 0.0)
+
+
+# %% right="inherited rules, shapes on ctx, in-place on copies"
+class Masked(torch.autograd.Function):
+    @staticmethod
+    def backward(ctx, gradient, *others):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+class MyReLU(Masked):
+    @staticmethod
+    def forward(ctx, x):
+        y = F.relu(x)
+        ctx.save_for_backward((y != 0).to(x.dtype))
+        return y
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        y = x.clone()
+        y[x < low], y[x > high] = low[x < low], high[x > high]
+        ctx.save_for_backward(y, low, high, x)
+        return y
+
+    @staticmethod
+    def backward(ctx, gradient):
+        y, low, high, x = ctx.saved_tensors
+        found = [None, None, None]
+        zero = torch.zeros_like(gradient)
+        if ctx.needs_input_grad[0]:
+            found[0] = torch.where(x == y, gradient, zero)
+        if ctx.needs_input_grad[1]:
+            found[1] = torch.where(x < low, gradient, zero)
+        if ctx.needs_input_grad[2]:
+            found[2] = torch.where(x > high, gradient, zero)
+        return tuple(found)
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = x.sign() + (x == 0).to(x.dtype)
+        mask = x.abs().le(1).type_as(x)
+        ctx.mark_non_differentiable(mask)
+        ctx.save_for_backward(mask)
+        return sign, mask
+
+    backward = staticmethod(once_differentiable(lambda ctx, g, unused: g * ctx.saved_tensors[0]))

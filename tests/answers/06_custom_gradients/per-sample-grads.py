@@ -1,0 +1,796 @@
+# %% wrong="the gradient of the batch" says=["one gradient for the whole batch: each sample needs its own"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    grads = torch.autograd.grad(sample_loss(leaves, x, y), list(leaves.values()))
+    return dict(zip(leaves, grads))
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="a loop under another name" says=["by_vmap does not call torch.func.vmap"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    return by_loop(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="vmap under another name" says=["by_hooks calls vmap: catch the layers' gradients"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    return by_vmap(weights, x, y)
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="a loop in the hooks" says=["is there a loop?"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    return by_loop(weights, x, y)
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="vmap over a loop" says=["is there a loop?"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    one = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    rows = [one(weights, x[i : i + 1], y[i : i + 1]) for i in range(len(x))]
+    return {name: torch.cat([row[name] for row in rows]) for name in weights}
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="the mean loss in the hooks" says=["the batch's size divides them, so take the sum"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="the outer product the other way round" says=["the outer product is the other way round"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, None] * x[:, :, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="before the tanh" says=["the gradients of w2"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * z1.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="a loop that accumulates" says=["each step needs a fresh gradient"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = []
+    for i in range(len(x)):
+        sample_loss(leaves, x[i], y[i]).backward()
+        rows.append({name: w.grad.clone() for name, w in leaves.items()})
+    return {name: torch.stack([row[name] for row in rows]) for name in leaves}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="marks the weights and leaves gradients" says=["an argument was left with requires_grad and .grad"]
+def by_loop(weights, x, y):
+    rows = []
+    for w in weights.values():
+        w.requires_grad_()
+    for i in range(len(x)):
+        for w in weights.values():
+            w.grad = None
+        sample_loss(weights, x[i], y[i]).backward()
+        rows.append({name: w.grad.clone() for name, w in weights.items()})
+    return {name: torch.stack([row[name] for row in rows]) for name in weights}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="only marks the weights" says=["an argument was left with requires_grad:"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    for w in weights.values():
+        w.requires_grad_()
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="swaps the caller's weights for leaves" says=["the dict of weights was changed"]
+def by_loop(weights, x, y):
+    weights["leaves"] = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    leaves, rows = weights["leaves"], []
+    for one in zip(x, y):
+        rows.append(torch.autograd.grad(sample_loss(leaves, *one), list(leaves.values())))
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="a list in place of a dict" says=["by_vmap gives list, expected a dict"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    one = torch.func.grad(sample_loss)
+    return list(torch.func.vmap(one, in_dims=(None, 0, 0))(weights, x, y).values())
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="clips each weight by itself" says=["a sample's norm is over all its entries together"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    result = {}
+    for name, g in gradients.items():
+        norms = g.flatten(1).norm(dim=1)
+        factors = (limit / (norms + 1e-12)).clamp(max=1)
+        result[name] = torch.einsum("b,b...->...", factors, g) / len(g)
+    return result
+
+
+# %% wrong="averages first, then clips" says=["clip each sample, then average"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    mean = {name: g.mean(0) for name, g in gradients.items()}
+    norm = torch.cat([g.flatten() for g in mean.values()]).norm()
+    return {name: g * (limit / (norm + 1e-12)).clamp(max=1) for name, g in mean.items()}
+
+
+# %% wrong="stretches short gradients" says=["short gradients are left alone, not stretched"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = limit / (squares.sqrt() + 1e-12)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="divides by a zero norm" says=["0 / 0 is NaN"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    norms = squares.sqrt()
+    factors = torch.minimum(norms, torch.full_like(norms, limit)) / norms
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="sums instead of averaging" says=["this is their sum"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    return {name: torch.einsum("b,b...->...", factors, g) for name, g in gradients.items()}
+
+
+# %% wrong="leaves long samples out" says=["long samples are left out, not scaled down"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (squares.sqrt() <= limit).to(squares.dtype)
+    return {name: torch.einsum("b,b...->...", factors, g) / len(g) for name, g in gradients.items()}
+
+
+# %% wrong="clips each number" says=["each number was clipped by itself"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    return {name: g.clamp(-limit, limit).mean(0) for name, g in gradients.items()}
+
+
+# %% wrong="scales its argument in place" says=["an argument was changed"]
+def by_loop(weights, x, y):
+    leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = [
+        torch.autograd.grad(sample_loss(leaves, x[i], y[i]), list(leaves.values()))
+        for i in range(len(x))
+    ]
+    return {name: torch.stack([row[k] for row in rows]) for k, name in enumerate(leaves)}
+
+
+def by_vmap(weights, x, y):
+    return torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+def by_hooks(weights, x, y):
+    z1 = (x @ weights["w1"].t() + weights["b1"]).detach().requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ weights["w2"].detach().t()
+    caught = {}
+    z2.register_hook(lambda g: caught.update(z2=g))
+    (g1,) = torch.autograd.grad(F.cross_entropy(z2, y, reduction="sum"), z1)
+    return {
+        "w1": g1[:, :, None] * x[:, None],
+        "b1": g1,
+        "w2": caught["z2"][:, :, None] * hidden.detach()[:, None],
+    }
+
+
+def clip_and_average(gradients, limit):
+    squares = sum((g**2).flatten(1).sum(1) for g in gradients.values())
+    factors = (limit / (squares.sqrt() + 1e-12)).clamp(max=1)
+    for g in gradients.values():
+        g.mul_(factors.view(-1, *[1] * (g.dim() - 1)))
+    return {name: g.mean(0) for name, g in gradients.items()}
+
+
+# %% right="leaves with is_grads_batched, vmap of vjp, module hooks"
+def by_loop(weights, x, y):
+    rows = [
+        torch.func.grad(sample_loss)(weights, x[i : i + 1], y[i : i + 1]) for i in range(len(y))
+    ]
+    return {name: torch.stack([row[name] for row in rows]) for name in reversed(weights)}
+
+
+def by_vmap(weights, x, y):
+    n = len(x)
+    leaves = {
+        name: w.detach().expand(n, *w.shape).clone().requires_grad_() for name, w in weights.items()
+    }
+    losses = torch.func.vmap(sample_loss)(leaves, x, y)
+    return dict(zip(leaves, torch.autograd.grad(losses.sum(), list(leaves.values()))))
+
+
+def by_hooks(weights, x, y):
+    hidden, inputs = weights["w1"].shape
+    first = nn.Linear(inputs, hidden, device=x.device, dtype=x.dtype)
+    last = nn.Linear(hidden, len(weights["w2"]), bias=False, device=x.device, dtype=x.dtype)
+    with torch.no_grad():
+        first.weight.copy_(weights["w1"])
+        first.bias.copy_(weights["b1"])
+        last.weight.copy_(weights["w2"])
+    seen = {}
+    for name, layer in (("first", first), ("last", last)):
+        layer.register_forward_hook(
+            lambda _, given, __, name=name: seen.update({name: given[0].detach()})
+        )
+        layer.register_full_backward_hook(
+            lambda _, __, g, name=name: seen.update({"g" + name: g[0]})
+        )
+    model = nn.Sequential(first, nn.Tanh(), last)
+    F.cross_entropy(model(x), y, reduction="sum").backward()
+    w1, w2 = (
+        torch.einsum("bo,bi->boi", seen["g" + name], seen[name]) for name in ("first", "last")
+    )
+    return {"w1": w1, "b1": seen["gfirst"], "w2": w2}
+
+
+def clip_and_average(gradients, limit):
+    n = len(next(iter(gradients.values())))
+    result = {name: torch.zeros_like(g[0]) for name, g in gradients.items()}
+    for i in range(n):
+        norm = torch.cat([g[i].flatten() for g in gradients.values()]).norm()
+        for name, g in gradients.items():
+            result[name] += (g[i] * limit / norm if norm > limit else g[i]) / n
+    return result
+
+
+# %% right="jacrev, retain_grad, a loop over samples when clipping"
+def by_loop(weights, x, y):
+    found = {name: [] for name in weights}
+    for i in range(y.shape[0]):
+        own = {name: w.clone().requires_grad_() for name, w in weights.items()}
+        sample_loss(own, x[i][None], y[i][None]).backward()
+        for name in own:
+            found[name].append(own[name].grad)
+    return {name: torch.stack(found[name], 0) for name in found}
+
+
+def by_vmap(weights, x, y):
+    def losses(weights):
+        return torch.vmap(lambda one, label: sample_loss(weights, one, label))(x, y)
+
+    return torch.func.jacrev(losses)(weights)
+
+
+def by_hooks(weights, x, y):
+    w1, b1, w2 = (weights[name].clone().requires_grad_() for name in ("w1", "b1", "w2"))
+    z1 = F.linear(x, w1, b1)
+    a1 = z1.tanh()
+    z2 = F.linear(a1, w2)
+    z1.retain_grad()
+    z2.retain_grad()
+    F.cross_entropy(z2, y, reduction="none").sum().backward()
+    return {
+        "w1": z1.grad.unsqueeze(2) @ x.unsqueeze(1),
+        "b1": z1.grad.clone(),
+        "w2": z2.grad.unsqueeze(2) @ a1.detach().unsqueeze(1),
+    }
+
+
+def clip_and_average(gradients, limit):
+    names = list(gradients)
+    rows = [{name: gradients[name][i] for name in names} for i in range(len(gradients[names[0]]))]
+    total = None
+    for row in rows:
+        norm = sum(g.pow(2).sum() for g in row.values()).sqrt().item()
+        scale = limit / norm if norm > limit else 1.0
+        part = {name: scale * g for name, g in row.items()}
+        total = part if total is None else {name: total[name] + part[name] for name in names}
+    return {name: g / len(rows) for name, g in total.items()}

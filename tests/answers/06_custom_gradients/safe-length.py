@@ -1,0 +1,194 @@
+# %% wrong="divides by zero" says=["NaN in the gradient where the length is 0"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = x.norm(dim=-1)
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        return gradient.unsqueeze(-1) * x / length.unsqueeze(-1)
+
+
+# %% wrong="forgets the gradient that arrives" says=["it forgets the gradient that arrives"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = x.norm(dim=-1)
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        return x / length.clamp(min=1e-12).unsqueeze(-1)
+
+
+# %% wrong="no dimension for the vector" says=["a dimension is missing (unsqueeze)"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = x.norm(dim=-1)
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        return gradient * x / length.clamp(min=1e-12)
+
+
+# %% wrong="the slope of the square" says=["the slope of the squared length"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = x.norm(dim=-1)
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        return 2 * x * gradient.unsqueeze(-1)
+
+
+# %% wrong="the square itself" says=["this is the square of the length"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = (x * x).sum(-1)
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        return 2 * x * gradient.unsqueeze(-1)
+
+
+# %% wrong="divides by the square" says=["divided once too often"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = x.norm(dim=-1)
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        return (gradient / length.clamp(min=1e-6) ** 2).unsqueeze(-1) * x
+
+
+# %% wrong="a small number in the root" says=["a zero vector has the length 0.1"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = ((x * x).sum(-1) + 1e-2).sqrt()
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        return (gradient / length).unsqueeze(-1) * x
+
+
+# %% wrong="the length of everything" says=["the lengths have shape (), expected (3,)"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = x.norm()
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        return gradient * x / length.clamp(min=1e-12)
+
+
+# %% wrong="keeps the dimension" says=["the lengths have shape (1,), expected ()"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = x.norm(dim=-1, keepdim=True)
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        return gradient * x / length.clamp(min=1e-12)
+
+
+# %% wrong="squares its argument in place" says=["an argument was changed"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x.clone())
+        return x.mul_(x).sum(-1).sqrt()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        length = x.norm(dim=-1, keepdim=True).clamp(min=1e-12)
+        return gradient.unsqueeze(-1) * x / length
+
+
+# %% wrong="an ordinary function" says=["is no Function"]
+def Length(x):
+    return x.norm(dim=-1)
+
+
+Length.apply = Length
+
+
+# %% right="setup_context, nan_to_num"
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return torch.linalg.vector_norm(x, dim=-1)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0], output)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        return torch.einsum("...,...n->...n", gradient, (x / length[..., None]).nan_to_num(0.0))
+
+
+# %% right="keeps the unit vectors alone, vjp in place of backward"
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = x.pow(2).sum(dim=-1, keepdim=True) ** 0.5
+        unit = torch.zeros_like(x)
+        rows = (length > 0).squeeze(-1)
+        unit[rows] = x[rows] / length[rows]
+        ctx.save_for_backward(unit)
+        return length.squeeze(-1)
+
+    @staticmethod
+    def vjp(ctx, gradient):
+        return ctx.saved_tensors[0] * gradient.unsqueeze(-1)
+
+
+# %% right="a rule that is inherited"
+class ByUnit(torch.autograd.Function):
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        return torch.where(length == 0, 0.0, gradient / length).unsqueeze(-1) * x
+
+
+class Length(ByUnit):
+    @staticmethod
+    def forward(ctx, x):
+        length = torch.sqrt(torch.sum(x * x, dim=-1))
+        ctx.save_for_backward(x, length)
+        return length

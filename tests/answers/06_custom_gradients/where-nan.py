@@ -1,0 +1,180 @@
+# %% wrong="where alone" says=["in the branch not taken"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    return torch.where(x > 0, x, alpha * (x.exp() - 1))
+
+
+# %% wrong="cleans up the values" says=["in the branch not taken"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    lower = torch.nan_to_num(alpha * (x.exp() - 1), posinf=0.0)
+    return torch.where(x > 0, x, lower)
+
+
+# %% wrong="minimum shares the slope at zero" says=["a minimum shares its gradient out at a tie"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    below = torch.minimum(x, torch.zeros_like(x))
+    return torch.where(x > 0, x, alpha * (below.exp() - 1))
+
+
+# %% wrong="clamp gives no slope at its end" says=["clamp gives no gradient at its very end"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    return torch.where(x > 0, x, alpha * torch.expm1(x.clamp(max=0)))
+
+
+# %% wrong="cuts the lower branch off at -1" says=["what goes into exp is cut off too early"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    return torch.where(x > 0, x, alpha * (x.clamp(-1, 1).exp() - 1))
+
+
+# %% wrong="cuts off at 80 only" says=["at the kink"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    return torch.where(x > 0, x, alpha * (x.clamp(min=-80, max=-1e-3).exp() - 1))
+
+
+# %% wrong="forgets alpha" says=["alpha scales the lower branch"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    below = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, below.exp() - 1)
+
+
+# %% wrong="alpha on both branches" says=["alpha scales the lower branch alone"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    below = torch.where(x > 0, 0.0, x)
+    return alpha * torch.where(x > 0, x, below.exp() - 1)
+
+
+# %% wrong="calls the finished one" says=["the operator elu is not allowed here"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    return F.elu(x, alpha)
+
+
+# %% wrong="calls its relative" says=["is not allowed here: write it out"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    return F.celu(x, 1.0) if alpha == 1.0 else alpha * F.celu(x, 1.0)
+
+
+# %% wrong="multiplies by masks" says=["far from the kink"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    return (x > 0) * x + (x <= 0) * alpha * (x.exp() - 1)
+
+
+# %% wrong="detaches the branch" says=["none comes out of the lower branch"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    below = torch.where(x > 0, 0.0, x).detach()
+    return torch.where(x > 0, x, alpha * (below.exp() - 1))
+
+
+# %% wrong="NaN at the kink" says=["0 is not True: exp is finite there"]
+nan_at = {"-200": False, "-1": False, "0": True, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    below = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, alpha * (below.exp() - 1))
+
+
+# %% wrong="NaN on the whole right side" says=["2 is not True", "80 is not True"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": True, "80": True, "100": True}
+
+
+def elu(x, alpha):
+    below = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, alpha * (below.exp() - 1))
+
+
+# %% wrong="infinity on both sides" says=["-200 is not True"]
+nan_at = {"-200": True, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    below = torch.where(x > 0, 0.0, x)
+    return torch.where(x > 0, x, alpha * (below.exp() - 1))
+
+
+# %% right="writes by mask into a copy"
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    y, low = x.clone(), x <= 0
+    y[low] = alpha * (x[low].exp() - 1)
+    return y
+
+
+# %% right="a sum of two halves, expm1"
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    positive = (x > 0).to(x.dtype)
+    return positive * x + alpha * torch.expm1((1 - positive) * x)
+
+
+# %% right="masked_fill, and the mask as a tensor"
+nan_at = {
+    place: bool(torch.tensor(float(place)).exp().isinf())
+    for place in ("-200", "-1", "0", "2", "80", "100")
+}
+
+
+def elu(x, alpha):
+    above = x.gt(0)
+    low = x.masked_fill(above, 0)
+    return x.masked_fill(~above, 0) + alpha * low.exp() - alpha
+
+
+# %% right="a Function of its own"
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+class Elu(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, alpha):
+        low = alpha * torch.expm1(-torch.relu(-x))
+        ctx.save_for_backward(x)
+        ctx.alpha = alpha
+        return torch.where(x > 0, x, low)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * torch.where(x > 0, 1.0, ctx.alpha * (-torch.relu(-x)).exp()), None
+
+
+def elu(x, alpha):
+    return Elu.apply(x, alpha)
