@@ -34,8 +34,8 @@
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from course_utils import check_close, check_equal, check_predictions, count_operators, device
-from course_utils import draw_graph, every_case, forbid_changes, runs_with_the_answer, show
+from course_utils import check_predictions, count_operators, device, draw_graph, every_case
+from course_utils import runs_with_the_answer, show
 
 # %% [markdown]
 # The small tensors of this chapter stay on the CPU; the checks also try your functions on `device`.
@@ -477,55 +477,10 @@ walk_by_hand = {"order": ["y", "q", "p", "b", "a"], "y": 1, "q": 6, "p": 15, "a"
 
 
 # %% nbgrader={"grade_id": "walk-by-hand-check", "grade": true, "points": 2} jupyter={"source_hidden": true}
-def check_order(order):
-    order = order.replace(",", " ").split() if isinstance(order, str) else order
-    assert isinstance(order, (list, tuple)), 'write a list of names: ["y", …]'
-    assert sorted(map(str, order)) == list("abpqy"), "the names a, b, p, q and y, each once"
-    used_by = {"q": "y", "p": "yq", "a": "p", "b": "pq"}
-    for name, users in used_by.items():
-        for user in users:
-            words = f"{user} was made from {name}: {name} has to wait until {user} has paid in"
-            assert order.index(user) < order.index(name), words
+from course_utils.walks import check_walk
 
+check_walk(walk_by_hand)
 
-a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
-p = a * b
-q = p + b
-y = p * q
-slips = {
-    "q": {9: "9 is q itself; the slope of y = p * q in q is the other factor"},
-    "p": {
-        9: "that is what y pays; q was made from p as well, and pays in too",
-        6: "that is what q pays; y was made from p as well, and pays in too",
-    },
-    "a": {27: "p handed on before q had paid it", 18: "p handed on only what q paid"},
-    "b": {
-        24: "p handed on before q had paid it",
-        18: "p handed on before q had paid it, and q pays b as well",
-        30: "b was used twice: p pays it, and q does too",
-        6: "b was used twice: q pays it, and p does too",
-    },
-}
-with every_case() as case:
-    blank = [name for name in ("order", *"yqpab") if walk_by_hand.get(name) is None]
-    if walk_by_hand.get("order") is not None:
-        with case("the order"):
-            check_order(walk_by_hand["order"])
-    for name, slope_there in zip("yqpab", torch.autograd.grad(y, [y, q, p, a, b]), strict=True):
-        guess = walk_by_hand.get(name)
-        if guess is not None:
-            with case(f"the slope in {name}"):
-                number = isinstance(guess, (int, float)) and not isinstance(guess, bool)
-                assert number or isinstance(guess, torch.Tensor), f"{guess!r} is no number"
-                words = slips.get(name, {}).get(
-                    float(guess), "slope of each step, times its payer's"
-                )
-                if name == "y":
-                    words = "everything starts with 1 at y"
-                assert abs(float(guess) - slope_there.item()) < 1e-3, f"not {guess}: {words}"
-    if blank:
-        with case("still blank"):
-            assert not blank, ", ".join(blank)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -560,22 +515,12 @@ with every_case() as case:
 # anew, if its names stay.
 
 # %% nbgrader={"grade_id": "engine-trials", "locked": true} jupyter={"source_hidden": true}
-import re
-
-
-def torch_engine(program: str, **inputs: float) -> tuple[float, dict[str, float]]:
-    """What ``micro_engine`` has to return, by PyTorch."""
-    names = {name: torch.tensor(n).double().requires_grad_() for name, n in inputs.items()}
-    exec(program, {}, names)
-    slopes = torch.autograd.grad(
-        names["y"], list(names.values()), allow_unused=True, materialize_grads=True
-    )
-    return names["y"].item(), dict(zip(names, [slope.item() for slope in slopes], strict=True))
+from course_utils.walks import torch_engine
 
 
 @runs_with_the_answer
 def try_program(program: str, **inputs: float) -> dict:
-    """The values of a program, by name, and the value ``y``."""
+    """The values of a program, by name."""
     names = {name: Value(number) for name, number in inputs.items()}
     exec(program, {}, names)
     for name, value in names.items():
@@ -588,20 +533,17 @@ def try_program(program: str, **inputs: float) -> dict:
 def try_rule(program: str, **inputs: float) -> tuple:
     """The number of ``y`` after one step, and its slope in each input, as the step has it."""
     names = try_program(program, **inputs)
-    y, found = names["y"], dict.fromkeys(inputs, 0.0)
-    slopes = list(getattr(y, "slopes", ()))
-    if slopes:
-        assert len(slopes) == len(y.parents), f"{len(slopes)} slopes, {len(y.parents)} parents"
-        for parent, slope in zip(y.parents, slopes, strict=True):
-            name = next((name for name in inputs if names[name] is parent), None)
-            assert name is not None, "one of its parents is none of the values it was made from"
-            found[name] += slope
-    else:
+    y = names["y"]
+    slopes, parents = list(getattr(y, "slopes", ())), list(getattr(y, "parents", ()))
+    if not slopes:
         y.backward()
-        found = {name: names[name].grad for name in inputs}
-    return y.number, found
+        return y.number, {name: names[name].grad for name in inputs}
+    assert len(slopes) == len(parents), f"{len(slopes)} slopes, but {len(parents)} parents"
+    pairs = list(zip(parents, slopes, strict=True))
+    return y.number, {n: sum(d for p, d in pairs if p is names[n]) for n in inputs}
 
 
+# %% nbgrader={"grade_id": "engine-checks", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
 def try_order(program: str, **inputs: float) -> list[str]:
     """The names of the values in the order that the answer gives."""
@@ -613,90 +555,19 @@ def try_order(program: str, **inputs: float) -> list[str]:
 
 
 @runs_with_the_answer
-def try_chain(steps: int, method: str) -> tuple | str:
-    """How long the order of a long chain is, and the gradients of its two inputs."""
+def try_chain(steps: int, method: str) -> object:
+    """How long the order of a long chain is, or the gradients of its two inputs."""
     a, one = Value(3.0), Value(1.0)
     y = a
     for _ in range(steps):
         y = y + one
     try:
+        result = y.topological_order() if method == "order" else y.backward()
         if method == "order":
-            order = y.topological_order()
-            return -1 if order is None else len(list(order))
-        y.backward()
+            return None if result is None else len(list(result))
+        return a.grad, one.grad
     except RecursionError:
         return "RecursionError"
-    return a.grad, one.grad
-
-
-# %% nbgrader={"grade_id": "engine-checks", "locked": true} jupyter={"source_hidden": true}
-def check_rule(program, slips=None, **inputs):
-    """One step: its number and its slopes; ``slips`` names the known wrong slopes in a."""
-    number, found = try_rule(program, **inputs)
-    y, slopes = torch_engine(program, **inputs)
-    assert abs(number - y) < 1e-6 * max(1, abs(y)), f"the number is {y:.6g}, not {number:.6g}"
-    for name in inputs:
-        right, yours = slopes[name], found[name]
-        if abs(right - yours) > 1e-6 * max(1, abs(right)):
-            words = [w for wrong, w in (slips or {}).items() if abs(wrong - yours) < 1e-6]
-            raise AssertionError(
-                f"its slope in {name} is not {yours:.6g}" + ": ".join(["", *words[:1]])
-            )
-
-
-def made_from(program):
-    """For each name of a program, the names that it was made from; only what ``y`` needs."""
-    lines = dict(line.split(" = ") for line in program.splitlines())
-    found, waiting = {}, ["y"]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found[name] = set(re.findall(r"\b[a-z]\d*\b(?!\()", lines.get(name, "")))
-            waiting += found[name]
-    return found
-
-
-def check_order(program, **inputs):
-    order, parents = try_order(program, **inputs), made_from(program)
-    shown = ", ".join(order)
-    strangers = [name for name in order if name not in parents]
-    assert not strangers, f"{strangers[0]} does not lie behind y (yours: {shown})"
-    twice = [name for name in parents if order.count(name) > 1]
-    words = "every value once, however many ways lead to it"
-    assert not twice, f"{twice[0]} stands there {order.count(twice[0])} times: {words}"
-    missing = [name for name in parents if name not in order]
-    assert not missing, f"{', '.join(missing)} missing from the order {shown}"
-    wrong = [(n, p) for n in order for p in parents[n] if order.index(p) < order.index(n)]
-    if len(wrong) == sum(map(len, parents.values())):
-        raise AssertionError(f"{shown} is upside down: self comes first, the inputs last")
-    for name, parent in wrong[:1]:
-        words = f"{name} was made from {parent}, so {parent} has to wait for {name}"
-        raise AssertionError(f"{words} (yours: {shown})")
-
-
-def check_engine(program, because="", **inputs):
-    """Compare what the answer's engine says of a program with what PyTorch says."""
-    try:
-        answer = micro_engine(program, **inputs)
-    except (AttributeError, TypeError) as error:
-        blank = "NoneType" in str(error)
-        words = "a method returns None: is it written?"
-        raise AssertionError(words if blank else str(error)) from None
-    assert answer is not None, "a method returns None: is it written?"
-    y, slopes = torch_engine(program, **inputs)
-    assert abs(answer[0] - y) <= 1e-6 * max(1, abs(y)), f"y is {y:.6g}, not {answer[0]:.6g}"
-    for name, right in slopes.items():
-        yours = answer[1][name]
-        words = f"the gradient of {name} is {right:.6g}, not {yours:.6g}" + because
-        assert abs(yours - right) <= 1e-6 * max(1, abs(right)), words
-
-
-def check_chain(method, right, words):
-    found = try_chain(5000, method)
-    deep = "too many calls inside each other: keep a list of what is waiting, in place of recursion"
-    assert found != "RecursionError", deep
-    assert found != -1, "topological_order returned None: is there an answer yet?"
-    assert found == right, f"{words} {right}, not {found}"
 
 
 # %% nbgrader={"grade_id": "micro-engine", "solution": true}
@@ -771,31 +642,16 @@ def micro_engine(program: str, **inputs: float) -> tuple[float, dict[str, float]
 
 
 # %% nbgrader={"grade_id": "micro-engine-check", "grade": true, "points": 2}
-with every_case() as case:
-    with case("y = a * b at 2, 3"):
-        slips = {2: "its own number, but the slope in a factor is the other one", 1: "that is +"}
-        check_rule("y = a * b", slips, a=2.0, b=3.0)
-    with case("y = a * a at 3"):
-        check_rule("y = a * a", {3: "a is both factors, and each has a slope"}, a=3.0)
-    slips = {24: "lower the exponent by one", 4: "multiply by the exponent", 3: "3 · 2 to the 2"}
-    slips |= {48: "lower the exponent by one, do not raise it"}
-    with case("y = a ** 3 at 2"):
-        check_rule("y = a ** 3", slips, a=2.0)
-    with case("y = a ** 3 at -2"):
-        check_rule("y = a ** 3", {-12: "(-2) to the 2 is positive"}, a=-2.0)
-    with case("y = a ** 2 at 0, where the slope is 0"):
-        check_rule("y = a ** 2", a=0.0)
-    with case("y = a ** -1 at 4"):
-        check_rule("y = a ** -1", {-0.25: "lower the exponent by one, to -2"}, a=4.0)
-    with case("y = a ** 0.5 at 9"):
-        check_rule("y = a ** 0.5", a=9.0)
-    with case("y = a.exp() at 2"):
-        slips = {2 * math.exp(1): "that is the rule for powers; exp is its own slope"}
-        slips |= {2.0: "that is a itself; exp is its own slope", 1.0: "exp is its own slope"}
-        slips |= {2 * math.exp(2): "that times a; exp is its own slope"}
-        check_rule("y = a.exp()", slips, a=2.0)
-    with case("y = a.exp() at -1"):
-        check_rule("y = a.exp()", a=-1.0)
+from course_utils.walks import check_rule
+
+steps = {"y = a * b": 2, "y = b * a": 2, "y = a * a": 3, "y = a ** 3": 2, "y = a ** -1": 4}
+steps |= {"y = a ** 0.5": 9, "y = a.exp()": 2}
+# A negative number, the slope 0 at 0, and a small one.
+more = [("y = a ** 3", -2), ("y = a ** 2", 0), ("y = a ** 1", 0), ("y = a.exp()", -1)]
+with every_case(at_most=12) as case:
+    for line, a in [*steps.items(), *more]:
+        with case(f"{line} at a = {a}" + (", b = 3" if "b" in line else "")):
+            check_rule(try_rule, line, a=float(a), b=3.0)
 ### BEGIN HIDDEN TESTS
 import random
 
@@ -804,25 +660,23 @@ with every_case() as case:
     for line in ("a * b", "a ** 2", "a ** -2", "a ** 1", "a ** 1.5", "a.exp()", "b * b"):
         a, b = numbers.uniform(0.2, 3), numbers.uniform(-3, 3)
         with case(f"y = {line}"):
-            check_rule(f"y = {line}", a=a, b=b)
+            check_rule(try_rule, f"y = {line}", a=a, b=b)
 ### END HIDDEN TESTS
 
+
 # %% nbgrader={"grade_id": "micro-engine-check-2", "grade": true, "points": 2}
-programs = {
-    "one step": "y = a + b",
-    "a alone": "y = a + a",
-    "the example of section 2": "s = a + b\nt = s + s\ny = s + t",
-    "the same, written as t + s": "s = a + b\nt = s + s\ny = t + s",
-    "a near y and far from it": "p = a + b\nq = p + b\nr = q + q\ny = r + a",
-    "what y does not need": "s = a + b\nt = s + a\ny = s + b",
-    "many ways": "p = a + a\nq = p + p\nr = q + q\ns = r + r\ny = s + p",
-}
+from course_utils.walks import check_chain, check_order
+
+programs = ["y = a + b", "y = a + a", "s = a + b; t = s + s; y = s + t"]
+programs += ["s = a + b; t = s + s; y = t + s", "p = a + b; q = p + b; r = q + q; y = r + a"]
+programs += ["s = a + b; t = s + a; y = s + b", "p = a + a; q = p + p; r = q + q; y = r + p"]
 with every_case() as case:
-    for name, program in programs.items():
-        with case(f"{name} ({program.replace(chr(10), '; ')})"):
-            check_order(program, a=1.0, b=2.0)
+    for program in programs:
+        with case(program):
+            lines = program.replace("; ", "\n")
+            check_order(try_order(lines, a=1.0, b=2.0), lines)
     with case("a chain of 5,000 steps"):
-        check_chain("order", 5002, "the order has a length of")
+        check_chain(try_chain(5000, "order"), 5002, "the length of the order")
 ### BEGIN HIDDEN TESTS
 import random
 
@@ -833,48 +687,38 @@ with every_case() as case:
         for step in range(numbers.randint(2, 9)):
             lines.append(f"t{step} = {numbers.choice(known)} + {numbers.choice(known[-3:])}")
             known.append(f"t{step}")
-        program = "\n".join([*lines, f"y = {known[-1]} + {numbers.choice(known)}"])
-        with case(program.replace("\n", "; ")):
-            check_order(program, a=1.0, b=2.0)
+        lines = "\n".join([*lines, f"y = {known[-1]} + {numbers.choice(known)}"])
+        with case(lines.replace("\n", "; ")):
+            check_order(try_order(lines, a=1.0, b=2.0), lines)
 ### END HIDDEN TESTS
+
 
 # %% nbgrader={"grade_id": "micro-engine-check-3", "grade": true, "points": 2}
-early = ": s may hand on only when all have paid in, t among them"
-programs = {
-    "y = a + b": "",
-    "y = a + a": ": a is used twice, and both payments count",
-    "s = a + b\ny = s + s": ": s is one value, with two ways to it",
-    "p = a + a\nq = p + p\ny = q + q": ": each way to a counts",
-    "s = a * b\nt = s.exp()\ny = s * t": early,
-    "s = a * b\nt = s.exp()\ny = t * s": early,
-    "p = a * b\nq = p + b\ny = p * q": ": p was used by q and by y",
-    "t = a ** 2\ny = t * a": ": b is not used: its gradient stays 0",
-    "y = a": ": y is a itself",
-}
+from course_utils.walks import check_chain, check_engine
+
+early = "s may hand on only when all who used it have paid in, t among them"
+programs = {"y = a + b": "", "y = a + a": "a is used twice, and both payments count"}
+programs |= {"s = a * b; y = s + s": "s is one value, with two ways to it"}
+programs |= {"p = a + a; q = p + p; y = q + q": "each way to a counts"}
+programs |= {f"s = a * b; t = s.exp(); y = {last}": early for last in ("s * t", "t * s")}
+programs |= {"p = a * b; q = p + b; y = p * q": "p was used by q and by y"}
+programs |= {"t = a ** 2; y = t * a": "b is not used: its gradient stays 0"}
+programs |= {"y = a": "y is a itself"}
 with every_case() as case:
     for program, because in programs.items():
-        with case(program.replace("\n", "; ")):
-            check_engine(program, because, a=2.0, b=0.5)
+        with case(program):
+            check_engine(micro_engine, program.replace("; ", "\n"), because, a=2.0, b=0.5)
     with case("a chain of 5,000 steps"):
-        check_chain("backward", (1.0, 5000.0), "the two gradients are")
+        check_chain(try_chain(5000, "backward"), (1.0, 5000.0), "the two gradients")
 ### BEGIN HIDDEN TESTS
-import random
+from course_utils.walks import random_programs
 
-numbers = random.Random(0)
 with every_case() as case:
-    for _ in range(40):
-        inputs, lines = {name: round(numbers.uniform(0.3, 1.2), 3) for name in "abc"}, []
-        known = list(inputs)
-        for step in range(numbers.randint(2, 9)):
-            one, other = numbers.choice(known), numbers.choice(known[-4:])
-            power, both = f"{one} ** {numbers.choice((2, -1, 0.5))}", f"({one} + {other})"
-            line = numbers.choice((power, both, f"{one} * {other}", f"{both} ** -1"))
-            lines.append(f"t{step} = {line}")
-            known.append(f"t{step}")
-        program = "\n".join([*lines, f"y = {known[-1]} * {known[-2]} + (m * a).exp()"])
+    for program, inputs in random_programs(40):
         with case(program.replace("\n", "; ")):
-            check_engine(program, m=-1.0, **inputs)
+            check_engine(micro_engine, program, **inputs)
 ### END HIDDEN TESTS
+
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -943,7 +787,7 @@ for step, style in ((0, ":"), (2, "--"), (39, "-")):
     line = [slope_now * x + shift for x in (-2, 3)]
     left.plot((-2, 3), line, style, color="#0072b2", label=f"after {step} steps")
 left.set(xlabel="x", ylabel="y", title="Two numbers, fitted by an engine")
-left.legend(fontsize=8)
+left.legend(fontsize=8, loc="lower right")
 right.plot([loss for *_, loss in course], color="#b04500")
 right.set(xlabel="step", ylabel="sum of squared errors", yscale="log", title="The way down")
 figure.tight_layout()
@@ -1050,31 +894,34 @@ print("by g @ jacobian:        ", g @ jacobian)
 # mode**, which nudges *one input*, follows it through the computation and gets a column. Picture
 # what each walk computes of a Jacobian:
 
+
+# %% topics=["reverse-mode-ad"] jupyter={"source_hidden": true}
+def draw_matrix(place, shaded: torch.Tensor, title: str, rows: tuple, columns: tuple) -> None:
+    """A matrix whose shaded entries are those that one walk computes."""
+    place.imshow(shaded, cmap=ListedColormap(["#ffffff", "#bfe0f5"]), vmin=0, vmax=1)
+    place.set_title(title, fontsize=9)
+    place.set_yticks(range(len(rows)), rows)
+    place.set_xticks(range(len(columns)), columns)
+    place.set_xticks([n - 0.5 for n in range(1, len(columns))], minor=True)
+    place.set_yticks([n - 0.5 for n in range(1, len(rows))], minor=True)
+    place.grid(which="minor", color="#8a8a8a")
+    place.tick_params(which="both", length=0)
+
+
 # %% topics=["reverse-mode-ad"] jupyter={"source_hidden": true}
 from matplotlib.colors import ListedColormap
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 2.6), width_ratios=(2, 2, 5))
-tall, loss_row = torch.zeros(3, 2), torch.ones(1, 9)
-pictures = ((tall, (1, None), "reverse, g = (0, 1, 0)"), (tall, (None, 0), "forward, first input"))
-for place, (entries, (row, column), title) in zip(axes, pictures, strict=False):
-    shaded = entries.clone()
-    shaded[slice(None) if row is None else row, slice(None) if column is None else column] = 1
-    place.imshow(shaded, cmap=ListedColormap(["#ffffff", "#bfe0f5"]), vmin=0, vmax=1)
-    for i in range(3):
-        for j in range(2):
-            place.text(j, i, f"{jacobian[i, j]:.0f}", ha="center", va="center", color="#1a1a1a")
-    place.set_title(title, fontsize=9)
-    place.set_xticks((0, 1), ("x₀", "x₁"))
-    place.set_yticks(range(3), ("y₀", "y₁", "y₂"))
-axes[2].imshow(loss_row, cmap=ListedColormap(["#bfe0f5"]))
-axes[2].set_xticks((0, 4, 8), ("w₀", "… millions of weights …", "w₈"))
-axes[2].set_yticks((0,), ("loss",))
-axes[2].set_title("a loss: its Jacobian is one row", fontsize=9)
-for place, columns in zip(axes, (2, 2, 9), strict=True):
-    place.set_xticks([n - 0.5 for n in range(1, columns)], minor=True)
-    place.set_yticks([0.5, 1.5] if columns == 2 else [], minor=True)
-    place.grid(which="minor", color="#8a8a8a")
-    place.tick_params(which="both", length=0)
+row, column, ys = torch.zeros(3, 2), torch.zeros(3, 2), ("y₀", "y₁", "y₂")
+row[1], column[:, 0] = 1, 1
+draw_matrix(axes[0], row, "reverse, g = (0, 1, 0)", ys, ("x₀", "x₁"))
+draw_matrix(axes[1], column, "forward, first input", ys, ("x₀", "x₁"))
+entries = [(i, j) for i in range(3) for j in range(2)]
+for place in axes[:2]:
+    for (i, j), number in zip(entries, jacobian.flatten(), strict=True):
+        place.text(j, i, f"{number:.0f}", ha="center", va="center", color="#1a1a1a")
+names = ["w₀", "", "", "", "… millions of weights …", "", "", "", "w"]
+draw_matrix(axes[2], torch.ones(1, 9), "a loss: its Jacobian is one row", ("loss",), names)
 figure.tight_layout()
 show(
     figure,
@@ -1180,65 +1027,33 @@ def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "unbroadcast-check", "grade": true, "points": 3}
-from course_utils import check_value
-
-
-def check_sum(gradient, shape, because):
-    operand = torch.zeros(shape, dtype=gradient.dtype, device=gradient.device, requires_grad=True)
-    (truth,) = torch.autograd.grad(operand.expand(gradient.shape), operand, gradient)
-    with forbid_changes(gradient):
-        answer = unbroadcast(gradient, shape)
-    times = max(gradient.numel(), 1) / max(truth.numel(), 1)
-    front = (0,) * (gradient.dim() - len(shape))
-    first = gradient[front][tuple(slice(0, n) for n in shape)] if gradient.numel() else truth
-    slips = {
-        "that is the mean; each of the copies was paid, so the payments are added": truth / times,
-        "that is one of the payments; all that were made to an element are added": first,
-    }
-    rtol = 2e-3 if gradient.dtype == torch.float16 else 1e-5
-    name = f"the gradient ({because})" if because else "the gradient"
-    check_value(answer, truth, name, slips, rtol=rtol, atol=1e-5)
-
-
-def check_shapes(cases):
-    with every_case() as case:
-        for gradient, shape, because in cases:
-            with case(f"{tuple(gradient.shape)} to {tuple(shape)}"):
-                check_sum(gradient, shape, because)
-
+from course_utils.walks import check_sums
 
 g = torch.tensor([[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]], device=device)
 cube = torch.arange(24.0, dtype=torch.float64, device=device).reshape(4, 2, 3)
-check_shapes(
-    [
-        (g, (3,), "a dimension was added in front"),
-        (g, (2, 1), "a widened dimension stays, with size 1"),
-        (g, (1, 3), "a widened dimension stays, with size 1"),
-        (g, (1, 1), "two widened dimensions stay"),
-        (g, (), "a number was read everywhere"),
-        (g, (2, 3), "nothing was broadcast"),
-        (g[:0], (1, 3), "the sum over nothing is 0"),
-        (cube, (2, 1), "one added in front, one widened, in float64"),
-        (cube, (4, 1, 3), "the one in the middle was widened"),
-        (cube, (1, 1, 3), "two were widened"),
-        (cube[0], (2, 3), "nothing was broadcast, in float64"),
-        (cube[:1], (1, 2, 3), "a size of 1 on both sides: nothing was widened"),
-        (g[0], (1,), "from one element to three"),
-        (g.sum(), (), "a number stays a number"),
-        (torch.ones(3, 4, dtype=torch.float16, device=device).t(), (3,), "in half precision"),
-    ]
+kept, nothing = "a widened dimension stays, with size 1", "nothing was broadcast"
+shapes = {(3,): "a dimension was added in front", (2, 1): kept, (1, 3): kept, (1, 1): kept}
+check_sums(unbroadcast, g, shapes | {(): "a number was read everywhere", (2, 3): nothing})
+check_sums(unbroadcast, g[:0], {(1, 3): "the sum over nothing is 0", (3,): "also here"})
+check_sums(
+    unbroadcast, cube, {(2, 1): "one in front, one widened", (4, 1, 3): kept, (1, 1, 3): kept}
 )
+check_sums(unbroadcast, cube[:1], {(1, 2, 3): "a size of 1 on both sides", (2, 3): "one in front"})
+check_sums(unbroadcast, g[0], {(1,): "from one element to three", (3,): nothing})
+check_sums(unbroadcast, g.sum(), {(): "a number stays a number"})
+half = torch.ones(3, 4, dtype=torch.float16, device=device).t()
+check_sums(unbroadcast, half, {(3,): "one in front", (4, 1): kept, (4, 3): nothing})
 ### BEGIN HIDDEN TESTS
-generator, cases = torch.Generator().manual_seed(0), []
+generator, why = torch.Generator().manual_seed(0), "sum what was added or widened"
 for size in ((4, 2, 3), (1, 2, 1), (2, 0, 3), (5,), ()):
     g = torch.randn(size, generator=generator, dtype=torch.float64).to(device)
     for first in range(len(size) + 1):
-        for mask in range(2 ** (len(size) - first)):
-            shape = [1 if mask >> i & 1 else n for i, n in enumerate(size[first:])]
-            cases.append((g, tuple(shape), "sum what was added or widened"))
-cases.append((g.expand(3, 4), (4,), "the gradient is itself an expanded tensor"))
-check_shapes(cases)
+        masks = range(2 ** (len(size) - first))
+        shapes = [tuple(1 if m >> i & 1 else n for i, n in enumerate(size[first:])) for m in masks]
+        check_sums(unbroadcast, g, dict.fromkeys(shapes, why))
+check_sums(unbroadcast, torch.ones(1, 1).expand(3, 4), {(4,): "an expanded gradient"})
 ### END HIDDEN TESTS
+
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1271,15 +1086,8 @@ check_shapes(cases)
 # none of PyTorch's own `…_backward` operators. Leave the arguments alone.
 
 # %% nbgrader={"grade_id": "vjp-truth", "locked": true} jupyter={"source_hidden": true}
-from course_utils import check_parts, check_rules, check_value, watched
-
-OPERATIONS = {
-    "matmul": torch.matmul,
-    "softmax": lambda x: x.softmax(-1),
-    "logsumexp": lambda x: x.logsumexp(-1),
-    "layer_norm": lambda x, weight, bias: F.layer_norm(x, x.shape[-1:], weight, bias, eps=1e-5),
-}
-NO_AUTOGRAD = ("grad", "backward", "*_make_dual", "*_backward", "*_backward_data")
+from course_utils import watched
+from course_utils.walks import check_vjps
 
 
 @runs_with_the_answer
@@ -1289,109 +1097,6 @@ def try_vjp(rule: str, *tensors: torch.Tensor) -> tuple:
     rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
     with torch.no_grad():
         return watched(rules[rule], *tensors)
-
-
-def slips_of(rule: str, g: torch.Tensor, *given: torch.Tensor) -> list[dict]:
-    """For each gradient of a rule, what known slips lead to."""
-    if rule == "matmul":
-        a, b = given
-        swapped = "that is the gradient of the other factor: compare the shapes"
-        both = {}, {}
-        if a.shape == b.shape:
-            both = {swapped: a.t() @ g}, {swapped: g @ b.t()}
-            for slips, wrong in zip(both, (g @ b, a @ g), strict=True):
-                slips["the other factor has to be transposed"] = wrong
-        return list(both)
-    if rule == "softmax":
-        (y,) = given
-        along = (g * y).sum(-1, keepdim=True)
-        every = "every entry of y depends on every entry of x in its row"
-        return [
-            {
-                f"{every}; y · (1 − y) is the diagonal alone": g * y * (1 - y),
-                f"{every}; subtract what the whole row has in common": g * y,
-                "the common part is taken away, but y in front is missing": g - along,
-                "take g · y summed along the row, not g alone": y * (g - g.sum(-1, keepdim=True)),
-                "the mean along the row is not the sum": y * (g - (g * y).mean(-1, keepdim=True)),
-                "the sum runs along each row, not over everything": y * (g - (g * y).sum()),
-            }
-        ]
-    if rule == "logsumexp":
-        (x,) = given
-        return [
-            {
-                "how much each entry takes part is right; the upstream gradient is missing": (
-                    x.softmax(-1)
-                ),
-                "that is log-softmax, but the slope is the share itself": (
-                    g.unsqueeze(-1) * x.log_softmax(-1)
-                ),
-                "each entry takes part by its share, not equally": (
-                    g.unsqueeze(-1).expand(x.shape) + 0
-                ),
-            }
-        ]
-    x, weight = given
-
-    def of_x(g, correction=0, eps=1e-5, mean=True, along=True):
-        var = x.var(-1, correction=correction, keepdim=True)
-        scale = (var + eps).rsqrt()
-        normal = (x - x.mean(-1, keepdim=True)) * scale
-        left = g - mean * g.mean(-1, keepdim=True)
-        return scale * (left - along * normal * (g * normal).mean(-1, keepdim=True))
-
-    scale = (x.var(-1, correction=0, keepdim=True) + 1e-5).rsqrt()
-    normal = (x - x.mean(-1, keepdim=True)) * scale
-    of = g * weight
-    first = {
-        "mean and variance depend on x as well": of_x(of, mean=False, along=False),
-        "the variance depends on x as well": of_x(of, along=False),
-        "the mean depends on x as well": of_x(of, mean=False),
-        "the weight is missing": of_x(g),
-        "divide the variance by d, not by d - 1": of_x(of, correction=int(x.shape[-1] > 1)),
-    }
-    second = {
-        "weight multiplies the normalised x, not x itself": (g * x).sum(0),
-        "that is the gradient of the bias": g.sum(0),
-        "the payments of the rows are added, not averaged": (g * normal).mean(0),
-        "the weight itself is not in its own slope": (g * normal * weight).sum(0),
-    }
-    third = {
-        "that is the gradient of the weight": (g * normal).sum(0),
-        "the payments of the rows are added, not averaged": g.mean(0),
-        "the weight plays no part in the slope of the bias": (g * weight).sum(0),
-    }
-    return [first, second, third]
-
-
-def check_vjp(rule: str, g: torch.Tensor, *inputs: torch.Tensor) -> None:
-    """Compare the answer's rule with what autograd says of the operation."""
-    inputs = [x.detach().to(device).requires_grad_() for x in inputs]
-    result, g = OPERATIONS[rule](*inputs), g.to(device)
-    truth = torch.autograd.grad(result, inputs, g)
-    given = [result] if rule == "softmax" else inputs[: 2 if rule != "logsumexp" else 1]
-    given = [x.detach() for x in given]
-    answer, names, changed = try_vjp(rule, g, *given)
-    check_rules(names, changed, *NO_AUTOGRAD)
-    what = {"matmul": ("of a", "of b"), "layer_norm": ("of x", "of weight", "of bias")}
-    what = what.get(rule, ("of x",))
-    parts = check_parts(answer, *what) if len(truth) > 1 else [answer]
-    wrong = []
-    for slips, name, yours, right in zip(
-        slips_of(rule, g, *given), what, parts, truth, strict=True
-    ):
-        try:
-            check_value(yours, right, f"the gradient {name}", slips, rtol=1e-4, atol=1e-5)
-        except AssertionError as error:
-            wrong.append(str(error))
-    assert not wrong, "; ".join(wrong)
-
-
-def check_vjps(cases) -> None:
-    with every_case() as case:
-        for name, rule, *tensors in cases:
-            with case(f"{rule}, {name}"):
-                check_vjp(rule, *tensors)
 
 
 # %% nbgrader={"grade_id": "vjp-by-hand", "solution": true}
@@ -1438,85 +1143,61 @@ def vjp_by_hand(rule: str, *tensors: torch.Tensor) -> torch.Tensor | tuple | Non
 # %% nbgrader={"grade_id": "vjp-by-hand-check", "grade": true, "points": 3}
 a, b = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), torch.tensor([[1.0, -1.0], [2.0, 0.5]])
 g = torch.tensor([[1.0, 0.0], [0.0, 2.0], [-1.0, 1.0]])
-x = torch.tensor([[0.0, 0.0], [1.0, 3.0], [2.0, -2.0]])
-half = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 0.0])
-cube = torch.arange(12.0, dtype=torch.float64).reshape(2, 2, 3)
+x, cube = 2 * g + 1, torch.arange(12.0, dtype=torch.float64).reshape(2, 2, 3)
+wide = cube.view(6, 2)[:4].t()
 check_vjps(
-    [
-        ("a (3, 2), b (2, 2)", "matmul", g, a, b),
-        ("a (2, 2), b (2, 2)", "matmul", g[1:], a[:2], b),
-        (
-            "a (3, 2), b (2, 4) in float64",
-            "matmul",
-            cube.reshape(3, 4),
-            a.double(),
-            cube.view(6, 2)[:4].t(),
-        ),
-        ("the example", "softmax", *half),
-        ("x (3, 2)", "softmax", g, x),
-        ("x (2, 2, 3) in float64", "softmax", cube.sin(), cube.cos()),
-        ("x (3, 2), g the same everywhere", "softmax", torch.ones(3, 2), x),
-    ]
+    try_vjp,
+    ("a (3, 2), b (2, 2)", "matmul", g, a, b),
+    ("a (2, 2), b (2, 2)", "matmul", g[1:], a[:2], b),
+    ("a (3, 2), b (2, 4), float64", "matmul", cube.view(3, 4), a.to(torch.float64), wide),
+    ("the example", "softmax", torch.tensor([1.0, 0.0]), torch.zeros(2)),
+    ("x (3, 2)", "softmax", g, x),
+    ("x (2, 2, 3), float64", "softmax", cube.sin(), cube.cos()),
 )
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
-
-
-def draw(*size):
-    return torch.randn(size, generator=generator, dtype=torch.float64)
-
-
-cases = [("transposed a and b", "matmul", draw(3, 2), draw(4, 3).t(), draw(2, 4).t())]
+draw = lambda *size: torch.randn(size, generator=generator, dtype=torch.float64)  # noqa: E731
+cases = [("transposed a and b", "matmul", draw(4, 4), draw(3, 4).t(), draw(4, 3).t())]
 for n, k, m in ((2, 5, 3), (1, 1, 4), (0, 2, 3), (3, 0, 2)):
     cases.append((f"n, k, m = {n, k, m}", "matmul", draw(n, m), draw(n, k), draw(k, m)))
 for size in ((7,), (2, 3, 4), (5, 1), (0, 3)):
     cases.append((f"x {size}", "softmax", draw(*size), 3 * draw(*size)))
-check_vjps(cases)
+check_vjps(try_vjp, *cases)
 ### END HIDDEN TESTS
+
 
 # %% nbgrader={"grade_id": "vjp-by-hand-check-2", "grade": true, "points": 3}
 x, g = torch.tensor([[0.0, 0.0], [1.0, 3.0], [2.0, -2.0]]), torch.tensor([1.0, 0.5, -2.0])
 far = torch.tensor([[1000.0, 999.0], [-1000.0, -1001.0], [0.0, 1.0]])
-rows = torch.tensor([[1.0, 2.0, 4.0], [0.0, -1.0, 3.0]])
-weight, bias = torch.tensor([1.0, 2.0, -1.0]), torch.tensor([0.5, 0.0, 1.0])
-upstream = torch.tensor([[1.0, 0.0, 0.0], [1.0, -2.0, 0.5]])
-flat = 0.001 * rows
+rows, weight = torch.tensor([[1.0, 2.0, 4.0], [0.0, -1.0, 3.0]]), torch.tensor([1.0, 2.0, -1.0])
+norm = (
+    torch.tensor([[1.0, 0.0, 0.0], [1.0, -2.0, 0.5]]),
+    rows,
+    weight,
+    torch.tensor([0.5, 0.0, 1.0]),
+)
+double = [t.to(torch.float64) for t in norm]
 check_vjps(
-    [
-        ("x (3, 2)", "logsumexp", g, x),
-        ("x (3, 2) + 1000: exp(1000) is infinite, its share is not", "logsumexp", g, x + 1000),
-        ("rows near 1000 and near -1000, each with its own maximum", "logsumexp", g, far),
-        ("x (3,), gradient ()", "logsumexp", g[1], rows[0]),
-        (
-            "x (2, 2, 3) in float64",
-            "logsumexp",
-            rows[:, :2].double(),
-            torch.stack([rows, -rows], 1).double(),
-        ),
-        ("x (2, 3)", "layer_norm", upstream, rows, weight, bias),
-        ("nearly flat rows: eps counts", "layer_norm", upstream, flat, weight, bias),
-        (
-            "one row in float64",
-            "layer_norm",
-            *(t.double() for t in (upstream[:1], rows[:1], weight, bias)),
-        ),
-    ]
+    try_vjp,
+    ("x (3, 2)", "logsumexp", g, x),
+    ("x (3, 2) + 1000", "logsumexp", g, x + 1000),
+    ("rows near 1000 and near -1000", "logsumexp", g, far),
+    ("x (3,), gradient ()", "logsumexp", g[1], rows[0]),
+    ("x (2, 2, 3), float64", "logsumexp", double[0][:, :2], torch.stack([double[1]] * 2, 1)),
+    ("x (2, 3)", "layer_norm", *norm),
+    ("nearly flat rows, where eps counts", "layer_norm", norm[0], 0.001 * rows, *norm[2:]),
+    ("one row, float64", "layer_norm", double[0][:1], double[1][:1], *double[2:]),
 )
 ### BEGIN HIDDEN TESTS
-generator = torch.Generator().manual_seed(1)
-
-
-def draw(*size):
-    return torch.randn(size, generator=generator, dtype=torch.float64)
-
-
-cases = []
+generator, cases = torch.Generator().manual_seed(1), []
+draw = lambda *size: torch.randn(size, generator=generator, dtype=torch.float64)  # noqa: E731
 for size in ((4,), (2, 3, 4), (5, 1)):
     cases.append((f"x {size}", "logsumexp", draw(*size[:-1]), draw(*size)))
 for n, d in ((3, 7), (1, 2), (6, 4)):
     cases.append((f"x {n, d}", "layer_norm", draw(n, d), draw(n, d), draw(d), draw(d)))
-check_vjps(cases)
+check_vjps(try_vjp, *cases)
 ### END HIDDEN TESTS
+
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1576,62 +1257,21 @@ for tensor in saved:
 # rules point to it.
 #
 # Training takes so much more memory than inference because of these saved tensors, the
-# *activations*. They grow with the batch. The weights do not. The next cell packs what is saved
-# into objects of its own, so that it can watch them come and go: six layers forward, then backward.
+# *activations*. They grow with the batch. The weights do not. The next cell packs what is saved into
+# objects of its own, and watches them come and go: six layers forward, then backward.
 
 
 # %% jupyter={"source_hidden": true}
-import weakref
+from course_utils.walks import bytes_over_time
 
-
-class Kept:
-    """A saved tensor, as long as the record holds it."""
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        self.tensor = tensor
-
-
-def bytes_over_time(recording: bool) -> list[int]:
-    """Kilobytes that the record of six layers keeps, after each layer and each step backward."""
-    alive, course = weakref.WeakSet(), []
-    weights = [torch.full((128, 128), 0.01, requires_grad=True) for _ in range(6)]
-    there = {weight.untyped_storage().data_ptr() for weight in weights}
-
-    def note(*_):
-        storages = [kept.tensor.untyped_storage() for kept in alive]
-        sizes = {storage.data_ptr(): storage.nbytes() for storage in storages}
-        course.append(sum(size for place, size in sizes.items() if place not in there) // 1024)
-
-    def pack(tensor: torch.Tensor) -> Kept:
-        kept = Kept(tensor)
-        alive.add(kept)
-        return kept
-
-    h = torch.ones(64, 128)
-    note()
-    hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept.tensor)
-    with torch.set_grad_enabled(recording), hooks:
-        for weight in weights:
-            h = (h @ weight).tanh()
-            note()
-            if recording:
-                h.register_hook(note)
-        loss = h.sum()
-    if recording:
-        loss.backward()
-        course = [*course[:7], *course[8:], 0]
-    return course
-
-
-# %% jupyter={"source_hidden": true}
 figure, axes = plt.subplots(figsize=(7, 2.8))
 for recording, style, name in ((True, "o-", "recording"), (False, "s--", "under no_grad")):
     course = bytes_over_time(recording)
     colour = "#0072b2" if recording else "#b04500"
     axes.plot(range(len(course)), course, style, color=colour, label=name)
 axes.axvline(6, color="#8a8a8a", linewidth=1)
-axes.text(5.9, 12, "forward", ha="right", color="#5a5a5a")
-axes.text(6.1, 12, "backward", ha="left", color="#5a5a5a")
+axes.text(5.9, 25, "forward", ha="right", color="#5a5a5a")
+axes.text(6.1, 25, "backward", ha="left", color="#5a5a5a")
 axes.set(xlabel="layer by layer, forward and back", ylabel="kilobytes kept", xticks=range(13))
 axes.set_title("What six layers keep for backward")
 axes.legend(fontsize=8)
@@ -1706,23 +1346,7 @@ sum(draw_graph(loss).saved_bytes for loss in losses), "bytes for 100 losses of t
 # factors are inputs.
 
 # %% nbgrader={"grade_id": "saved-bytes-trials", "locked": true} jupyter={"source_hidden": true}
-FUNCTIONS = {
-    "exp": torch.exp,
-    "mul": torch.mul,
-    "normalize": F.normalize,
-    "linear": F.linear,
-    "cross_entropy": F.cross_entropy,
-    "sigmoid": torch.sigmoid,
-    "softplus": F.softplus,
-    "prod": torch.prod,
-    "gelu": F.gelu,
-    "two rows of exp": lambda x: x.exp()[:2] + x[:2].exp() * x[:2],
-    "exp, six times": lambda x: x.exp().exp().exp().exp().exp().exp(),
-    "a slice of exp": lambda x: (x.exp()[:1] ** 2).sum(),
-    "relu of x + 1": lambda x: (
-        F.relu(x + 1) @ torch.ones(x.shape[1], 2, dtype=x.dtype, device=x.device)
-    ),
-}
+from course_utils.walks import FUNCTIONS, bytes_of, check_bytes, kept_storages
 
 
 @runs_with_the_answer
@@ -1739,42 +1363,7 @@ def try_saved_bytes(name: str, *inputs: torch.Tensor) -> tuple:
 
     before = state()
     answer = saved_bytes(function, *inputs)
-    after = state()
-    return answer, len(calls), before != after
-
-
-def check_bytes(name: str, inputs: list, because: str = "") -> None:
-    inputs = [x.to(device) for x in inputs]
-    result = FUNCTIONS[name](*inputs)
-    nodes = draw_graph(result).nodes if result.requires_grad else []
-    held = [x for node in nodes for x in node.saved]
-    kept = {x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for x in held}
-    there = {x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for x in inputs}
-    new = [size for place, size in kept.items() if place not in there]
-    fresh = [x for x in held if x.untyped_storage().data_ptr() not in there]
-    slips = {
-        sum(
-            x.untyped_storage().nbytes() for x in held
-        ): "each storage once, the inputs' not at all",
-        sum(x.untyped_storage().nbytes() for x in fresh): "each storage once",
-        sum(kept.values()): "the storages of the inputs do not count",
-        sum(x.numel() * x.itemsize for x in fresh): "count storages, not the elements of views",
-        len(fresh): "bytes, not tensors",
-        result.untyped_storage().nbytes(): "that is the result's own storage",
-    }
-    answer, calls, changed = try_saved_bytes(name, *inputs)
-    words = slips.get(answer) if isinstance(answer, int) else None
-    words = "; ".join(part for part in (words, because) if part)
-    check_equal(answer, sum(new), "the number of bytes", words)
-    assert calls == 1, f"the function was called {calls} times, not once"
-    assert not changed, "an input was changed: its values, requires_grad or grad"
-
-
-def check_all_bytes(cases) -> None:
-    with every_case() as case:
-        for title, name, inputs, because in cases:
-            with case(title):
-                check_bytes(name, inputs, because)
+    return answer, len(calls), before != state()
 
 
 # %% nbgrader={"grade_id": "saved-bytes", "solution": true}
@@ -1840,54 +1429,42 @@ because = {
     "F.cross_entropy(h @ w, t)": "h for the product, 32 · 10 floats of the log-softmax, one float",
     "F.relu(h) @ w": "relu and the product keep the same tensor",
 }
-w, t = torch.randn(50, 10, requires_grad=True), torch.zeros(32, dtype=torch.int64)
-machine = {}
+w, t, machine = torch.randn(50, 10, requires_grad=True), torch.zeros(32, dtype=torch.int64), {}
 for line in because:
     h = torch.randn(32, 50, requires_grad=True) + 0
     result = eval(line, {"h": h, "w": w, "t": t, "F": F, "torch": torch})
-    held = [x.untyped_storage() for node in draw_graph(result).nodes for x in node.saved]
-    kept = {storage.data_ptr(): storage.nbytes() for storage in held}
-    there = {x.untyped_storage().data_ptr() for x in (w, t)}
-    machine[line] = sum(size for place, size in kept.items() if place not in there)
+    machine[line] = bytes_of(*kept_storages(result, (w, t)))
 check_predictions(kept_bytes, machine, because)
+
 
 # %% nbgrader={"grade_id": "saved-bytes-check-2", "grade": true, "points": 2}
 x = torch.tensor([[3.0, 4.0, 0.0], [1.0, 2.0, 2.0]], requires_grad=True)
-w = torch.ones(4, 3, requires_grad=True)
-large = (torch.rand(40, 64, generator=torch.Generator().manual_seed(0)) - 9).requires_grad_()
-check_all_bytes(
-    [
-        ("exp of six floats", "exp", [x], "the result is kept: 24 bytes"),
-        ("exp of six float64", "exp", [x.detach().to(torch.float64).requires_grad_()], ""),
-        ("mul(x, x)", "mul", [x, x], "the inputs do not count"),
-        ("the product of two slices of x", "mul", [x[:1], x[1:]], "both lie in an input's storage"),
-        ("F.linear(x, w)", "linear", [x, w], "it keeps a view of w: the storage is an input's"),
-        ("F.normalize of x", "normalize", [x], "an expanded tensor has few boxes of its own"),
-        ("exp, then a slice", "a slice of exp", [x], "the slice keeps the whole storage alive"),
-        (
-            "F.cross_entropy of two rows",
-            "cross_entropy",
-            [x, torch.tensor([0, 2])],
-            "two rules keep the log-softmax: one storage",
-        ),
-        ("relu of x + 1, times a constant", "relu of x + 1", [x], "the constant is no input"),
-        (
-            "exp six times, one after another",
-            "exp, six times",
-            [large],
-            "keep hold of each storage until you have counted: a freed one's address is used again",
-        ),
-        ("exp of what requires no grad", "exp", [x.detach()], "nothing is recorded"),
-    ]
-)
+w, double = torch.ones(4, 3, requires_grad=True), x.detach().to(torch.float64).requires_grad_()
+large, targets = torch.full((40, 64), -9.0, requires_grad=True), torch.tensor([0, 2])
+again = "hold on to each storage until you have counted: a freed one's address is used again"
+with every_case() as case:
+    for why, name, *inputs in (
+        ("the result is kept: 24 bytes", "exp", x),
+        ("its numbers have 8 bytes each", "exp", double),
+        ("nothing is recorded", "exp", x.detach()),
+        ("the inputs do not count", "mul", x, x),
+        ("both slices lie in an input's storage", "mul", x[:1], x[1:]),
+        ("it keeps a view of w: the storage is an input's", "linear", x, w),
+        ("an expanded tensor has few boxes of its own", "normalize", x),
+        ("a slice keeps the whole storage alive", "a row of exp, squared", x),
+        ("two rules keep the log-softmax: one storage", "cross_entropy", x, targets),
+        ("a constant that it makes is no input", "relu(x + 1) @ ones", x),
+        (again, "exp, six times", large),
+    ):
+        with case(f"{name} of {', '.join(str(tuple(i.shape)) for i in inputs)}"):
+            check_bytes(try_saved_bytes, name, *inputs, because=why)
 ### BEGIN HIDDEN TESTS
-x, cases = torch.rand(7, 9, generator=torch.Generator().manual_seed(0)).requires_grad_(), []
-for y in (x, x.detach().double().requires_grad_(), x.detach(), x[:0]):
-    for name in ("sigmoid", "softplus", "prod", "normalize", "gelu", "two rows of exp"):
-        cases.append((f"{name} of shape {tuple(y.shape)}, {y.dtype}", name, [y], ""))
-cases.append(("the product of two slices", "mul", [x[:3], x[4:]], ""))
-check_all_bytes(cases)
+x = torch.rand(7, 9, generator=torch.Generator().manual_seed(0)).requires_grad_()
+for name in ("sigmoid", "softplus", "prod", "normalize", "gelu", "two rows of exp"):
+    for y in (x, x.detach().double().requires_grad_(), x.detach(), x[:0]):
+        check_bytes(try_saved_bytes, name, y, because=f"{name} of {y.dtype}")
 ### END HIDDEN TESTS
+
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -2061,69 +1638,29 @@ def edit_leaf(x):
 
 
 # %% nbgrader={"grade_id": "run-backward", "locked": true} jupyter={"source_hidden": true}
+from course_utils.walks import check_repairs, verdict_on
+
 CASES = [edit_exp, edit_sin, edit_sum, edit_square, edit_slice]
 CASES += [edit_constant, edit_added, edit_detached, edit_data, edit_leaf]
-
-
-def gradient_by_backward(function, upstream, x):
-    """The gradient of ``x`` as autograd has it."""
-    leaf = x.detach().clone().requires_grad_()
-    return torch.autograd.grad(function(leaf), leaf, upstream)[0]
-
-
-def numeric_gradient(function, upstream, x):
-    """The gradient of ``x`` by nudging each of its entries a little up and down, in float64."""
-    nudges, slopes = 1e-5 * torch.eye(len(x), dtype=torch.float64, device=x.device), []
-    with torch.no_grad():
-        for nudge in nudges:
-            high, low = function(x.double() + nudge), function(x.double() - nudge)
-            slopes.append(((high - low) * upstream).sum() / 2e-5)
-    return torch.stack(slopes).to(x.dtype)
+BROKEN = [function for function in CASES if function not in (edit_sin, edit_sum, edit_added)]
 
 
 @runs_with_the_answer
 def try_repaired(name: str, x: torch.Tensor, upstream: torch.Tensor) -> tuple | str:
     """The values of the repaired function, the gradient of ``x``, and whether ``x`` changed."""
     if repaired.get(name) is None:
-        return f"there is no repaired[{name!r}] yet"
+        return "there is none yet"
     leaf = x.detach().clone().requires_grad_()
     y = repaired[name](leaf)
     if not isinstance(y, torch.Tensor):
         return f"it returns a {type(y).__name__}, not a tensor"
-    values, changed = y.detach().clone(), not torch.equal(leaf.detach(), x)
     if not y.requires_grad:
-        return "its result has no past: something was detached, or made under no_grad"
+        return "its result has no past: was something detached, or made under no_grad?"
+    values, changed = y.detach().clone(), not torch.equal(leaf.detach(), x)
     if y.shape != upstream.shape:
         return values, None, changed
     (gradient,) = torch.autograd.grad(y, leaf, upstream, materialize_grads=True)
     return values, gradient, changed or leaf.grad is not None
-
-
-def check_repair(original, x):
-    """The repaired form of ``original``: its values, its gradient, and that it leaves x alone."""
-    g = torch.linspace(-1, 2, len(x), dtype=x.dtype, device=x.device)
-    with torch.no_grad():
-        values = original(x.clone())
-    answer = try_repaired(original.__name__, x, g)
-    assert not isinstance(answer, str), answer
-    assert not answer[2], "it changes its argument x: leave it as it was"
-    check_close(answer[0], values, "its values", rtol=1e-5, atol=1e-5)
-    truth = numeric_gradient(original, g, x)
-    check_close(answer[1], truth, "the gradient of x", rtol=1e-4, atol=1e-4)
-
-
-def check_repairs(inputs):
-    """Every function that needs repair, each listed once, with the first input that it fails."""
-    whole = (edit_sin, edit_sum, edit_added)
-    with every_case() as case:
-        for original in CASES:
-            if original not in whole:
-                for x in inputs:
-                    before = len(case.failures)
-                    with case(f"repaired[{original.__name__!r}], {len(x)} of {x.dtype}"):
-                        check_repair(original, x.to(device))
-                    if len(case.failures) > before:
-                        break
 
 
 # %% nbgrader={"grade_id": "version-tribunal", "solution": true}
@@ -2166,14 +1703,6 @@ with every_case(at_most=10) as case:
         with case(name):
             known = verdict in (None, "fine", "error", "wrong")
             assert known, f'write "fine", "error" or "wrong", not {verdict!r}'
-machine, x, g = {}, torch.tensor([0.5, 1.0, 2.0]), torch.tensor([1.0, -1.0, 2.0])
-for original in CASES:
-    try:
-        gradient = gradient_by_backward(original, g, x)
-        right = torch.allclose(gradient, numeric_gradient(original, g, x), atol=1e-4)
-        machine[original.__name__] = "fine" if right else "wrong"
-    except RuntimeError:
-        machine[original.__name__] = "error"
 because = {
     "edit_exp": "exp saves its result, and the result was edited",
     "edit_sin": "sin saves its input, multiplying by a number saves nothing of y",
@@ -2186,16 +1715,19 @@ because = {
     "edit_data": "behind .data nothing counts: tanh reads a result that was edited",
     "edit_leaf": "x itself requires grad: it must not be written to while recording",
 }
+machine = {function.__name__: verdict_on(function) for function in CASES}
 check_predictions(verdicts, machine, because)
+
 
 # %% nbgrader={"grade_id": "version-tribunal-check-2", "grade": true, "points": 3}
 three = torch.tensor([0.5, 1.0, 2.0])
-check_repairs([three, torch.tensor([-0.3]), three.to(torch.float64)])
+check_repairs(try_repaired, BROKEN, three, torch.tensor([-0.3]), three.to(torch.float64))
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 inputs = [torch.randn(n, generator=generator, dtype=torch.float64) for n in (1, 6)]
-check_repairs([*inputs, torch.linspace(-2, 2, 8)[::2]])
+check_repairs(try_repaired, BROKEN, *inputs, torch.linspace(-2, 2, 8)[::2])
 ### END HIDDEN TESTS
+
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -2436,76 +1968,15 @@ points = torch.stack([radius * angle.cos(), radius * angle.sin()], dim=1)  # (20
 # arguments alone.
 
 # %% nbgrader={"grade_id": "network-trials", "locked": true} jupyter={"source_hidden": true}
-from course_utils import check_parts, check_rules, check_value, watched
-
-
-def network_by_autograd(x, target, *weights):
-    """What ``two_layer_gradients`` has to return, by PyTorch."""
-    with torch.inference_mode(False), torch.enable_grad():
-        w1, b1, w2, b2 = (w.clone().detach().requires_grad_() for w in weights)
-        scores = F.relu(x.clone() @ w1 + b1) @ w2 + b2
-        loss = F.cross_entropy(scores, target.clone())
-        return loss.detach(), *torch.autograd.grad(loss, [w1, b1, w2, b2])
+from course_utils import watched
+from course_utils.walks import check_networks, network_by_autograd
 
 
 @runs_with_the_answer
 def try_network(*arguments: torch.Tensor) -> tuple:
     """What the answer returns; the functions that it called; whether an argument changed."""
-    with torch.inference_mode():
-        result, names, changed = watched(two_layer_gradients, *arguments)
-    clones = isinstance(result, (tuple, list)) and all(isinstance(r, torch.Tensor) for r in result)
-    return tuple(r.clone() for r in result) if clones else result, names, changed
-
-
-def network_slips(x, target, w1, b1, w2, b2):
-    """For each part of the answer, what known slips lead to."""
-    before = x @ w1 + b1
-    h, batch = before.relu(), max(len(x), 1)
-    scores = h @ w2 + b2
-    hot = F.one_hot(target, scores.shape[1]).to(x.dtype)
-
-    def walk(g, mask):
-        g_h = (g @ w2.t()) * mask
-        return x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
-
-    right, mask = (scores.softmax(1) - hot) / batch, (before > 0).to(x.dtype)
-    variants = {
-        "the loss is a mean over the batch: divide its slope by the batch": walk(
-            right * batch, mask
-        ),
-        "slopes pass ReLU only where h is positive": walk(right, torch.ones_like(mask)),
-        "subtract 1 at the target: softmax minus one-hot": walk(scores.softmax(1) / batch, mask),
-        "the sign: softmax minus one-hot, not the other way round": walk(-right, mask),
-        "at ReLU the slope is 0 or 1, not h itself": walk(right, h),
-    }
-    parts = [{words: found[n] for words, found in variants.items()} for n in range(4)]
-    each = scores.logsumexp(1) - scores.gather(1, target[:, None])[:, 0]
-    return [{"the mean over the batch, not the sum": each.sum()}, *parts]
-
-
-def check_network(x, target, *weights):
-    arguments = [t.to(device) for t in (x, target, *weights)]
-    answer, names, changed = try_network(*arguments)
-    banned = ("grad", "backward", "*_make_dual", "*_backward", "*_backward_data")
-    check_rules(names, changed, *banned)
-    what = ("the loss", "the gradient of w1", "that of b1", "that of w2", "that of b2")
-    wrong, truth = [], network_by_autograd(*arguments)
-    parts = check_parts(answer, *what)
-    for name, yours, right, slips in zip(
-        what, parts, truth, network_slips(*arguments), strict=True
-    ):
-        try:
-            check_value(yours, right, name, slips, rtol=1e-4, atol=1e-5)
-        except AssertionError as error:
-            wrong.append(str(error))
-    assert not wrong, "; ".join(wrong)
-
-
-def check_networks(cases):
-    with every_case() as case:
-        for name, *arguments in cases:
-            with case(name):
-                check_network(*arguments)
+    with torch.no_grad():
+        return watched(two_layer_gradients, *arguments)
 
 
 # %% nbgrader={"grade_id": "two-layer-gradients", "solution": true}
@@ -2539,13 +2010,12 @@ w2, b2 = torch.tensor([[1.0, 0.0, -1.0], [0.5, 1.0, 2.0]]), torch.tensor([0.0, 0
 zeros = torch.zeros(2, 2), torch.zeros(2), torch.zeros(2, 2), torch.zeros(2)
 two = [t.to(torch.float64) for t in (x[1:], w1, b1, w2, b2)]
 check_networks(
-    [
-        ("all weights 0", x, torch.tensor([0, 1, 1]), *zeros),
-        ("three points, three classes", x, target, w1, b1, w2, b2),
-        ("one point", x[:1], target[:1], w1, b1, w2, b2),
-        ("scores near 1000: exp overflows", x, target, w1, b1, 400 * w2, b2),
-        ("float64, x not contiguous", two[0].t().contiguous().t(), target[1:], *two[1:]),
-    ]
+    try_network,
+    ("all weights 0", x, torch.tensor([0, 1, 1]), *zeros),
+    ("three points, three classes", x, target, w1, b1, w2, b2),
+    ("one point", x[:1], target[:1], w1, b1, w2, b2),
+    ("scores near 1000", x, target, w1, b1, 400 * w2, b2),
+    ("float64, x transposed", two[0].t().contiguous().t(), target[1:], *two[1:]),
 )
 ### BEGIN HIDDEN TESTS
 generator, cases = torch.Generator().manual_seed(2), []
@@ -2554,7 +2024,7 @@ for batch, d, hidden, classes in ((7, 3, 5, 4), (4, 1, 2, 2), (9, 6, 1, 3)):
     tensors = [torch.randn(size, generator=generator, dtype=torch.float64) for size in sizes]
     found = torch.randint(classes, (batch,), generator=generator)
     cases.append((f"batch {batch}, {d}, {hidden}, {classes}", tensors[0], found, *tensors[1:]))
-check_networks(cases)
+check_networks(try_network, *cases)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2609,9 +2079,13 @@ scores = (places @ weights[0] + weights[1]).relu() @ weights[2] + weights[3]
 share = scores.softmax(1)[:, 1].reshape(80, 80).t()
 image = right.imshow(share, origin="lower", extent=(-2.5, 2.5) * 2, cmap="cividis", vmin=0, vmax=1)
 for label, mark, colour in ((0, "o", "#fdf3b4"), (1, "^", "#1a1a1a")):
-    right.plot(
-        *points[labels == label].t(), mark, color=colour, markersize=3, label=f"class {label}"
-    )
+    style = {
+        "color": colour,
+        "markersize": 3.5,
+        "markeredgecolor": "#1a1a1a",
+        "markeredgewidth": 0.3,
+    }
+    right.plot(*points[labels == label].t(), mark, label=f"class {label}", **style)
 right.set(title="What it learned", xlabel="x₀", ylabel="x₁")
 right.legend(fontsize=7, loc="upper right")
 figure.colorbar(image, label="share of class 1")

@@ -12,14 +12,14 @@ def unbroadcast(gradient, shape):
     return gradient.sum(dims) if dims else gradient
 
 
-# %% wrong="the mean, as if every element had voted" says=["expected 11, got 5.5"]
+# %% wrong="the mean, as if every element had voted" says=["that is the mean; every copy was paid"]
 def unbroadcast(gradient, shape):
     added = gradient.dim() - len(shape)
     dims = list(range(added)) + [i + added for i, n in enumerate(shape) if n == 1]
     return (gradient.mean(dims, keepdim=True) if dims else gradient).reshape(shape)
 
 
-# %% wrong="takes one of the copies" says=["expected 11, got 1"]
+# %% wrong="takes one of the copies" says=["that is one of the payments"]
 def unbroadcast(gradient, shape):
     while gradient.dim() > len(shape):
         gradient = gradient[0]
