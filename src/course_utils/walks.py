@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import course_utils
-from course_utils.checks import check_close, check_equal, every_case
+from course_utils.checks import check_close, check_equal, every_case, forbid_changes
 from course_utils.graphs import draw_graph
 from course_utils.layers import check_parts, check_rules, check_value
 from course_utils.tracebacks import ends_in_notebook
@@ -239,12 +239,20 @@ def check_chain(found: Any, right: Any, what: str) -> None:
 
 
 @ends_in_notebook
-def check_sum(unbroadcast: Callable, gradient: Tensor, shape: tuple, because: str) -> None:
-    """Compare ``unbroadcast(gradient, shape)`` with what autograd has for ``expand``."""
+def check_sum(try_unbroadcast: Callable, gradient: Tensor, shape: tuple, because: str) -> None:
+    """Compare what undoes a broadcast with what autograd has for ``expand``.
+
+    Args:
+        try_unbroadcast: from the gradient and the shape to what ``watched`` says of the call.
+        gradient: of the result.
+        shape: of the operand.
+        because: words that say what was broadcast.
+    """
     operand = torch.zeros(shape, dtype=gradient.dtype, device=gradient.device, requires_grad=True)
     (truth,) = torch.autograd.grad(operand.expand(gradient.shape), operand, gradient)
-    with course_utils.forbid_changes(gradient):
-        answer = unbroadcast(gradient, shape)
+    with forbid_changes(gradient):
+        answer, _, changed = try_unbroadcast(gradient, shape)
+    check_rules([], changed)
     slips = {}
     if gradient.numel():
         front = (0,) * (gradient.dim() - len(shape))
@@ -259,13 +267,16 @@ def check_sum(unbroadcast: Callable, gradient: Tensor, shape: tuple, because: st
 
 
 @ends_in_notebook
-def check_sums(unbroadcast: Callable, gradient: Tensor, shapes: Mapping[tuple, str]) -> None:
-    """:func:`check_sum` for one gradient and several shapes, each with its words."""
+def check_sums(
+    try_unbroadcast: Callable, *groups: tuple[Tensor, Mapping[tuple[int, ...], str]]
+) -> None:
+    """:func:`check_sum` for several gradients, each with shapes and what is said of them."""
     with every_case() as case:
-        for shape, because in shapes.items():
-            kind = str(gradient.dtype).removeprefix("torch.")
-            with case(f"{tuple(gradient.shape)} to {shape}, {kind}"):
-                check_sum(unbroadcast, gradient, shape, because)
+        for gradient, shapes in groups:
+            for shape, because in shapes.items():
+                kind = str(gradient.dtype).removeprefix("torch.")
+                with case(f"{tuple(gradient.shape)} to {shape}, {kind}"):
+                    check_sum(try_unbroadcast, gradient.to(course_utils.device), shape, because)
 
 
 # Vector-Jacobian products.
@@ -324,10 +335,10 @@ def _logsumexp_slips(g: Tensor, x: Tensor) -> list[dict[str, Tensor]]:
 
 
 def _layer_norm_slips(g: Tensor, x: Tensor, weight: Tensor) -> list[dict[str, Tensor]]:
-    def of_x(g: Tensor, correction: int = 0, eps: float = 1e-5, mean: bool = True, var=True):
-        centred = x - x.mean(-1, keepdim=True)
-        scale = (x.var(-1, correction=correction, keepdim=True) + eps).rsqrt()
-        normal, left = centred * scale, g
+    def of_x(g: Tensor, correction=0, eps=1e-5, mean=True, var=True, outside=False) -> Tensor:
+        variance = x.var(-1, correction=correction, keepdim=True)
+        scale = 1 / (variance.sqrt() + eps) if outside else (variance + eps).rsqrt()
+        normal = (x - x.mean(-1, keepdim=True)) * scale
         left = g - g.mean(-1, keepdim=True) if mean else g
         return scale * (left - normal * (g * normal).mean(-1, keepdim=True) if var else left)
 
@@ -339,6 +350,9 @@ def _layer_norm_slips(g: Tensor, x: Tensor, weight: Tensor) -> list[dict[str, Te
         "the mean depends on x as well": of_x(g * weight, mean=False),
         "the weight is missing": of_x(g),
         "eps is missing under the root": of_x(g * weight, eps=0.0),
+        "eps is added to the variance, under the root, not to the deviation": of_x(
+            g * weight, outside=True
+        ),
     }
     if x.shape[-1] > 1:
         sample = of_x(g * weight, correction=1)
@@ -431,7 +445,8 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "softplus": F.softplus,
     "prod": torch.prod,
     "gelu": F.gelu,
-    "two rows of exp": lambda x: x.exp()[:2] + x[:2].exp() * x[:2],
+    "rows of exp, multiplied": lambda x: (lambda rows: (rows[:1] * rows[1:2]).sum())(x.exp()),
+    "x[1:] * x[1:].exp()": lambda x: x[1:] * x[1:].exp(),
     "exp, six times": lambda x: x.exp().exp().exp().exp().exp().exp(),
     "a row of exp, squared": lambda x: (x.exp()[:1] ** 2).sum(),
     "relu(x + 1) @ ones": lambda x: F.relu(x + 1) @ x.new_ones(x.shape[1], 2),
@@ -562,7 +577,7 @@ def check_repair(try_repaired: Callable, original: Callable, x: Tensor) -> None:
     answer = try_repaired(original.__name__, x, g)
     assert not isinstance(answer, str), answer
     assert not answer[2], "it changes its argument x: leave it as it was"
-    check_close(answer[0], values, "its values", rtol=1e-5, atol=1e-5)
+    check_close(answer[0], values, "its result", rtol=1e-5, atol=1e-5)
     truth = numeric_gradient(original, g, x)
     check_close(answer[1], truth, "the gradient of x", rtol=1e-4, atol=1e-4)
 
@@ -612,7 +627,16 @@ def network_slips(x, target, w1, b1, w2, b2) -> list[dict[str, Tensor]]:
         "the sign: softmax minus one-hot, not the other way round": (-right, mask),
         "at ReLU the slope is 0 or 1, not h itself": (right, h),
     }
+    across = (scores.softmax(0) - hot) / batch
+    variants["softmax runs over the classes of each row, not over the batch"] = across, mask
     walks = {words: walk(*variant) for words, variant in variants.items()}
+    w1s, b1s, w2s, b2s = walk(right, mask)
+    walks["every row pays: the payments are added, not averaged"] = (
+        w1s,
+        b1s / batch,
+        w2s,
+        b2s / batch,
+    )
     each = scores.logsumexp(1) - scores.gather(1, target[:, None])[:, 0]
     first = {
         "the mean over the batch, not the sum": each.sum(),

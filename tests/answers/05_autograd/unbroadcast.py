@@ -71,3 +71,23 @@ def unbroadcast(gradient, shape):
     with torch.enable_grad():
         operand = torch.zeros(shape, dtype=gradient.dtype, device=gradient.device).requires_grad_()
         return torch.autograd.grad(operand.broadcast_to(gradient.shape), operand, gradient)[0]
+
+
+# %% wrong="one dimension in front at most" says=["(4, 2, 3) to (3,)", "has shape (2, 3), expected (3,)"]
+def unbroadcast(gradient, shape):
+    if gradient.dim() > len(shape):
+        gradient = gradient.sum(0)
+    for dim, size in enumerate(shape):
+        if size == 1:
+            gradient = gradient.sum(dim, keepdim=True)
+    return gradient if shape else gradient.sum()
+
+
+# %% wrong="in float32" says=["has dtype torch.float32, expected torch.float64", "expected torch.float16"]
+def unbroadcast(gradient, shape):
+    return gradient.float().sum_to_size(shape)
+
+
+# %% wrong="marks its argument" says=["an argument was changed (values, requires_grad or grad)"]
+def unbroadcast(gradient, shape):
+    return gradient.requires_grad_().sum_to_size(shape).detach()

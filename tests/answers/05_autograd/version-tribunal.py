@@ -62,7 +62,7 @@ repaired = {
 }
 
 
-# %% wrong="the repair drops the edit" says=["repaired['edit_exp'] with x of 3, float32: its values"]
+# %% wrong="the repair drops the edit" says=["repaired['edit_exp'] with x of 3, float32: its result"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "fine",
