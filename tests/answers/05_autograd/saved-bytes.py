@@ -145,7 +145,7 @@ def saved_bytes(function, *inputs):
     return sum(storage.nbytes() for storage in kept.values())
 
 
-# %% wrong="where the tensor begins, not its storage" says=["rows of exp, multiplied of (2, 3)", "two slices of one storage", "a slice of x lies in the storage of x"]
+# %% wrong="where the tensor begins, not its storage" says=["rows of exp, multiplied of (2, 3)", "two slices are of one", "a slice of x lies in the storage of x"]
 kept_bytes = {
     "h + 1": 0,
     "h * h": 6400,
