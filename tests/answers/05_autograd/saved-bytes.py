@@ -117,7 +117,7 @@ def saved_bytes(function, *inputs):
     return sum(n for place, n in storages.items() if place not in mine)
 
 
-# %% wrong="knows inputs by identity" says=["linear of (2, 3), (4, 3)", "the storage is an input's"]
+# %% wrong="knows inputs by identity" says=["linear of [(2, 3), (4, 3)]", "the storage is an input's"]
 kept_bytes = {
     "h + 1": 0,
     "h * h": 6400,
@@ -145,7 +145,7 @@ def saved_bytes(function, *inputs):
     return sum(storage.nbytes() for storage in kept.values())
 
 
-# %% wrong="where the tensor begins, not its storage" says=["rows of exp, multiplied of (2, 3)", "two slices are of one", "a slice of x lies in the storage of x"]
+# %% wrong="where the tensor begins, not its storage" says=["rows of exp, multiplied of [(2, 3)]", "two are of one", "a slice of x lies in the storage of x"]
 kept_bytes = {
     "h + 1": 0,
     "h * h": 6400,
@@ -174,7 +174,7 @@ def saved_bytes(function, *inputs):
     return sum(t.untyped_storage().nbytes() for t in kept.values())
 
 
-# %% wrong="keeps nothing alive" says=["exp, six times of (40, 64)", "a freed one's address is used again"]
+# %% wrong="keeps nothing alive" says=["exp, six times of [(40, 64)]", "a freed storage's address is used again"]
 kept_bytes = {
     "h + 1": 0,
     "h * h": 6400,

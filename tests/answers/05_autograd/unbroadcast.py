@@ -1,11 +1,11 @@
-# %% wrong="sums the added dimensions alone" says=["a widened dimension stays, with size 1", "has shape (3,), expected (2, 1)"]
+# %% wrong="sums the added dimensions alone" says=["a widened one stays, with size 1", "has shape (3,), expected (2, 1)"]
 def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     while gradient.dim() > len(shape):
         gradient = gradient.sum(0)
     return gradient if gradient.shape == torch.Size(shape) else gradient.sum(0)
 
 
-# %% wrong="drops the dimensions that it sums" says=["has shape (2,), expected (2, 1)", "a widened dimension stays"]
+# %% wrong="drops the dimensions that it sums" says=["has shape (2,), expected (2, 1)", "a widened one stays"]
 def unbroadcast(gradient, shape):
     added = gradient.dim() - len(shape)
     dims = list(range(added)) + [i + added for i, n in enumerate(shape) if n == 1]
