@@ -448,7 +448,7 @@ first = s.grad_fn._sequence_nr()
 # Without such numbers there are two ways to find an order. One: from `y` go down to the leaves, and
 # note a value *after* all that it was made from; turn the list around. The other: count how often
 # each value is used. Start with `y`. Whenever a value gets its turn, count down those that it was
-# made from; the ones that reach zero have been paid by everyone, and may go.
+# made from; those that reach zero have all their payments, and may go.
 #
 # ### Exercise 5.3 — Walk it yourself ★★ · 7 min · 2 points · core
 #
@@ -459,8 +459,8 @@ first = s.grad_fn._sequence_nr()
 #     y = p * q
 #
 # Write an order in which the five values may hand on, as a list of names that begins with `"y"`,
-# and then the slope of `y` in each of the five. (A leaf hands on to no one; put it where it has got
-# all its payments.)
+# and then the slope of `y` in each of the five. (A leaf has nothing to hand on; put it where all
+# its payments have arrived.)
 
 # %% nbgrader={"grade_id": "walk-by-hand", "solution": true}
 walk_by_hand = {
@@ -485,7 +485,8 @@ check_walk(walk_by_hand)
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# List who was made from whom: y from p and q, q from p and b, p from a and b. Who has to pay p?
+# List what each value was made from: y from p and q, q from p and b, p from a and b. Which values
+# have to pay p?
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -1296,7 +1297,8 @@ show(
 
 # %% [markdown]
 # Up by one result for each layer (the first keeps its input as well), and down again as backward
-# uses them. The peak is at the end of the forward pass. Chapter 06 shows how to lower it. Under `no_grad` nothing is kept at all.
+# uses them. The peak is at the end of the forward pass. Chapter 06 shows how to lower it. Under
+# `no_grad` nothing is kept at all.
 #
 # ### How long does it live?
 #
@@ -1372,7 +1374,10 @@ def try_saved_bytes(name: str, *inputs: torch.Tensor) -> tuple:
         return FUNCTIONS[name](*given)
 
     def state() -> list:
-        return [(x.requires_grad, x._version, x.is_leaf and x.grad is not None) for x in inputs]
+        sums = [
+            x.grad.abs().sum().item() if x.is_leaf and x.grad is not None else None for x in inputs
+        ]
+        return [(x.requires_grad, x._version, total) for x, total in zip(inputs, sums, strict=True)]
 
     before = state()
     answer = saved_bytes(function, *inputs)
@@ -1467,7 +1472,7 @@ with every_case(at_most=12) as case:
         ("a slice of x lies in the storage of x", "x[1:] * x[1:].exp()", x),
         ("two rules keep the log-softmax: one storage", "cross_entropy", x, targets),
         ("a constant that it makes is no input", "relu(x + 1) @ ones", x),
-        ("a freed storage's address is used again: hold on to each", "exp, six times", large),
+        ("a freed storage's address is used again: hold on to each", "exp, fifty times", large),
     ):
         with case(f"{name} of {[tuple(i.shape) for i in inputs]}, {inputs[0].dtype}"):
             check_bytes(try_saved_bytes, name, *inputs, because=why)

@@ -174,7 +174,7 @@ def saved_bytes(function, *inputs):
     return sum(t.untyped_storage().nbytes() for t in kept.values())
 
 
-# %% wrong="keeps nothing alive" says=["exp, six times of [(40, 64)]", "a freed storage's address is used again"]
+# %% wrong="keeps nothing alive" says=["exp, fifty times of [(40, 64)]", "a freed storage's address is used again"]
 kept_bytes = {
     "h + 1": 0,
     "h * h": 6400,
