@@ -497,6 +497,9 @@ def check_bytes(try_saved_bytes: Callable, name: str, *inputs: Tensor, because: 
     assert calls == 1, f"the function was called {calls} times, not once"
     assert not changed, "an input was changed: its values, requires_grad or grad"
     known = slips.get(answer) if isinstance(answer, int) and not isinstance(answer, bool) else None
+    # How many addresses are used again depends on the machine: no number is said there.
+    again = name == "exp, fifty times" and known is None and isinstance(answer, int)
+    assert not (again and 0 < answer < truth), f"fewer bytes than are kept: {because}"
     words = "; ".join(part for part in (known, because) if part)
     check_equal(answer, truth, "the number of bytes", words if answer is not None else "")
 

@@ -203,37 +203,6 @@ def saved_bytes(function, *inputs):
     return sum(sizes.values())
 
 
-# %% wrong="goes backward to see what is unpacked" says=["an input was changed"]
-kept_bytes = {
-    "h + 1": 0,
-    "h * h": 6400,
-    "h.exp()": 6400,
-    "F.relu(h)": 6400,
-    "h.sum(0)": 0,
-    "h / h.sum()": 6404,
-    "torch.where(h > 0, h, 0.0)": 1600,
-    "h @ w": 6400,
-    "F.cross_entropy(h @ w, t)": 7684,
-    "F.relu(h) @ w": 6400,
-}
-
-
-def saved_bytes(function, *inputs):
-    kept = {}
-
-    def unpack(t):
-        kept[t.untyped_storage().data_ptr()] = t.untyped_storage()
-        return t
-
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
-        result = function(*inputs)
-    if result.requires_grad:
-        result.sum().backward()
-    for x in inputs:
-        kept.pop(x.untyped_storage().data_ptr(), None)
-    return sum(storage.nbytes() for storage in kept.values())
-
-
 # %% right="a list of tensors, storages by address"
 kept_bytes = {
     "h + 1": 0,
