@@ -193,6 +193,71 @@ def test_drawing_leaves_the_graph_as_it_was():
     assert torch.equal(x.grad, (w * (x * w).exp()).detach())
 
 
+def scalars():
+    a = torch.tensor(2.0, requires_grad=True)
+    b = torch.tensor(0.5, requires_grad=True)
+    s = a * b
+    return a, b, s, s.exp()
+
+
+def test_values_and_slopes_stand_in_every_box_of_a_scalar_graph():
+    a, b, s, t = scalars()
+    y = s * t
+    picture = draw_graph(y, values=True, a=a, b=b, s=s, t=t)
+    assert {node.title: node.lines for node in picture.nodes} == {
+        "y = 2.72": ["MulBackward0", "slope 1"],
+        "t = 2.72": ["ExpBackward0", "slope 1"],
+        "s = 1": ["MulBackward0", "slope 5.44"],
+        "a = 2": ["slope 2.72"],
+        "b = 0.5": ["slope 10.9"],
+    }
+    assert [node.kind for node in picture.nodes[:2]] == ["output", "function"]
+    assert picture.caption == "Arrows: the way of backward. Each slope is that of y there."
+    assert Image.open(io.BytesIO(picture._repr_mimebundle_()[0]["image/png"])).format == "PNG"
+    # Neither the graph nor a gradient is used up.
+    assert a.grad is None
+    y.backward()
+    assert a.grad.item() == pytest.approx(2.7183, abs=1e-3)
+    # Without what was saved there is no slope, and the numbers stay.
+    freed = draw_graph(y, values=True, a=a, b=b, s=s, t=t)
+    assert {node.title for node in freed.nodes} == {node.title for node in picture.nodes}
+    assert not any("slope" in line for node in freed.nodes for line in node.lines)
+
+
+def test_a_value_without_a_name_keeps_its_functions():
+    a, b, _, t = scalars()
+    picture = draw_graph(t * t, values=True, a=a, b=b)
+    assert picture.nodes[0].title == "result = 7.39"
+    assert lines_of(picture, "ExpBackward0") == ["slope 5.44"]
+
+
+def test_saved_tensors_are_left_out_or_shown_as_asked():
+    a, b, s, t = scalars()
+    shown = draw_graph(t, values=True, saved=True, a=a, b=b, s=s)
+    assert "saved result: (), 4 B" in lines_of(shown, "t = 2.72")
+    left_out = draw_graph(t, saved=False, a=a, b=b, s=s)
+    assert not any("saved" in line for node in left_out.nodes for line in node.lines)
+    assert left_out.saved_bytes == draw_graph(t).saved_bytes == 12
+
+
+def test_a_leaf_and_several_outputs_have_slopes():
+    a, *_ = scalars()
+    assert [(n.title, n.lines) for n in draw_graph(a, values=True).nodes] == [
+        ("a = 2", ["slope 1"])
+    ]
+    x, _ = leaves()
+    first, second = x.split([1, 2])
+    loss = first.sum() * second.sum()
+    picture = draw_graph(loss, values=True, x=x)
+    assert lines_of(picture, "SplitWithSizesBackward0") == ["slope [5]", "slope [1, 1]"]
+    assert lines_of(picture, "x = [1, 2, 3]") == ["slope [5, 1, 1]"]
+
+
+def test_slopes_of_several_numbers_are_refused():
+    with pytest.raises(ValueError, match=r"slopes of one number; the tensor has shape \(3,\)"):
+        draw_graph(leaves()[0] * 2, values=True)
+
+
 @pytest.mark.parametrize("make", [lambda x: x.detach(), lambda x: torch.ones(2)])
 def test_a_tensor_without_a_graph_is_refused(make):
     with pytest.raises(ValueError, match="does not require grad"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import sys
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -12,6 +13,7 @@ import torch
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
+from torch.autograd.graph import GradientEdge
 
 from course_utils.drawings import DOTS_PER_INCH, INK, LINES, TINTS, text_of, words_only
 
@@ -58,8 +60,8 @@ class GraphPicture:
         alt: the whole picture in words.
     """
 
-    def __init__(self, nodes: list[Node], strangers: list[str]) -> None:
-        self.nodes, self.strangers = nodes, strangers
+    def __init__(self, nodes: list[Node], strangers: list[str], values: bool = False) -> None:
+        self.nodes, self.strangers, self.values = nodes, strangers, values
         kept = {}
         for tensor in (tensor for node in nodes for tensor in node.saved):
             storage = tensor.untyped_storage()
@@ -68,7 +70,14 @@ class GraphPicture:
 
     @property
     def caption(self) -> str:
-        words = [f"Arrows: the way of backward. Saved for it: {self.saved_bytes} bytes."]
+        words = [
+            "Arrows: the way of backward. "
+            + (
+                f"Each slope is that of {self.nodes[0].title.split(' ')[0]} there."
+                if self.values
+                else f"Saved for it: {self.saved_bytes} bytes."
+            )
+        ]
         if self.strangers:
             words.append(f"Not in this graph: {', '.join(self.strangers)}.")
         return " ".join(words)
@@ -128,15 +137,28 @@ class GraphPicture:
         return data, {"image/png": {"alt": self.alt}}
 
 
-def draw_graph(tensor: torch.Tensor, /, **names: torch.Tensor) -> GraphPicture:
+def draw_graph(
+    tensor: torch.Tensor,
+    /,
+    *,
+    values: bool = False,
+    saved: bool | None = None,
+    **names: torch.Tensor,
+) -> GraphPicture:
     """Draw the graph that autograd recorded for ``tensor``, from its ``grad_fn`` to the leaves.
 
     Every backward function is a box with the tensors that it saved: name, shape, bytes, and the
     version if it was written to. A saved tensor that was changed since, or freed by a backward, is
     said to be so. Every leaf shows its shape and version and, after backward, its gradient.
 
+    With ``values`` every box is a value: its name and number, the function that undoes it, and the
+    slope of ``tensor`` there. The graph and every ``grad`` stay as they are.
+
     Args:
         tensor: one that requires grad.
+        values: show numbers and slopes; ``tensor`` has one element. It goes by the name that the
+            calling code has for it. A number is known where a tensor is among ``names``.
+        saved: show saved tensors; by default they are shown unless ``values`` are.
         names: what to call tensors of the graph: leaves, and intermediate results, whose gradient
             is shown if they retain it: ``draw_graph(loss, w=w, h=h)``, or
             ``draw_graph(loss, **dict(model.named_parameters()))``. Names of tensors that the
@@ -147,13 +169,23 @@ def draw_graph(tensor: torch.Tensor, /, **names: torch.Tensor) -> GraphPicture:
 
     Raises:
         ValueError: ``tensor`` does not require grad, so no graph was recorded; or the graph has
-            more than 60 nodes.
+            more than 60 nodes; or ``values`` are asked for and ``tensor`` has several elements.
     """
+    saved = not values if saved is None else saved
     if not tensor.requires_grad:
         raise ValueError(
             "there is no graph to draw: the tensor does not require grad. Was it made under "
             "no_grad, detached, or from nothing that requires grad?"
         )
+    if values:
+        if tensor.numel() != 1:
+            shape = tuple(tensor.shape)
+            raise ValueError(
+                f"values=True draws slopes of one number; the tensor has shape {shape}"
+            )
+        caller = sys._getframe(1)
+        known = _name_of(tensor, names) or _name_in({**caller.f_globals, **caller.f_locals}, tensor)
+        return _with_values(tensor, saved, {known or "result": tensor, **names})
     output = Node("output", _titled(_name_of(tensor, names) or "result", tensor))
     if _version(tensor):
         output.lines.append(f"version {_version(tensor)}")
@@ -162,18 +194,90 @@ def draw_graph(tensor: torch.Tensor, /, **names: torch.Tensor) -> GraphPicture:
         output.kind = "leaf"
         output.lines = _about_leaf(tensor)
     else:
-        _walk(tensor, names, nodes)
+        _walk(tensor, names, nodes, saved)
         output.inputs = [(nodes[tensor.grad_fn], tensor.output_nr)]
         if tensor.retains_grad:
             output.lines.append(_gradient(tensor))
     reached = [output, *_in_order(output)]
+    return GraphPicture(reached, _strangers(tensor, names, nodes))
+
+
+def _with_values(tensor: torch.Tensor, saved: bool, names: dict[str, torch.Tensor]) -> GraphPicture:
+    """The graph of a number: a box for each value, with its number and the slope there."""
+    nodes: dict[object, Node] = {}
+    if tensor.grad_fn is None:
+        root = Node("leaf", next(iter(names)))
+        nodes[tensor] = root
+    else:
+        _walk(tensor, {}, nodes, saved)
+        root = nodes[tensor.grad_fn]
+        root.kind = "output" if root.kind == "function" else root.kind
+    slopes = _slopes(tensor, nodes)
+    for function, node in nodes.items():
+        leaf = function if function is tensor else getattr(function, "variable", None)
+        label = node.title if leaf is None else "leaf"
+        found = {
+            name: other
+            for name, other in names.items()
+            if (other is leaf if leaf is not None else other.grad_fn is function)
+        }
+        if leaf is not None and not found:
+            found = {"leaf": leaf}
+        node.title = "; ".join(f"{name} = {_numbers(other)}" for name, other in found.items())
+        lines = [label, *node.lines] if leaf is None and node.title else list(node.lines)
+        node.title = node.title or label
+        node.lines = [line for line in lines if leaf is None or not line.startswith("grad ")]
+        node.lines += [f"slope {_numbers(slope)}" for slope in slopes.get(function, [])]
+    return GraphPicture([root, *_in_order(root)], _strangers(tensor, names, nodes), values=True)
+
+
+def _slopes(tensor: torch.Tensor, nodes: dict[object, Node]) -> dict[object, list[torch.Tensor]]:
+    """The slope of ``tensor`` at each function's outputs; nothing where backward is impossible."""
+    if tensor.grad_fn is None:
+        return {tensor: [torch.ones_like(tensor)]}
+    asked = {(tensor.grad_fn, tensor.output_nr): None}
+    for function in nodes:
+        asked |= {(child, n): None for child, n in function.next_functions if child is not None}
+    asked = sorted(asked, key=lambda edge: edge[1])
+    edges = [getattr(child, "variable", GradientEdge(child, n)) for child, n in asked]
+    try:
+        found = torch.autograd.grad(
+            tensor, edges, torch.ones_like(tensor), retain_graph=True, allow_unused=True
+        )
+    except RuntimeError:  # a backward freed what was saved, or an edit changed it
+        return {}
+    slopes: dict[object, list[torch.Tensor]] = {}
+    for (function, _), slope in zip(asked, found, strict=True):
+        if slope is not None:
+            slopes.setdefault(function, []).append(slope)
+    return slopes
+
+
+def _numbers(tensor: torch.Tensor) -> str:
+    """A tensor's values in a few words, or its shape."""
+    tensor = tensor.detach()
+    if tensor.layout is not torch.strided or tensor.numel() > MOST_VALUES:
+        return str(tuple(tensor.shape))
+    numbers = ", ".join(map(text_of, tensor.flatten().tolist()))
+    return numbers if tensor.dim() == 0 else f"[{numbers}]"
+
+
+def _name_in(variables: dict[str, object], tensor: torch.Tensor) -> str | None:
+    """The name that code has for a tensor; names that begin with _ are the notebook's own."""
+    named = (name for name, value in variables.items() if value is tensor and name[0] != "_")
+    return next(named, None)
+
+
+def _strangers(
+    tensor: torch.Tensor, names: dict[str, torch.Tensor], nodes: dict[object, Node]
+) -> list[str]:
+    """The names of tensors that the graph does not reach."""
     functions = set(nodes)
-    strangers = [
+    return [
         name
         for name, other in names.items()
         if other is not tensor and not functions & {other.grad_fn, _accumulator(other, nodes)}
     ]
-    return GraphPicture(reached, strangers)
 
 
 def _accumulator(tensor: torch.Tensor, nodes: dict[object, Node]) -> object:
@@ -181,7 +285,12 @@ def _accumulator(tensor: torch.Tensor, nodes: dict[object, Node]) -> object:
     return next((fn for fn in nodes if getattr(fn, "variable", None) is tensor), tensor)
 
 
-def _walk(tensor: torch.Tensor, names: dict[str, torch.Tensor], nodes: dict[object, Node]) -> None:
+def _walk(
+    tensor: torch.Tensor,
+    names: dict[str, torch.Tensor],
+    nodes: dict[object, Node],
+    saved: bool = True,
+) -> None:
     """Make a node for every function that the backward of ``tensor`` would run."""
     results: dict[object, list[str]] = {}
     for name, other in names.items():
@@ -202,14 +311,16 @@ def _walk(tensor: torch.Tensor, names: dict[str, torch.Tensor], nodes: dict[obje
             continue
         node = nodes[function] = Node("function", function.name().split("::")[-1])
         node.lines += results.get(function, [])
-        _add_saved(node, function, names)
+        _add_saved(node, function, names, saved)
         waiting += [child for child, _ in function.next_functions if child is not None]
     for function, node in nodes.items():
         node.inputs = [(nodes[child], n) for child, n in function.next_functions if child]
 
 
-def _add_saved(node: Node, function: object, names: dict[str, torch.Tensor]) -> None:
-    """Write down what a backward function saved."""
+def _add_saved(
+    node: Node, function: object, names: dict[str, torch.Tensor], shown: bool = True
+) -> None:
+    """Write down what a backward function saved; if not ``shown``, only what is wrong with it."""
     for attribute in sorted(dir(function)):
         if not attribute.startswith("_raw_saved_"):
             continue
@@ -223,7 +334,7 @@ def _add_saved(node: Node, function: object, names: dict[str, torch.Tensor]) -> 
                 node.kind = "broken"
                 now, then = versions.groups()
                 node.lines.append(f"saved {name}: CHANGED, version {then}, now {now}")
-            else:
+            elif shown:
                 what = "" if name == "tensors" else f" {name}"
                 node.lines.append(f"saved{what}: freed")
             continue
@@ -232,7 +343,8 @@ def _add_saved(node: Node, function: object, names: dict[str, torch.Tensor]) -> 
             if isinstance(tensor, torch.Tensor):
                 node.saved.append(tensor)
                 label = f"saved {name}[{number}]" if many else f"saved {name}"
-                node.lines.append(f"{label}: {_about_saved(tensor, names)}")
+                if shown:
+                    node.lines.append(f"{label}: {_about_saved(tensor, names)}")
 
 
 def _about_saved(tensor: torch.Tensor, names: dict[str, torch.Tensor]) -> str:

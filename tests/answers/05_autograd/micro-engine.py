@@ -1,10 +1,10 @@
-# %% wrong="assigns the gradient" says=["the gradient of a is 6, not 3", "its slopes add up"]
-E = 2.718281828459045
+# %% wrong="assigns the gradient" says=["a is used twice, and both payments count", "the gradient of a is 2, not 1"]
+import math
 
 
 class Value:
-    def __init__(self, data, parents=(), slopes=()):
-        self.number, self.grad = data, 0.0
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
         self.parents, self.slopes = parents, slopes
 
     def __add__(self, other):
@@ -17,7 +17,56 @@ class Value:
         return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
 
     def exp(self):
-        return Value(E**self.number, (self,), (E**self.number,))
+        return Value(math.exp(self.number), (self,), (math.exp(self.number),))
+
+    def topological_order(self):
+        order, seen, waiting = [], set(), [(self, False)]
+        while waiting:
+            value, done = waiting.pop()
+            if done:
+                order.append(value)
+            elif value not in seen:
+                seen.add(value)
+                waiting.append((value, True))
+                waiting += [(parent, False) for parent in value.parents]
+        return order[::-1]
+
+    def backward(self):
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad = slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="recursion" says=["too many calls inside each other", "keep a list of what is waiting"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, n):
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
+
+    def exp(self):
+        return Value(math.exp(self.number), (self,), (math.exp(self.number),))
 
     def topological_order(self):
         order, seen = [], set()
@@ -36,31 +85,25 @@ class Value:
         self.grad = 1.0
         for value in self.topological_order():
             for parent, slope in zip(value.parents, value.slopes):
-                parent.grad = slope * value.grad
+                parent.grad += slope * value.grad
 
 
 def micro_engine(program, **inputs):
-    values = {name: Value(number) for name, number in inputs.items()}
-    names = dict(values)
+    names = {name: Value(number) for name, number in inputs.items()}
     exec(program, {}, names)
-    y = names["y"]
-    if y is None or y.topological_order() is None:
+    if any(value is None for value in names.values()):
         return None
-    y.backward()
-    return (
-        y.number,
-        {name: value.grad for name, value in values.items()},
-        len(y.topological_order()),
-    )
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="every way is a node" says=["the order has 3 values, not 2: every value belongs into the order once"]
-E = 2.718281828459045
+# %% wrong="every way is a node" says=["stands there 2 times", "every value belongs there once"]
+import math
 
 
 class Value:
-    def __init__(self, data, parents=(), slopes=()):
-        self.number, self.grad = data, 0.0
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
         self.parents, self.slopes = parents, slopes
 
     def __add__(self, other):
@@ -73,61 +116,59 @@ class Value:
         return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
 
     def exp(self):
-        return Value(E**self.number, (self,), (E**self.number,))
-
-    def topological_order(self):
-        order = [self]
-        for parent in self.parents:
-            order += parent.topological_order()
-        return order
-
-    def backward(self, upstream=1.0):
-        self.grad += upstream
-        for parent, slope in zip(self.parents, self.slopes):
-            parent.backward(upstream * slope)
-
-
-def micro_engine(program, **inputs):
-    values = {name: Value(number) for name, number in inputs.items()}
-    names = dict(values)
-    exec(program, {}, names)
-    y = names["y"]
-    if y is None or y.topological_order() is None:
-        return None
-    y.backward()
-    return (
-        y.number,
-        {name: value.grad for name, value in values.items()},
-        len(y.topological_order()),
-    )
-
-
-# %% wrong="breadth first is no topological order" says=["s may hand on only when all its parts have arrived"]
-E = 2.718281828459045
-
-
-class Value:
-    def __init__(self, data, parents=(), slopes=()):
-        self.number, self.grad = data, 0.0
-        self.parents, self.slopes = parents, slopes
-
-    def __add__(self, other):
-        return Value(self.number + other.number, (self, other), (1.0, 1.0))
-
-    def __mul__(self, other):
-        return Value(self.number * other.number, (self, other), (other.number, self.number))
-
-    def __pow__(self, n):
-        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
-
-    def exp(self):
-        return Value(E**self.number, (self,), (E**self.number,))
+        return Value(math.exp(self.number), (self,), (math.exp(self.number),))
 
     def topological_order(self):
         order, waiting = [], [self]
         while waiting:
             value = waiting.pop(0)
-            if value not in order:
+            order.append(value)
+            waiting += value.parents
+        return order
+
+    def backward(self):
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="breadth first is no topological order" says=["has to wait for", "s may hand on only when all who used it have paid in"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, n):
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
+
+    def exp(self):
+        return Value(math.exp(self.number), (self,), (math.exp(self.number),))
+
+    def topological_order(self):
+        order, seen, waiting = [], set(), [self]
+        while waiting:
+            value = waiting.pop(0)
+            if value not in seen:
+                seen.add(value)
                 order.append(value)
                 waiting.extend(value.parents)
         return order
@@ -140,27 +181,119 @@ class Value:
 
 
 def micro_engine(program, **inputs):
-    values = {name: Value(number) for name, number in inputs.items()}
-    names = dict(values)
+    names = {name: Value(number) for name, number in inputs.items()}
     exec(program, {}, names)
-    y = names["y"]
-    if y is None or y.topological_order() is None:
+    if any(value is None for value in names.values()):
         return None
-    y.backward()
-    return (
-        y.number,
-        {name: value.grad for name, value in values.items()},
-        len(y.topological_order()),
-    )
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="forgets to lower the exponent" says=["a to the n has the slope n times a to the n - 1"]
-E = 2.718281828459045
+# %% wrong="leaves first" says=["is upside down: self comes first", "the gradient of a is"]
+import math
 
 
 class Value:
-    def __init__(self, data, parents=(), slopes=()):
-        self.number, self.grad = data, 0.0
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, n):
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
+
+    def exp(self):
+        return Value(math.exp(self.number), (self,), (math.exp(self.number),))
+
+    def topological_order(self):
+        order, seen, waiting = [], set(), [(self, False)]
+        while waiting:
+            value, done = waiting.pop()
+            if done:
+                order.append(value)
+            elif value not in seen:
+                seen.add(value)
+                waiting.append((value, True))
+                waiting += [(parent, False) for parent in value.parents]
+        return order
+
+    def backward(self):
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="the right gradients from an order upside down" says=["is upside down: self comes first"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, n):
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
+
+    def exp(self):
+        return Value(math.exp(self.number), (self,), (math.exp(self.number),))
+
+    def topological_order(self):
+        order, seen, waiting = [], set(), [(self, False)]
+        while waiting:
+            value, done = waiting.pop()
+            if done:
+                order.append(value)
+            elif value not in seen:
+                seen.add(value)
+                waiting.append((value, True))
+                waiting += [(parent, False) for parent in value.parents]
+        return order
+
+    def backward(self):
+        self.grad = 1.0
+        for value in reversed(self.topological_order()):
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="forgets to lower the exponent" says=["the exponent is not lowered", "y = a ** 3 at a = 2: its slope in a is 12, not 24"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
         self.parents, self.slopes = parents, slopes
 
     def __add__(self, other):
@@ -173,19 +306,18 @@ class Value:
         return Value(self.number**n, (self,), (n * self.number**n,))
 
     def exp(self):
-        return Value(E**self.number, (self,), (E**self.number,))
+        return Value(math.exp(self.number), (self,), (math.exp(self.number),))
 
     def topological_order(self):
-        order, seen = [], set()
-
-        def visit(value):
-            if value not in seen:
-                seen.add(value)
-                for parent in value.parents:
-                    visit(parent)
+        order, seen, waiting = [], set(), [(self, False)]
+        while waiting:
+            value, done = waiting.pop()
+            if done:
                 order.append(value)
-
-        visit(self)
+            elif value not in seen:
+                seen.add(value)
+                waiting.append((value, True))
+                waiting += [(parent, False) for parent in value.parents]
         return order[::-1]
 
     def backward(self):
@@ -196,27 +328,70 @@ class Value:
 
 
 def micro_engine(program, **inputs):
-    values = {name: Value(number) for name, number in inputs.items()}
-    names = dict(values)
+    names = {name: Value(number) for name, number in inputs.items()}
     exec(program, {}, names)
-    y = names["y"]
-    if y is None or y.topological_order() is None:
+    if any(value is None for value in names.values()):
         return None
-    y.backward()
-    return (
-        y.number,
-        {name: value.grad for name, value in values.items()},
-        len(y.topological_order()),
-    )
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="hands on the total at every visit" says=["the gradient of"]
-E = 2.718281828459045
+# %% wrong="the power rule by division" says=["y = a ** 2 at a = 0: raised ZeroDivisionError"]
+import math
 
 
 class Value:
-    def __init__(self, data, parents=(), slopes=()):
-        self.number, self.grad = data, 0.0
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, n):
+        return Value(self.number**n, (self,), (n * self.number**n / self.number,))
+
+    def exp(self):
+        return Value(math.exp(self.number), (self,), (math.exp(self.number),))
+
+    def topological_order(self):
+        order, seen, waiting = [], set(), [(self, False)]
+        while waiting:
+            value, done = waiting.pop()
+            if done:
+                order.append(value)
+            elif value not in seen:
+                seen.add(value)
+                waiting.append((value, True))
+                waiting += [(parent, False) for parent in value.parents]
+        return order[::-1]
+
+    def backward(self):
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="exp by the power rule" says=["that is the rule for powers; exp is its own slope"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
         self.parents, self.slopes = parents, slopes
 
     def __add__(self, other):
@@ -229,19 +404,253 @@ class Value:
         return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
 
     def exp(self):
-        return Value(E**self.number, (self,), (E**self.number,))
+        return Value(math.exp(self.number), (self,), (self.number * math.exp(self.number - 1),))
 
     def topological_order(self):
-        order, seen = [], set()
-
-        def visit(value):
-            if value not in seen:
-                seen.add(value)
-                for parent in value.parents:
-                    visit(parent)
+        order, seen, waiting = [], set(), [(self, False)]
+        while waiting:
+            value, done = waiting.pop()
+            if done:
                 order.append(value)
+            elif value not in seen:
+                seen.add(value)
+                waiting.append((value, True))
+                waiting += [(parent, False) for parent in value.parents]
+        return order[::-1]
 
-        visit(self)
+    def backward(self):
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="each factor has its own number as slope" says=["the slope in a factor is the other one"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (self.number, other.number))
+
+    def __pow__(self, n):
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
+
+    def exp(self):
+        return Value(math.exp(self.number), (self,), (math.exp(self.number),))
+
+    def topological_order(self):
+        order, seen, waiting = [], set(), [(self, False)]
+        while waiting:
+            value, done = waiting.pop()
+            if done:
+                order.append(value)
+            elif value not in seen:
+                seen.add(value)
+                waiting.append((value, True))
+                waiting += [(parent, False) for parent in value.parents]
+        return order[::-1]
+
+    def backward(self):
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="the order without self" says=["y missing"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, n):
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
+
+    def exp(self):
+        return Value(math.exp(self.number), (self,), (math.exp(self.number),))
+
+    def topological_order(self):
+        order, seen, waiting = [], set(), [(self, False)]
+        while waiting:
+            value, done = waiting.pop()
+            if done:
+                order.append(value)
+            elif value not in seen:
+                seen.add(value)
+                waiting.append((value, True))
+                waiting += [(parent, False) for parent in value.parents]
+        return order[::-1][1:]
+
+    def backward(self):
+        self.grad = 1.0
+        for value in [self, *self.topological_order()]:
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="only the inputs get a gradient" says=["the gradient of s is"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, n):
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
+
+    def exp(self):
+        return Value(math.exp(self.number), (self,), (math.exp(self.number),))
+
+    def topological_order(self):
+        order, seen, waiting = [], set(), [(self, False)]
+        while waiting:
+            value, done = waiting.pop()
+            if done:
+                order.append(value)
+            elif value not in seen:
+                seen.add(value)
+                waiting.append((value, True))
+                waiting += [(parent, False) for parent in value.parents]
+        return order[::-1]
+
+    def backward(self):
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+            if value.parents and value is not self:
+                value.grad = 0.0
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="rules only" says=["topological_order returned None", "every grad is still 0"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, n):
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
+
+    def exp(self):
+        return Value(math.exp(self.number), (self,), (math.exp(self.number),))
+
+    def topological_order(self):
+        pass
+
+    def backward(self):
+        pass
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="hands on the total at every visit" says=["the gradient of"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, n):
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
+
+    def exp(self):
+        return Value(math.exp(self.number), (self,), (math.exp(self.number),))
+
+    def topological_order(self):
+        order, seen, waiting = [], set(), [(self, False)]
+        while waiting:
+            value, done = waiting.pop()
+            if done:
+                order.append(value)
+            elif value not in seen:
+                seen.add(value)
+                waiting.append((value, True))
+                waiting += [(parent, False) for parent in value.parents]
         return order[::-1]
 
     def backward(self):
@@ -252,27 +661,21 @@ class Value:
 
 
 def micro_engine(program, **inputs):
-    values = {name: Value(number) for name, number in inputs.items()}
-    names = dict(values)
+    names = {name: Value(number) for name, number in inputs.items()}
     exec(program, {}, names)
-    y = names["y"]
-    if y is None or y.topological_order() is None:
+    if any(value is None for value in names.values()):
         return None
-    y.backward()
-    return (
-        y.number,
-        {name: value.grad for name, value in values.items()},
-        len(y.topological_order()),
-    )
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
-# %% wrong="leaves first" says=["the gradient of a is"]
-E = 2.718281828459045
+# %% right="two stacks, and a sum of payments"
+import math
 
 
 class Value:
-    def __init__(self, data, parents=(), slopes=()):
-        self.number, self.grad = data, 0.0
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
         self.parents, self.slopes = parents, slopes
 
     def __add__(self, other):
@@ -285,20 +688,19 @@ class Value:
         return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
 
     def exp(self):
-        return Value(E**self.number, (self,), (E**self.number,))
+        return Value(math.exp(self.number), (self,), (math.exp(self.number),))
 
     def topological_order(self):
-        order, seen = [], set()
-
-        def visit(value):
-            if value not in seen:
-                seen.add(value)
-                for parent in value.parents:
-                    visit(parent)
+        order, seen, waiting = [], set(), [(self, False)]
+        while waiting:
+            value, done = waiting.pop()
+            if done:
                 order.append(value)
-
-        visit(self)
-        return order
+            elif value not in seen:
+                seen.add(value)
+                waiting.append((value, True))
+                waiting += [(parent, False) for parent in value.parents]
+        return order[::-1]
 
     def backward(self):
         self.grad = 1.0
@@ -308,18 +710,62 @@ class Value:
 
 
 def micro_engine(program, **inputs):
-    values = {name: Value(number) for name, number in inputs.items()}
-    names = dict(values)
+    names = {name: Value(number) for name, number in inputs.items()}
     exec(program, {}, names)
-    y = names["y"]
-    if y is None or y.topological_order() is None:
+    if any(value is None for value in names.values()):
         return None
-    y.backward()
-    return (
-        y.number,
-        {name: value.grad for name, value in values.items()},
-        len(y.topological_order()),
-    )
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% right="sorted by the time of making"
+import math
+
+
+class Value:
+    count = 0
+
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = list(parents), list(slopes)
+        Value.count += 1
+        self.born = Value.count
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, n):
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
+
+    def exp(self):
+        return Value(math.exp(self.number), (self,), (math.exp(self.number),))
+
+    def topological_order(self):
+        found, waiting = {self}, [self]
+        while waiting:
+            for parent in waiting.pop().parents:
+                if parent not in found:
+                    found.add(parent)
+                    waiting.append(parent)
+        return sorted(found, key=lambda value: -value.born)
+
+    def backward(self):
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
 # %% right="closures, and Kahn's order"
@@ -384,6 +830,7 @@ class Value:
 
 
 def micro_engine(program, **inputs):
+    """As it was given in the first edition."""
     values = {name: Value(number) for name, number in inputs.items()}
     names = dict(values)
     exec(program, {}, names)

@@ -1,25 +1,25 @@
-# %% wrong="sums the added dimensions alone" says=["a widened dimension stays, with size 1", "has shape (3,), expected (2, 1)"]
+# %% wrong="sums the added dimensions alone" says=["a widened one stays, with size 1", "has shape (3,), expected (2, 1)"]
 def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     while gradient.dim() > len(shape):
         gradient = gradient.sum(0)
     return gradient if gradient.shape == torch.Size(shape) else gradient.sum(0)
 
 
-# %% wrong="drops the dimensions that it sums" says=["has shape (2,), expected (2, 1)", "a widened dimension stays"]
+# %% wrong="drops the dimensions that it sums" says=["has shape (2,), expected (2, 1)", "a widened one stays"]
 def unbroadcast(gradient, shape):
     added = gradient.dim() - len(shape)
     dims = list(range(added)) + [i + added for i, n in enumerate(shape) if n == 1]
     return gradient.sum(dims) if dims else gradient
 
 
-# %% wrong="the mean, as if every element had voted" says=["expected 11, got 5.5"]
+# %% wrong="the mean, as if every element had voted" says=["that is the mean; every copy was paid"]
 def unbroadcast(gradient, shape):
     added = gradient.dim() - len(shape)
     dims = list(range(added)) + [i + added for i, n in enumerate(shape) if n == 1]
     return (gradient.mean(dims, keepdim=True) if dims else gradient).reshape(shape)
 
 
-# %% wrong="takes one of the copies" says=["expected 11, got 1"]
+# %% wrong="takes one of the copies" says=["that is one of the payments"]
 def unbroadcast(gradient, shape):
     while gradient.dim() > len(shape):
         gradient = gradient[0]
@@ -71,3 +71,23 @@ def unbroadcast(gradient, shape):
     with torch.enable_grad():
         operand = torch.zeros(shape, dtype=gradient.dtype, device=gradient.device).requires_grad_()
         return torch.autograd.grad(operand.broadcast_to(gradient.shape), operand, gradient)[0]
+
+
+# %% wrong="one dimension in front at most" says=["(4, 2, 3) to (3,)", "has shape (2, 3), expected (3,)"]
+def unbroadcast(gradient, shape):
+    if gradient.dim() > len(shape):
+        gradient = gradient.sum(0)
+    for dim, size in enumerate(shape):
+        if size == 1:
+            gradient = gradient.sum(dim, keepdim=True)
+    return gradient if shape else gradient.sum()
+
+
+# %% wrong="in float32" says=["has dtype torch.float32, expected torch.float64", "expected torch.float16"]
+def unbroadcast(gradient, shape):
+    return gradient.float().sum_to_size(shape)
+
+
+# %% wrong="marks its argument" says=["an argument was changed (values, requires_grad or grad)"]
+def unbroadcast(gradient, shape):
+    return gradient.requires_grad_().sum_to_size(shape).detach()

@@ -1,4 +1,4 @@
-# %% wrong="every edit is an error" says=["edit_sin is not 'error'", "a sum needs neither of its terms", "behind .data nobody counts"]
+# %% wrong="every edit is an error" says=["edit_sin is not 'error'", "a sum needs neither of its terms", "behind .data nothing counts"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "error",
@@ -12,10 +12,6 @@ verdicts = {
     "edit_leaf": "error",
 }
 repaired = {}
-
-
-def version_tribunal(name, x, upstream):
-    return forward_backward(repaired[name], upstream, x) if name in repaired else None
 
 
 # %% wrong="only leaves are protected" says=["predictions differ", "exp saves its result"]
@@ -42,10 +38,6 @@ repaired = {
 }
 
 
-def version_tribunal(name, x, upstream):
-    return forward_backward(repaired[name], upstream, x) if name in repaired else None
-
-
 # %% wrong="a detached edit goes unnoticed" says=["edit_detached is not 'wrong'", "the edit is noticed"]
 verdicts = {
     "edit_exp": "error",
@@ -70,11 +62,7 @@ repaired = {
 }
 
 
-def version_tribunal(name, x, upstream):
-    return forward_backward(repaired[name], upstream, x) if name in repaired else None
-
-
-# %% wrong="the repair drops the edit" says=["the values of repaired['edit_exp']"]
+# %% wrong="the repair drops the edit" says=["repaired['edit_exp'] with x of 3, float32: its result"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "fine",
@@ -98,11 +86,7 @@ repaired = {
 }
 
 
-def version_tribunal(name, x, upstream):
-    return forward_backward(repaired[name], upstream, x) if name in repaired else None
-
-
-# %% wrong="hides the edit behind .data" says=["the gradient of repaired['edit_exp']"]
+# %% wrong="hides the edit behind .data" says=["repaired['edit_exp'] with x of 3, float32: the gradient of x"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "fine",
@@ -126,11 +110,7 @@ repaired = {
 }
 
 
-def version_tribunal(name, x, upstream):
-    return forward_backward(repaired[name], upstream, x) if name in repaired else None
-
-
-# %% wrong="repairs by detaching" says=["the gradient of repaired['edit_square']"]
+# %% wrong="repairs by detaching" says=["repaired['edit_square'] with x of 3, float32"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "fine",
@@ -154,11 +134,7 @@ repaired = {
 }
 
 
-def version_tribunal(name, x, upstream):
-    return forward_backward(repaired[name], upstream, x) if name in repaired else None
-
-
-# %% wrong="writes to the leaf all the same" says=["the function changed its argument x"]
+# %% wrong="writes to the leaf all the same" says=["it changes its argument x"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "fine",
@@ -182,11 +158,7 @@ repaired = {
 }
 
 
-def version_tribunal(name, x, upstream):
-    return forward_backward(repaired[name], upstream, x) if name in repaired else None
-
-
-# %% wrong="sets the first entry after the sigmoid, and keeps its slope" says=["the gradient of repaired['edit_slice']"]
+# %% wrong="sets the first entry after the sigmoid, and keeps its slope" says=["repaired['edit_slice'] with x of 3, float32: the gradient of x"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "fine",
@@ -210,11 +182,7 @@ repaired = {
 }
 
 
-def version_tribunal(name, x, upstream):
-    return forward_backward(repaired[name], upstream, x) if name in repaired else None
-
-
-# %% wrong="one repair is missing" says=["there is no repaired['edit_leaf'] yet"]
+# %% wrong="one repair is missing" says=["repaired['edit_leaf'] with x of 3, float32: there is none yet"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "fine",
@@ -235,10 +203,6 @@ repaired = {
     "edit_detached": lambda x: x.tanh() / 2,
     "edit_data": lambda x: x.tanh() / 2,
 }
-
-
-def version_tribunal(name, x, upstream):
-    return forward_backward(repaired[name], upstream, x) if name in repaired else None
 
 
 # %% right="other formulas, cat and masks"
@@ -263,10 +227,6 @@ repaired = {
     "edit_data": lambda x: x.tanh() / 2,
     "edit_leaf": lambda x: (x + 1) * (x + 1),
 }
-
-
-def version_tribunal(name, x, upstream):
-    return forward_backward(repaired[name], upstream, x) if name in repaired else None
 
 
 # %% right="clones before each edit"
@@ -311,7 +271,3 @@ repaired["edit_detached"] = by_clone(torch.tanh, lambda y: y.mul_(0.5))
 repaired["edit_data"] = repaired["edit_detached"]
 repaired["edit_square"], repaired["edit_leaf"] = square, leaf
 repaired["edit_constant"] = lambda x: x * torch.ones(len(x), dtype=x.dtype, device=x.device) + 2
-
-
-def version_tribunal(name, x, upstream):
-    return forward_backward(repaired[name], upstream, x) if name in repaired else None

@@ -1,0 +1,35 @@
+# %% wrong="one way to a" says=["slope in a is not 5", "add both"]
+pencil_slopes = {"out": 12, "slope in p": 1, "slope in b": 2, "slope in a": 5}
+
+
+# %% wrong="the straight way alone" says=["slope in a is not 1: two ways lead to a"]
+pencil_slopes = {"out": 12, "slope in p": 1, "slope in b": 2, "slope in a": 1}
+
+
+# %% wrong="values in place of slopes" says=["slope in p is not 10", "slope in b is not 5"]
+pencil_slopes = {"out": 12, "slope in p": 10, "slope in b": 5, "slope in a": 6}
+
+
+# %% wrong="only the value" says=["3 of 4 predictions are still blank"]
+pencil_slopes = {"out": 12, "slope in p": None, "slope in b": None, "slope in a": None}
+
+
+# %% right="floats"
+pencil_slopes = {
+    "out": 2.0 * 5.0 + 2.0,
+    "slope in p": 1.0,
+    "slope in b": 2.0,
+    "slope in a": 5.0 + 1.0,
+}
+
+
+# %% right="asked a tensor"
+a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
+p = a * b
+(p + a).backward()
+pencil_slopes = {
+    "out": p + a,
+    "slope in p": torch.tensor(1.0),
+    "slope in b": b.grad,
+    "slope in a": a.grad,
+}

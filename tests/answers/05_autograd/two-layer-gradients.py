@@ -1,0 +1,116 @@
+# %% wrong="the batch is forgotten" says=["the loss is a mean: divide its slope"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    loss = F.cross_entropy(scores, target)
+    g = scores.softmax(1) - F.one_hot(target, scores.shape[1])
+    g_h = (g @ w2.t()) * (h > 0)
+    return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="ReLU is forgotten on the way back" says=["slopes pass ReLU only where h is positive"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    loss = F.cross_entropy(scores, target)
+    g = (scores.softmax(1) - F.one_hot(target, scores.shape[1])) / len(x)
+    g_h = g @ w2.t()
+    return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="no one-hot" says=["subtract 1 at the target"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    loss = F.cross_entropy(scores, target)
+    g = scores.softmax(1) / len(x)
+    g_h = (g @ w2.t()) * (h > 0)
+    return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="the sum of the losses" says=["the mean over the batch, not the sum"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    loss = F.cross_entropy(scores, target, reduction="sum")
+    g = (scores.softmax(1) - F.one_hot(target, scores.shape[1])) / len(x)
+    g_h = (g @ w2.t()) * (h > 0)
+    return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="biases per sample" says=["has shape (3, 2), expected (2,)", "gets the sum of all payments"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    loss = F.cross_entropy(scores, target)
+    g = (scores.softmax(1) - F.one_hot(target, scores.shape[1])) / len(x)
+    g_h = (g @ w2.t()) * (h > 0)
+    return loss, x.t() @ g_h, g_h, h.t() @ g, g
+
+
+# %% wrong="exp overflows" says=["exp of large scores is infinite: take logsumexp"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    loss = (scores.exp().sum(1).log() - scores[range(len(x)), target]).mean()
+    g = (scores.softmax(1) - F.one_hot(target, scores.shape[1])) / len(x)
+    g_h = (g @ w2.t()) * (h > 0)
+    return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="asks autograd" says=["the answer calls backward", "write it without the library's own"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    with torch.enable_grad():
+        weights = [w.detach().clone().requires_grad_() for w in (w1, b1, w2, b2)]
+        scores = F.relu(x @ weights[0] + weights[1]) @ weights[2] + weights[3]
+        loss = F.cross_entropy(scores, target)
+        loss.backward()
+    return loss.detach(), *(w.grad for w in weights)
+
+
+# %% wrong="centres the input in place" says=["an argument was changed"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    x -= x.mean(0)
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    g = (scores.softmax(1) - F.one_hot(target, scores.shape[1])) / len(x)
+    g_h = (g @ w2.t()) * (h > 0)
+    return F.cross_entropy(scores, target), x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="the gradients alone" says=["4 parts came back"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    g = (scores.softmax(1) - F.one_hot(target, scores.shape[1])) / len(x)
+    g_h = (g @ w2.t()) * (h > 0)
+    return x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% right="clamp, one-hot, sign"
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = torch.clamp(torch.addmm(b1, x, w1), min=0)
+    scores = h @ w2 + b2
+    loss = F.cross_entropy(scores, target)
+    g = (scores.softmax(1) - F.one_hot(target, scores.shape[1])) / len(x)
+    g_h = (g @ w2.T) * h.sign()
+    return [loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)]
+
+
+# %% right="point by point"
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    grads = [torch.zeros_like(w) for w in (w1, b1, w2, b2)]
+    loss = x.new_zeros(())
+    for point, label in zip(x, target.tolist()):
+        before = point @ w1 + b1
+        h = torch.where(before > 0, before, torch.zeros_like(before))
+        scores = h @ w2 + b2
+        share = (scores - scores.max()).exp()
+        share = share / share.sum()
+        loss = loss + (scores.logsumexp(0) - scores[label]) / len(x)
+        share[label] = share[label] - 1
+        g = share / len(x)
+        g_h = torch.where(before > 0, w2 @ g, torch.zeros_like(before))
+        for total, part in zip(grads, (torch.outer(point, g_h), g_h, torch.outer(h, g), g)):
+            total += part
+    return (loss, *grads)
