@@ -35,8 +35,8 @@
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
 import torch.nn.functional as F
-from course_utils import check_close, check_predictions, check_rules, check_value, count_operators
-from course_utils import device, every_case, forbid_changes, show
+from course_utils import check_close, check_predictions, check_rules, device, every_case
+from course_utils import numerics, show
 from einops import rearrange
 
 # %% [markdown]
@@ -78,24 +78,11 @@ for size in (1.0, 10_000.0, 2.0**24, 2e8):
 # has p = 53, float16 has 11, bfloat16 has 8.
 
 # %%
-import matplotlib.pyplot as plt
-
-figure, axes = plt.subplots(figsize=(7, 3))
-size = torch.logspace(-2, 9, 2000, dtype=torch.float64)
-for (name, digits), colour in zip(
-    {"bfloat16, p = 8": 8, "float16, p = 11": 11, "float32, p = 24": 24}.items(),
-    ("#00805c", "#b04500", "#0072b2"),
-    strict=True,
-):
-    gap = 2.0 ** (size.log2().floor() + 1 - digits)
-    fits = size < 65504 if digits == 11 else size > 0
-    axes.loglog(size[fits], gap[fits], color=colour, label=name)
-axes.axhline(1, color="#8a8a8a", linewidth=1, linestyle="--")
-axes.plot(2e8, 16, "o", color="#1a1a1a")
-axes.annotate("|b|² of the puzzle", (2e8, 16), (2e6, 1e-5), arrowprops={"arrowstyle": "-"})
-axes.set(xlabel="a number", ylabel="gap to the next one", title="The marks on three rulers")
-axes.legend()
-show(figure, "Three rising staircases: the gap grows with the number; |b|² has a gap of 16.")
+numerics.draw_gaps(
+    {"bfloat16, p = 8": 8, "float16, p = 11": 11, "float32, p = 24": 24},
+    marked=("|b|² of the puzzle", 2e8, 16),
+    alt="Three rising staircases: the gap grows with the number; |b|² has a gap of 16.",
+)
 
 # %% [markdown]
 # Read it along the dashed line, where the gap is 1. Right of it a dtype can't count in ones. Relative
@@ -166,6 +153,8 @@ print(compact)
 # What such a matrix looks like: sixty points in three clouds, each point against each.
 
 # %% topics=["pairwise-distance"]
+import matplotlib.pyplot as plt
+
 generator = torch.Generator().manual_seed(0)
 centres = torch.tensor([[0.0, 0.0], [6.0, 0.0], [3.0, 9.0]]).repeat_interleave(20, dim=0)
 points = centres + torch.randn(60, 2, generator=generator)
@@ -175,9 +164,8 @@ distances = (points[:, None] - points).square().sum(-1).sqrt()
 figure, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3), width_ratios=[1, 1.2])
 left.scatter(*points.T, c=torch.arange(60) // 20, cmap="viridis")
 left.set(title="60 points in three clouds", aspect="equal")
-shown = right.imshow(distances, cmap="magma_r", interpolation="nearest")
+figure.colorbar(right.imshow(distances, cmap="magma_r"), ax=right)
 right.set(title="their distances", xlabel="j", ylabel="i")
-figure.colorbar(shown, ax=right)
 show(figure, "A heat map of 60 × 60 distances: three light blocks along a diagonal of zeros.")
 
 # %% [markdown]
@@ -220,29 +208,9 @@ print("masked before and after: ", s.grad)
 # in *selects*: it hands back 0 whatever comes, and does not multiply.
 
 # %% nbgrader={"grade_id": "your-answers", "locked": true} jupyter={"source_hidden": true}
+from functools import partial
+
 from course_utils import gradient_of, runs_with_the_answer, watched
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
-
-
-class Notes(TorchDispatchMode):
-    """Notes of every operator: its name, its arguments' sizes, its result's size, new bytes."""
-
-    def __init__(self):
-        super().__init__()
-        self.lines = []
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
-        given = [t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
-        places = [t.untyped_storage().data_ptr() for t in given]
-        for made in tree_leaves(result):
-            if isinstance(made, torch.Tensor):
-                storage = made.untyped_storage()
-                new = 0 if storage.data_ptr() in places else storage.nbytes()
-                sizes = [list(t.shape) for t in given]
-                self.lines.append([func.overloadpacket.__name__, sizes, list(made.shape), new])
-        return result
 
 
 @runs_with_the_answer
@@ -263,19 +231,7 @@ def try_calls(name: str, *args):
 @runs_with_the_answer
 def try_operators(name: str, *args):
     """Notes of the operators that ran in your function, and the name of what it raised, if so."""
-    raised = ""
-    with Notes() as notes:
-        try:
-            globals()[name](*args)
-        except Exception as error:
-            raised = type(error).__name__
-    return notes.lines[:4000], raised
-
-
-def check_form(actual, like, what):
-    """Check type, shape, dtype and device alone."""
-    given = torch.zeros_like(actual) if isinstance(actual, torch.Tensor) else actual
-    check_close(given, torch.zeros_like(like), what)
+    return numerics.operators_of(globals()[name], *args)
 
 
 # %% [markdown]
@@ -298,36 +254,17 @@ def safe_root(x: torch.Tensor) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "safe-root-check", "grade": true, "points": 2}
-def check_root(case, x, name):
-    truth = x.double().clamp_min(0).sqrt().to(x.dtype)
-    slope = torch.where(x > 0, 0.5 / truth, 0)
-    with case(f"the values of {name}"):
-        with forbid_changes(x):
-            result = safe_root(x)
-        check_form(result, truth, "the root")
-        assert not result.isnan().any(), "there is NaN: the root of a negative number"
-        assert (result[x <= 0] == 0).all(), "exactly 0 is asked for where x is 0 or negative"
-        check_close(result, truth, "the root")
-    with case(f"the gradient of {name}"):
-        found = try_gradient("safe_root", x)
-        words = "NaN: the mask came after the root alone, and 0 · ∞ is NaN"
-        assert not found.isnan().any(), words
-        assert not found.isinf().any(), "infinite: the root must not see a 0"
-        steep = (found[x <= 0].abs() > 0).any()
-        assert not steep, "it is not 0 where x is 0 or negative: is a root still taken there?"
-        check_close(found, slope, "the gradient", rtol=1e-5)
-
-
+check = partial(numerics.check_root, safe_root, try_gradient)
 x = torch.tensor([4.0, 0.0, -1e-7, 0.25], device=device)
 with every_case() as case:
-    check_root(case, x, "[4, 0, -1e-7, 0.25]")
-    check_root(case, x.view(2, 2).to(torch.float64), "a float64 matrix")
-    check_root(case, x[1], "a single 0, without dimensions")
+    check(case, x, "[4, 0, -1e-7, 0.25]")
+    check(case, x.view(2, 2).to(torch.float64), "a float64 matrix")
+    check(case, x[1], "a single 0, without dimensions")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    check_root(case, x[:0], "an empty x")
-    check_root(case, torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(3)).to(x), "3-D")
-    check_root(case, (x.view(2, 2).T * 1e-20), "tiny numbers, transposed")
+    check(case, x[:0], "an empty x")
+    check(case, torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(3)).to(x), "3-D")
+    check(case, (x.view(2, 2).T * 1e-20), "tiny numbers, transposed")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -449,117 +386,49 @@ def pairwise_three_ways(x: torch.Tensor, y: torch.Tensor, how: str) -> torch.Ten
 
 
 # %% nbgrader={"grade_id": "pairwise-three-ways-check", "grade": true, "points": 2}
-def check_pair(case, x, y, name, ways=("broadcast", "gram", "cdist")):
-    gap = x[:, None] - y
-    truth = gap.square().sum(-1).sqrt()
-    unit = gap / truth.masked_fill(truth == 0, 1)[..., None]
-    slips = {
-        "these are squared distances: the root is missing": truth**2,
-        "these are sums of |difference|: Euclid adds up squares": gap.abs().sum(-1),
-    }
-    for how in ways:
-        with case(f'"{how}", {name}'):
-            with forbid_changes(x, y):
-                result = pairwise_three_ways(x, y, how)
-            nan = isinstance(result, torch.Tensor) and result.isnan().any()
-            assert not nan, "a distance is NaN: is there a root of a negative number, or 0 / 0?"
-            check_value(result, truth, "the distances", slips, rtol=1e-5, atol=1e-5)
-            slopes = try_gradient("pairwise_three_ways", x, y, how)
-            for slope, right, letter in zip(slopes, (unit.sum(1), -unit.sum(0)), "xy", strict=True):
-                what = f"the gradient by {letter}"
-                words = "is NaN or infinite: what is the slope of the root at 0?"
-                assert slope.isfinite().all(), f"{what} {words}"
-                check_close(slope, right, what, rtol=1e-4, atol=1e-4)
-
-
+check = partial(numerics.check_distances, pairwise_three_ways, try_gradient)
 y = torch.tensor([[3.0, 4.0], [0.0, 0.0]], dtype=torch.float64, device=device)
 with every_case() as case:
-    check_pair(case, y[1:], y, "the example, where two points coincide")
-    check_pair(case, y, y, "a set against itself")
-    check_pair(case, y.float(), y[:0].float(), "no y, in float32", ("broadcast", "gram"))
-    check_pair(case, y[:, :0], y[:1, :0], "points without coordinates", ("broadcast", "gram"))
+    check(case, y[1:], y, "the example, where two points coincide")
+    check(case, y, y, "a set against itself")
+    check(case, y.float(), y[:0].float(), "no y, in float32", ("broadcast", "gram"))
+    check(case, y[:, :0], y[:1, :0], "points without coordinates", ("broadcast", "gram"))
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(4)
 grid = torch.randint(-3, 4, (9, 6), generator=generator).double().to(device)
 with every_case() as case:
-    check_pair(case, grid[:, :3], grid[2:, 3:], "slices")
-    check_pair(case, grid[:, :1], grid[:4, 1:2], "points on a line, some of which coincide")
-    check_pair(case, grid[:0, :3], grid[:, :3], "no x")
-    check_pair(case, grid[:, :3], grid[:0, :3], "no y")
-    check_pair(case, grid[:1].expand(5, 6), grid, "an expanded x")
+    check(case, grid[:, :3], grid[2:, 3:], "slices")
+    check(case, grid[:, :1], grid[:4, 1:2], "points on a line, some of which coincide")
+    check(case, grid[:0, :3], grid[:, :3], "no x")
+    check(case, grid[:, :3], grid[:0, :3], "no y")
+    check(case, grid[:1].expand(5, 6), grid, "an expanded x")
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "pairwise-three-ways-check-2", "grade": true, "points": 2}
-def check_cost(case, x, y, name):
-    most = max(len(x) * len(y), x.numel(), y.numel()) * x.itemsize
-    for how in ("broadcast", "gram", "cdist"):
-        with case(f'"{how}", {name}'):
-            notes, raised = try_operators("pairwise_three_ways", x, y, how)
-            assert not raised, f"{raised} was raised"
-            ran = [line[0] for line in notes]
-            assert len(ran) < 50, f"{len(ran)} operators ran: is there a loop?"
-            assert ran, "no operator ran: is there an answer yet, and is it made with PyTorch?"
-            heavy = [
-                line for line in notes if line[3] > most * (x.shape[1] ** (how == "broadcast"))
-            ]
-            for op, _, size, _ in heavy[:1]:
-                raise AssertionError(f"{op} makes a tensor of shape {size}, larger than allowed")
-            # A matrix product: its result has two sizes above 1. Sums of squares by einsum don't.
-            kinds = ("mm", "addmm", "bmm", "baddbmm")
-            products = sum(op in kinds and min(size[-2:]) > 1 for op, _, size, _ in notes)
-            wanted = int(how == "gram")
-            assert products == wanted, f"{products} products of matrices ran, expected {wanted}"
-            words = "cdist took the Gram identity; name its compute_mode"
-            assert "_euclidean_dist" not in ran, words
-            calls, wanted = ran.count("_cdist_forward"), int(how == "cdist")
-            assert calls == wanted, f"cdist ran {calls} times, expected {wanted}"
-
-
+check = partial(numerics.check_distance_cost, try_operators)
 with every_case() as case:
-    check_cost(
-        case, torch.ones(60, 40, device=device), torch.zeros(50, 40, device=device), "n = 60"
-    )
+    check(case, torch.ones(60, 40, device=device), torch.zeros(50, 40, device=device), "n = 60")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    check_cost(case, torch.ones(70, 3, device=device), torch.zeros(30, 3, device=device), "n = 70")
-    check_cost(case, torch.ones(26, 9, device=device), torch.zeros(26, 9, device=device), "n = 26")
+    check(case, torch.ones(70, 3, device=device), torch.zeros(30, 3, device=device), "n = 70")
+    check(case, torch.ones(26, 9, device=device), torch.zeros(26, 9, device=device), "n = 26")
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "pairwise-three-ways-check-3", "grade": true, "points": 2}
-def check_far(case, x, y, name):
-    truth = (x.double()[:, None] - y.double()).square().sum(-1).sqrt().float()
-    cures = {
-        "broadcast": "subtract before you square",
-        "gram": "|x|² has no digit left for them; subtract the same vector from both sets first",
-        "cdist": "did it take the Gram identity? Name its compute_mode",
-    }
-    if x.abs().max() < 10:
-        cures = dict.fromkeys(cures, "see what the first check says")
-    for how, cure in cures.items():
-        with case(f'"{how}", {name}, in float32'):
-            result = pairwise_three_ways(x, y, how)
-            check_form(result, truth, "the distances")
-            words = "a distance is NaN: is there a number below zero in the root?"
-            assert not result.isnan().any(), words
-            off = (result.cpu() - truth.cpu()).abs().max().item()
-            assert off < 1e-2, (
-                f"distances of {truth.max():.2g} and less are off by {off:.2g}: {cure}"
-            )
-
-
+check = partial(numerics.check_far_distances, pairwise_three_ways)
 generator = torch.Generator().manual_seed(5)
 near = torch.rand(40, 2, generator=generator).to(device)
 with every_case() as case:
-    check_far(case, near[:20], near[10:], "points near the origin")
-    check_far(case, near[:20] + 10_000, near[10:] + 10_000, "points far from the origin")
-    check_far(case, near - 3000, near - 3000, "a far set of 40 against itself")
+    check(case, near[:20], near[10:], "points near the origin")
+    check(case, near[:20] + 10_000, near[10:] + 10_000, "points far from the origin")
+    check(case, near - 3000, near - 3000, "a far set of 40 against itself")
 ### BEGIN HIDDEN TESTS
 wide = torch.rand(35, 60, generator=generator).to(device)
 with every_case() as case:
-    check_far(case, wide - 500, wide[::2] - 500, "points far from the origin in many dimensions")
-    check_far(case, wide, wide, "a set against itself")
+    check(case, wide - 500, wide[::2] - 500, "points far from the origin in many dimensions")
+    check(case, wide, wide, "a set against itself")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -724,73 +593,34 @@ check_predictions(
 
 
 # %% nbgrader={"grade_id": "sum-in-float32-check-2", "grade": true, "points": 2}
-def check_error(case, x, name):
-    exact, size, n = x.double().sum(0), x.double().abs().sum(0), len(x)
-    depth, unit = max(n - 1, 1).bit_length(), 2.0**-24
-    bounds = {"naive": n, "pairwise": depth + 1, "compensated": 2.01}  # in units
-    hints = {
-        "naive": "are all rows added?",
-        "pairwise": "is a row lost where their number is odd?",
-        "compensated": "is what was lost taken from the next row, and with the right sign?",
-    }
-    for how, bound in bounds.items():
-        with case(f'"{how}", x {name}'):
-            with forbid_changes(x):
-                result = sum_in_float32(x, how)
-            check_form(result, exact.float(), "the sum")
-            assert not result.isnan().any(), "a sum is NaN"
-            error = ((result.double() - exact).abs() / size.clamp_min(1e-30) / unit).max().item()
-            assert error <= bound, f"error {error:.4g} u, at most {bound:.4g} u: {hints[how]}"
-
-
+check = partial(numerics.check_sum_error, sum_in_float32)
 with every_case() as case:
     column = torch.tensor([[1e8], [1.0], [1.0], [1.0], [1.0], [1.0]], device=device)
-    check_error(case, column, "= [1e8, 1, 1, 1, 1, 1]")
-    check_error(case, torch.full((7, 2), 0.1, device=device), "of 7 rows")
-    check_error(case, column[:1], "of one row")
-    check_error(case, column[:0], "of no row")
-    check_error(case, torch.full((3000, 2), 0.1, device=device), "of 3000 tenths")
+    check(case, column, "= [1e8, 1, 1, 1, 1, 1]")
+    check(case, torch.full((7, 2), 0.1, device=device), "of 7 rows")
+    check(case, column[:1], "of one row")
+    check(case, column[:0], "of no row")
+    check(case, torch.full((3000, 2), 0.1, device=device), "of 3000 tenths")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(6)
 x = torch.rand(1500, 3, generator=generator).to(device)
 z = torch.randn(800, 2, generator=generator).to(device) * 1000
 with every_case() as case:
-    check_error(case, torch.cat([x[:1] + 1e6, x]), "of 1501 rows, the first of which is large")
-    check_error(case, torch.cat([z, -z.flip(0), z[:100]]), "whose rows cancel")
+    check(case, torch.cat([x[:1] + 1e6, x]), "of 1501 rows, the first of which is large")
+    check(case, torch.cat([z, -z.flip(0), z[:100]]), "whose rows cancel")
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "sum-in-float32-check-3", "grade": true, "points": 2}
-def check_way(case, x, name):
-    n, depth = len(x), max(len(x) - 1, 1).bit_length()
-    loop = sum(x, x.new_zeros(x.shape[1]))  # Python's sum: row after row
-    few, many = {"pairwise": 3 * depth + 3}, {"pairwise": len(x).bit_length() - 1}
-    for how in ("naive", "pairwise", "compensated"):
-        with case(f'"{how}", x {name}'):
-            with count_operators() as counts:
-                result = sum_in_float32(x, how)
-            check_close(result, loop, "the sum", rtol=1e-4, atol=1e-3)
-            assert not counts["_to_copy"], "a dtype was converted; stay in float32"
-            banned = ("sum", "nansum", "cumsum", "mean", "mm", "mv", "bmm", "dot", "addmm", "addmv")
-            found = [name for name in banned if counts[name]]
-            assert not found, f"{', '.join(found)} ran; add up in float32 by yourself"
-            same = how != "naive" or torch.equal(result, loop)
-            assert same, "not what a loop over the rows gives to the last digit: is it more exact?"
-            adds = sum(counts[op] for op in ("add", "add_", "sub", "sub_", "rsub"))
-            words = f"{adds} additions for {n} rows; add halves to halves"
-            assert adds <= few.get(how, 10 * n + 10), words
-            words = f"{adds} of PyTorch's additions for {n} rows: is the sum made elsewhere?"
-            assert adds >= many.get(how, n - 1), words
-
-
+check = partial(numerics.check_sum_way, sum_in_float32)
 with every_case() as case:
-    check_way(case, torch.full((41, 2), 0.1, device=device), "of 41 tenths")
+    check(case, torch.full((41, 2), 0.1, device=device), "of 41 tenths")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(7)
 with every_case() as case:
     for shape in ((1, 3), (2, 1), (0, 4), (64, 5), (129, 2)):
         x = torch.randn(shape, generator=generator).to(device)
-        check_way(case, x.repeat(1, 2)[:, ::2], f"a slice of shape {shape}")
+        check(case, x.repeat(1, 2)[:, ::2], f"a slice of shape {shape}")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -878,75 +708,33 @@ def covariance(x: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Te
 
 
 # %% nbgrader={"grade_id": "covariance-check", "grade": true, "points": 4}
-def check_covariance(case, x, weights, name, rtol=1e-4, atol=1e-5):
-    *batch, n, d = x.shape
-    flat, many = x.double().reshape(-1, n, d), torch.ones(n) if weights is None else weights
-    many = many.to(flat).expand(*batch, n).reshape(-1, n)
-    truth = [torch.cov(one.T, aweights=w).reshape(d, d) for one, w in zip(flat, many, strict=True)]
-    truth = torch.stack(truth)
-    w, total = many[..., None], many.sum(-1)[:, None, None]
-    free = total - many.square().sum(-1)[:, None, None] / total
-    z, plain = flat - (w * flat).sum(1, keepdim=True) / total, flat - flat.mean(1, keepdim=True)
-    slips = {
-        "it is divided by the sum of weights; the formula's divisor is smaller": truth
-        * free
-        / total,
-        "it is divided by n - 1; with weights the divisor is W - V / W": truth * free / (n - 1),
-        "the weights stand on both sides of the product: once is enough": (w * z).mT
-        @ (w * z)
-        / free,
-        "the mean that is subtracted has no weights": (w * plain).mT @ plain / free,
-        "the weights are in the mean alone, not in the product": z.mT @ z / free,
-        "it is the sum of products, not divided": truth * free,
-    }
-    shape, given = (*batch, d, d), (x,) if weights is None else (x, weights)
-    slips = {words: wrong.reshape(shape).to(x.dtype) for words, wrong in slips.items()}
-    with case(name):
-        with forbid_changes(*given), count_operators() as counts:
-            result = covariance(*given)
-        if n != d and isinstance(result, torch.Tensor) and result.shape[-2:] == (n, n):
-            raise AssertionError("the observations lie in the rows, the variables in the columns")
-        right = truth.reshape(shape).to(x.dtype)
-        check_value(result, right, "the covariance", slips, rtol=rtol, atol=atol)
-        ran = counts.total()
-        assert ran < 60, f"{ran} operators ran: is there a loop?"
-
-
-def check_rest(case, x, weights, name):
-    for given in ((x, weights), (x,)):
-        with case(f"{name}, {'with' if len(given) == 2 else 'without'} weights"):
-            _, names, changed, _ = try_calls("covariance", *given)
-            check_rules(names, changed, "cov", "corrcoef")
-            slope = try_gradient("covariance", x, *given[1:])
-            slope = slope[0] if isinstance(slope, (list, tuple)) else slope
-            assert slope.isfinite().all(), "the gradient by x is not finite"
-
-
+check = partial(numerics.check_covariance, covariance)
+check_way = partial(numerics.check_covariance_way, try_calls, try_gradient)
 x = torch.tensor([[0.0, 0.0], [2.0, 4.0], [1.0, 5.0]], device=device)
 w = torch.tensor([1.0, 3.0, 0.5], device=device)
 batch = torch.arange(48.0, device=device).view(2, 4, 3, 2).sin()
 with every_case() as case:
-    check_covariance(case, x[:2], None, "[[0, 0], [2, 4]]")
-    check_covariance(case, x, w, "3 observations with weights")
-    check_covariance(case, x[:, :1], None, "one variable")
-    check_covariance(case, batch, None, "a batch of shape (2, 4, 3, 2)")
-    check_covariance(case, batch, w, "a batch, the same weights for all")
-    check_covariance(case, batch[0], batch[1, ..., 0].abs(), "a batch, with weights of its own")
-    check_covariance(case, x.to(torch.float64), w.double(), "weights in float64", 1e-9, 1e-9)
-    check_covariance(case, x + 10_000, None, "points far from the origin, in float32", 1e-3)
-    check_rest(case, batch, w, "the way, with a batch")
+    check(case, x[:2], None, "[[0, 0], [2, 4]]")
+    check(case, x, w, "3 observations with weights")
+    check(case, x[:, :1], None, "one variable")
+    check(case, batch, None, "a batch of shape (2, 4, 3, 2)")
+    check(case, batch, w, "a batch, the same weights for all")
+    check(case, batch[0], batch[1, ..., 0].abs(), "a batch, with weights of its own")
+    check(case, x.to(torch.float64), w.double(), "weights in float64", 1e-9, 1e-9)
+    check(case, x + 10_000, None, "points far from the origin, in float32", 1e-3)
+    check_way(case, batch, w, "the way, with a batch")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(7)
 x = torch.randn(20, 5, 8, 3, generator=generator, dtype=torch.float64).to(device)
 w = torch.rand(20, 5, 8, generator=generator, dtype=torch.float64).to(device)
 with every_case() as case:
-    check_covariance(case, x, w, "100 batches, with weights of its own for each")
-    check_covariance(case, x[3, 1], w[3, 1] * 100, "shape (8, 3), with large weights")
-    check_covariance(case, x[..., :1], w, "one variable, with weights")
+    check(case, x, w, "100 batches, with weights of its own for each")
+    check(case, x[3, 1], w[3, 1] * 100, "shape (8, 3), with large weights")
+    check(case, x[..., :1], w, "one variable, with weights")
     slices = x[:, :, ::3].mT.contiguous().mT
-    check_covariance(case, slices, w[:, :, ::3], "a slice in another memory order")
-    check_covariance(case, x[0, 0], (w[0, 0] > 0.3).double(), "some observations weigh 0")
-    check_covariance(case, x.float() + 3000, w.float(), "a batch far from the origin", 1e-3, 2e-3)
+    check(case, slices, w[:, :, ::3], "a slice in another memory order")
+    check(case, x[0, 0], (w[0, 0] > 0.3).double(), "some observations weigh 0")
+    check(case, x.float() + 3000, w.float(), "a batch far from the origin", 1e-3, 2e-3)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -999,17 +787,10 @@ print("torch.softmax:", x.softmax(0))
 # the scores; what falls out on the left, at 0, is what softmax would round to nothing anyway.
 
 # %%
-figure, axes = plt.subplots(figsize=(7, 1.9))
-scores = torch.tensor([300.0, 270.0, 235.0, 120.0])
-axes.axvspan(-104, 88.7, color="#bfe0f5")
-axes.text(-8, 0.5, "eˣ is a float32", ha="center", va="center", color="#1a1a1a")
-axes.text(-210, 0.5, "eˣ is 0", ha="center", va="center")
-axes.text(205, 0.5, "eˣ is ∞", ha="center", va="center")
-axes.plot(scores, torch.ones(4), "o", color="#b04500", markersize=8)
-axes.plot(scores - scores.max(), torch.zeros(4), "o", color="#0072b2", markersize=8)
-axes.set(xlim=(-260, 340), ylim=(-0.4, 1.4), xlabel="x")
-axes.set_yticks([0, 1], ["minus the largest", "four scores"])
-show(figure, "Four scores right of the window, where e^x is infinite; shifted, three lie in it.")
+numerics.draw_window(
+    torch.tensor([300.0, 270.0, 235.0, 120.0]),
+    alt="Four scores right of the window, where e^x is infinite; shifted, three lie in it.",
+)
 
 # %% [markdown]
 # Third, **underflow**. A loss needs the logarithm of the probability.
@@ -1077,88 +858,49 @@ def stable_logsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "stable-logsumexp-check", "grade": true, "points": 2}
-own = ("*logsumexp*", "logaddexp*", "*softmax*", "*softmin*", "logcumsumexp", "*_loss*")
-own += ("*cross_entropy*", "log_prob")
-
-
-def check_sum(case, x, dim, name):
-    truth = torch.logsumexp(x.double(), dim)
-    with case(f"x {name}, dim={dim}"):
-        with forbid_changes(x):
-            result, names, changed, _ = try_calls("stable_logsumexp", x, dim)
-        check_rules(names, changed, *own)
-        top = x.double().amax(dim)
-        slips = {
-            "overflow or underflow: subtract the largest before the power": x.exp().sum(dim).log(),
-            "the maximum was subtracted, but is not added again": truth - top,
-            "this is the maximum alone": top,
-            "one maximum for all rows: rows far below it vanish": (
-                (x - x.max()).exp().sum(dim).log() + x.max() if x.numel() else truth
-            ),
-            "this is the sum of the powers, without the logarithm": x.double().exp().sum(dim),
-        }
-        nan = isinstance(result, torch.Tensor) and result.isnan().any()
-        assert not nan, "there is NaN: is there ∞ − ∞ somewhere?"
-        loose = {2: 1e-2, 4: 1e-5, 8: 1e-9}[x.itemsize]
-        slips = {words: wrong.to(x.dtype) for words, wrong in slips.items()}
-        check_value(result, truth.to(x.dtype), "the sum", slips, rtol=loose, atol=loose)
-
-
+check = partial(numerics.check_logsumexp, try_calls)
 inf = torch.inf
 rows = torch.tensor([[0.0, 0.0], [1000.0, 1000.0]], device=device)
 empty = torch.tensor([[0.0, -inf], [-inf, -inf]], device=device)
 with every_case() as case:
-    check_sum(case, rows, 1, "= [[0, 0], [1000, 1000]]")
-    check_sum(case, rows[0] - 1000, 0, "= [-1000, -1000]")
-    check_sum(case, rows.to(torch.float64) * -3 + 500, 1, "in float64, rows 3000 apart")
-    check_sum(case, empty, 1, "with a row of −∞")
-    check_sum(case, torch.tensor([[1.0, inf], [-inf, inf]], device=device), 1, "with +∞")
-    check_sum(case, (rows * 50).to(torch.float16), 0, "in half precision")
-    check_sum(case, (rows / 10).to(torch.bfloat16), 1, "in bfloat16")
-    check_sum(case, torch.arange(24.0, device=device).view(2, 3, 4) * 100, -2, "of shape (2, 3, 4)")
+    check(case, rows, 1, "= [[0, 0], [1000, 1000]]")
+    check(case, rows[0] - 1000, 0, "= [-1000, -1000]")
+    check(case, rows.to(torch.float64) * -3 + 500, 1, "in float64, rows 3000 apart")
+    check(case, empty, 1, "with a row of −∞")
+    check(case, torch.tensor([[1.0, inf], [-inf, inf]], device=device), 1, "with +∞")
+    check(case, (rows * 50).to(torch.float16), 0, "in half precision")
+    check(case, (rows / 10).to(torch.bfloat16), 1, "in bfloat16")
+    check(case, torch.arange(24.0, device=device).view(2, 3, 4) * 100, -2, "of shape (2, 3, 4)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(8)
 x = torch.randn(4, 5, 6, generator=generator, dtype=torch.float64).to(device) * 500
 with every_case() as case:
     for dim in (0, 1, -1, -3):
-        check_sum(case, x.masked_fill(x.abs() > 300, -inf), dim, "with −∞ in places")
-        check_sum(case, x.mT[1:, ::2], dim, "a transposed slice")
-    check_sum(case, x[:0], 1, "of shape (0, 5, 6)")
-    check_sum(case, torch.tensor([3e38, -3e38, 3e38], device=device), 0, "near the largest float32")
+        check(case, x.masked_fill(x.abs() > 300, -inf), dim, "with −∞ in places")
+        check(case, x.mT[1:, ::2], dim, "a transposed slice")
+    check(case, x[:0], 1, "of shape (0, 5, 6)")
+    check(case, torch.tensor([3e38, -3e38, 3e38], device=device), 0, "near the largest float32")
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "stable-logsumexp-check-2", "grade": true, "points": 2}
-def check_slope(case, x, dim, name):
-    size = x.sum(dim).shape
-    weights = torch.arange(1.0, size.numel() + 1).view(size).to(x)
-    right = x.double().softmax(dim).nan_to_num() * weights.unsqueeze(dim)
-    with case(f"the gradient with x {name}, dim={dim}"):
-        slope = try_gradient("stable_logsumexp", x, dim, weights=weights)
-        assert not slope.isnan().any(), "it is NaN: 0 · ∞ somewhere?"
-        # In float32 PyTorch's own is as far off as x is large: softmax is exp(x - result) there.
-        loose = 1e-3 if x.itemsize == 4 else 1e-8
-        words = "0 everywhere: is the graph cut, or the maximum not added again?"
-        slips = {words: torch.zeros_like(x)}
-        check_value(slope, right.to(x), "the gradient", slips, rtol=loose, atol=loose)
-
-
+check = partial(numerics.check_logsumexp_slope, try_gradient)
 cube = torch.arange(24.0, dtype=torch.float64, device=device).view(2, 3, 4).sin() * 400
 with every_case() as case:
-    check_slope(case, torch.tensor([[0.0, 0.0], [1000.0, 999.0]], device=device), 1, "of two rows")
-    check_slope(case, empty[:1], 1, "= [[0, −∞]]")
-    check_slope(case, torch.full((2, 3), -torch.inf, device=device), 0, "all −∞")
-    check_slope(case, cube, 1, "of shape (2, 3, 4), in float64")
-    check_slope(case, cube[0, 0], 0, "of one dimension")
+    check(case, torch.tensor([[0.0, 0.0], [1000.0, 999.0]], device=device), 1, "of two rows")
+    check(case, empty[:1], 1, "= [[0, −∞]]")
+    check(case, torch.full((2, 3), -torch.inf, device=device), 0, "all −∞")
+    check(case, cube, 1, "of shape (2, 3, 4), in float64")
+    check(case, cube[0, 0], 0, "of one dimension")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(9)
 x = torch.randn(4, 5, 6, generator=generator, dtype=torch.float64).to(device) * 500
 with every_case() as case:
     for dim in (0, 1, -1, -3):
-        check_slope(case, x, dim, "random, large")
-        check_slope(case, x.masked_fill(x.abs() > 300, -torch.inf), dim, "with −∞ in places")
-        check_slope(case, x.mT[1:, ::2] / 500, dim, "a transposed slice")
-    check_slope(case, x[:1, :1], 0, "with a size of 1 along dim")
+        check(case, x, dim, "random, large")
+        check(case, x.masked_fill(x.abs() > 300, -torch.inf), dim, "with −∞ in places")
+        check(case, x.mT[1:, ::2] / 500, dim, "a transposed slice")
+    check(case, x[:1, :1], 0, "with a size of 1 along dim")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1202,104 +944,49 @@ def masked_softmax(scores: torch.Tensor, mask: torch.Tensor, dim: int = -1) -> t
 
 
 # %% nbgrader={"grade_id": "masked-softmax-check", "grade": true, "points": 2}
-def check_masked(case, scores, mask, dim, name):
-    x, whole = scores.double(), mask.expand(scores.shape)
-    truth = x.masked_fill(~mask, -torch.inf).softmax(dim).masked_fill(~mask, 0)
-    slips = {
-        "the number put into a masked place is not below all scores; −∞ is": (
-            x.masked_fill(~mask, -1e4).softmax(dim) * mask
-        ),
-        "it is not below all scores, the number put into a masked place; −∞ is": (
-            x.masked_fill(~mask, -1e9).softmax(dim) * mask
-        ),
-        "0 everywhere: do all powers underflow?": torch.zeros_like(x),
-        "the masked scores still count in the sum below": x.softmax(dim) * mask,
-        "a score of 0 is not hidden: e⁰ is 1": (x * mask).softmax(dim),
-        "a score of 0 is not hidden: e⁰ is 1 in the sum": (x * mask).softmax(dim) * mask,
-        "the mask is the other way round: True means allowed": (
-            x.masked_fill(mask, -torch.inf).softmax(dim).masked_fill(mask, 0)
-        ),
-        "it adds up to 1 along another dimension than dim": (
-            x.masked_fill(~mask, -torch.inf).softmax(-1 if dim != -1 else 0).masked_fill(~mask, 0)
-        ),
-    }
-    with case(f"{name}, dim={dim}"):
-        try:
-            with forbid_changes(scores, mask):
-                result = masked_softmax(scores, mask, dim)
-        except RuntimeError as error:
-            if "overflow" not in str(error):
-                raise
-            words = "a constant such as -1e9 does not fit into half precision, whose largest number"
-            raise AssertionError(f"{words} is 65504; −∞ exists in every dtype") from None
-        known = isinstance(result, torch.Tensor) and result.shape == scores.shape
-        if known:
-            none = ~whole.any(dim, keepdim=True).expand(scores.shape)
-            words = "a row with everything masked should be zeros"
-            assert not result[none].isnan().any(), f"{words}, it is NaN"
-            assert (result[none] == 0).all(), f"{words}, not uniform"
-            assert not result.isnan().any(), "there is NaN: an overflow, or 0 / 0?"
-        loose = {2: 1e-2, 4: 1e-5, 8: 1e-9}[scores.itemsize]
-        right = truth.to(scores.dtype)
-        check_value(result, right, "the result", slips, rtol=loose, atol=loose / 10)
-        assert (result[~whole] == 0).all(), "a masked place is not exactly 0"
-
-
+check = partial(numerics.check_masked, masked_softmax)
 scores = torch.tensor([[2.0, 2.0, 100.0], [1.0, 2.0, 3.0]], device=device)
 mask = torch.tensor([[True, True, False], [True, False, True]], device=device)
 with every_case() as case:
-    check_masked(case, scores[0], mask[0], -1, "the example")
-    check_masked(case, scores, mask, 0, "two rows")
-    check_masked(case, scores * 1000, mask, -1, "large scores")
-    check_masked(case, scores, mask & mask[:, 2:], -1, "a row with everything masked")
-    check_masked(case, scores, mask[0], -1, "a mask that broadcasts")
+    check(case, scores[0], mask[0], -1, "the example")
+    check(case, scores, mask, 0, "two rows")
+    check(case, scores * 1000, mask, -1, "large scores")
+    check(case, scores, mask & mask[:, 2:], -1, "a row with everything masked")
+    check(case, scores, mask[0], -1, "a mask that broadcasts")
     low = ((scores - 50) * 500).to(torch.float16)
-    check_masked(case, low, mask, -1, "large scores in half precision")
-    check_masked(case, scores.to(torch.bfloat16), mask, -1, "scores in bfloat16")
-    check_masked(case, scores.to(torch.float64) - 1e12, mask, -1, "float64, far below zero")
+    check(case, low, mask, -1, "large scores in half precision")
+    check(case, scores.to(torch.bfloat16), mask, -1, "scores in bfloat16")
+    check(case, scores.to(torch.float64) - 1e12, mask, -1, "float64, far below zero")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(9)
 scores = torch.randn(2, 3, 4, 5, generator=generator, dtype=torch.float64).to(device) * 8
 mask = (torch.rand(2, 3, 4, 5, generator=generator) < 0.5).to(device)
 with every_case() as case:
     for dim in (-1, 0, 2):
-        check_masked(case, scores.mT, mask.mT, dim, "transposed scores")
-    check_masked(case, scores, mask[:, :1, :1], -1, "a mask that broadcasts")
-    check_masked(case, scores, torch.zeros_like(mask), -1, "everything masked")
-    check_masked(case, scores[:0], mask[:0], -1, "an empty batch")
-    check_masked(case, (scores - 1e5).float(), mask, -1, "scores far below zero")
+        check(case, scores.mT, mask.mT, dim, "transposed scores")
+    check(case, scores, mask[:, :1, :1], -1, "a mask that broadcasts")
+    check(case, scores, torch.zeros_like(mask), -1, "everything masked")
+    check(case, scores[:0], mask[:0], -1, "an empty batch")
+    check(case, (scores - 1e5).float(), mask, -1, "scores far below zero")
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "masked-softmax-check-2", "grade": true, "points": 2}
-def check_slope(case, scores, mask, dim, name):
-    truth = scores.masked_fill(~mask, -torch.inf).softmax(dim).masked_fill(~mask, 0)
-    weights = torch.arange(1.0, scores.numel() + 1).view(scores.shape).to(truth) % 7
-    average = (truth * weights).sum(dim, keepdim=True)
-    with case(f"the gradient with {name}, dim={dim}"):
-        slope = try_gradient("masked_softmax", scores, mask, dim, weights=weights)
-        words = "it is NaN: mask before the bad place as well as after it"
-        assert not slope.isnan().any(), words
-        check_close(slope, truth * (weights - average), "it", rtol=1e-5, atol=1e-6)
-    with case(f"the arguments after {name}"):
-        _, names, changed, _ = try_calls("masked_softmax", scores, mask, dim)
-        check_rules(names, changed)
-
-
+check = partial(numerics.check_masked_slope, try_gradient, try_calls)
 scores = torch.tensor([[2.0, 2.0, 100.0], [1.0, 2.0, 3.0]], dtype=torch.float64, device=device)
 mask = torch.tensor([[True, True, False], [False, False, False]], device=device)
 with every_case() as case:
-    check_slope(case, scores, mask, -1, "a row with everything masked")
-    check_slope(case, scores, ~mask, 0, "another dim")
+    check(case, scores, mask, -1, "a row with everything masked")
+    check(case, scores, ~mask, 0, "another dim")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(10)
 scores = torch.randn(2, 3, 4, 5, generator=generator, dtype=torch.float64).to(device) * 8
 mask = (torch.rand(2, 3, 4, 5, generator=generator) < 0.4).to(device)
 with every_case() as case:
     for dim in (-1, 0, 2):
-        check_slope(case, scores, mask, dim, "a random mask")
-        check_slope(case, scores.mT * 100, mask.mT, dim, "large scores")
-    check_slope(case, scores, mask[:, :1, :1], -1, "a mask that broadcasts")
+        check(case, scores, mask, dim, "a random mask")
+        check(case, scores.mT * 100, mask.mT, dim, "large scores")
+    check(case, scores, mask[:, :1, :1], -1, "a mask that broadcasts")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1381,6 +1068,8 @@ torch.manual_seed(0)
 shares = Beta(0.4, 0.4).sample((1000, 1, 1, 1))  # one for each image of a batch
 ends = ((shares < 0.1) | (shares > 0.9)).float().mean()
 print("shares:", tuple(shares.shape), f" nearer than 0.1 to an end: {ends:.0%}")
+
+# %% topics=["dist-distributions"]
 strength = torch.tensor(2.0, requires_grad=True)
 print("sample carries a gradient? ", Beta(strength, strength).sample((5,)).requires_grad)
 print("rsample carries a gradient?", Beta(strength, strength).rsample((5,)).requires_grad)
@@ -1416,17 +1105,10 @@ for name, x in (
 # somewhere in the overlap:
 
 # %%
-figure, panels = plt.subplots(1, 2, figsize=(7.4, 3), sharey=True)
-side = torch.linspace(-2, 2, 301)
-grid = torch.stack(torch.meshgrid(side, side, indexing="xy"), dim=-1)  # (y, x, 2)
-for panel, rows in zip(panels, ([[1.0, 0.3], [-0.3, 1.0]], [[1.0, 1.0], [0.8, 1.0]]), strict=True):
-    A = torch.tensor(rows)
-    near = ((grid @ A.T).abs() < 0.15).float()  # both bands pass through 0
-    panel.imshow(near.sum(-1), extent=(-2, 2, -2, 2), origin="lower", cmap="Blues", vmax=2.4)
-    panel.set(xlabel="first unknown", title=f"condition number {torch.linalg.cond(A):.0f}")
-panels[0].set_ylabel("second unknown")
-show(
-    figure, "Two bands cross at a right angle in a small square; nearly parallel, in a long sliver."
+numerics.draw_bands(
+    torch.tensor([[1.0, 0.3], [-0.3, 1.0]]),
+    torch.tensor([[1.0, 1.0], [0.8, 1.0]]),
+    alt="Two bands cross at a right angle in a small square; nearly parallel, in a long sliver.",
 )
 
 # %% [markdown]
@@ -1512,60 +1194,36 @@ def block_diagonal(blocks: torch.Tensor) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "block-diagonal-check", "grade": true, "points": 2}
-def check_blocks(case, blocks, name):
-    *batch, n, p, q = blocks.shape
-    truth = blocks.new_zeros(*batch, n * p, n * q)
-    for k in range(n):
-        truth[..., k * p : (k + 1) * p, k * q : (k + 1) * q] = blocks[..., k, :, :]
-    with case(name):
-        with forbid_changes(blocks):
-            result = block_diagonal(blocks)
-        known = isinstance(result, torch.Tensor) and result.shape == truth.shape
-        spread = known and bool((result.isnan() & ~truth.isnan()).any())
-        words = "NaN outside of the block: 0 · ∞ is NaN, so place the blocks, don't multiply"
-        assert not spread, words
-        check_close(result, truth, "the result")
-
-
+check = partial(numerics.check_blocks, block_diagonal)
 x = torch.arange(1.0, 25.0, device=device)
 with every_case() as case:
-    check_blocks(case, x[:4].view(2, 1, 2), "[[1, 2]] and [[3, 4]]")
-    check_blocks(case, x.view(2, 3, 2, 2), "a batch of 2")
-    check_blocks(case, x.view(1, 2, 3, 2, 2), "a batch of two dimensions")
+    check(case, x[:4].view(2, 1, 2), "[[1, 2]] and [[3, 4]]")
+    check(case, x.view(2, 3, 2, 2), "a batch of 2")
+    check(case, x.view(1, 2, 3, 2, 2), "a batch of two dimensions")
     infinite = torch.tensor([[[torch.inf]], [[1.0]]], device=device)
-    check_blocks(case, infinite, "an infinity in the first block")
-    check_blocks(case, infinite * torch.nan, "NaN in both blocks")
-    check_blocks(case, x.view(2, 3, 1, 4).to(torch.int32), "a batch of whole numbers")
-    check_blocks(case, x.view(3, 2, 4) > 7, "booleans")
-    check_blocks(case, x[:0].view(0, 2, 3), "no block")
-    check_blocks(case, x[:0].view(2, 3, 0, 4), "blocks without rows")
+    check(case, infinite, "an infinity in the first block")
+    check(case, infinite * torch.nan, "NaN in both blocks")
+    check(case, x.view(2, 3, 1, 4).to(torch.int32), "a batch of whole numbers")
+    check(case, x.view(3, 2, 4) > 7, "booleans")
+    check(case, x[:0].view(0, 2, 3), "no block")
+    check(case, x[:0].view(2, 3, 0, 4), "blocks without rows")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    check_blocks(case, x.view(4, 3, 2).mT, "transposed blocks")
-    check_blocks(case, x[:6].view(2, 3)[:, None].expand(2, 5, 3)[None], "expanded blocks")
-    check_blocks(case, x[:1].view(1, 1, 1), "one block of one number")
+    check(case, x.view(4, 3, 2).mT, "transposed blocks")
+    check(case, x[:6].view(2, 3)[:, None].expand(2, 5, 3)[None], "expanded blocks")
+    check(case, x[:1].view(1, 1, 1), "one block of one number")
     for shape in ((2, 0, 3), (4, 0, 2, 3), (3, 2, 2, 0)):
-        check_blocks(case, torch.zeros(shape, device=device).double(), f"the shape {shape}")
+        check(case, torch.zeros(shape, device=device).double(), f"the shape {shape}")
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "block-diagonal-check-2", "grade": true, "points": 1}
-def check_growth(case, few, many, what):
-    with case(what):
-        ran = []
-        for size in (few, many):
-            with count_operators() as counts:
-                result = block_diagonal(torch.ones(size, device=device))
-            given = isinstance(result, torch.Tensor)
-            assert given, f"a {type(result).__name__} came back: is there an answer yet?"
-            ran.append(counts.total())
-        words = f"{ran[0]} operators for the shape {few}, {ran[1]} for {many}: is there a loop?"
-        assert ran[1] <= ran[0], words
-
-
+check = partial(numerics.check_growth, block_diagonal)
 with every_case() as case:
-    check_growth(case, (3, 2, 2), (12, 2, 2), "more blocks")
-    check_growth(case, (10, 3, 2, 2), (40, 3, 2, 2), "a larger batch")
+    many = torch.ones(12, 2, 2, device=device)
+    check(case, many[:3], many, "more blocks")
+    large = torch.ones(40, 3, 2, 2, device=device)
+    check(case, large[:10], large, "a larger batch")
     with case("the way"):
         _, names, changed, _ = try_calls("block_diagonal", torch.ones(2, 2, 3, device=device))
         check_rules(names, changed, "block_diag")
@@ -1652,43 +1310,17 @@ def power_iteration(
 
 
 # %% nbgrader={"grade_id": "power-iteration-check", "grade": true, "points": 2}
-def check_eigen(case, a, name, tol=1e-5):
-    every = torch.linalg.eigvalsh(a.double())
-    truth = every[every.abs().argmax()]
-    slips = {
-        "the sign is lost: a length has none": truth.abs(),
-        "the largest eigenvalue, not the largest in absolute value": every.max(),
-        "the smallest in absolute value": every[every.abs().argmin()],
-    }
-    slips = {words: wrong.to(a.dtype) for words, wrong in slips.items()}
-    with case(name):
-        try:
-            with forbid_changes(a):
-                pair = power_iteration(a, tol)
-        except RuntimeError as error:
-            words = f"it gave up (RuntimeError: {error}), though there is an answer: does the rule"
-            raise AssertionError(f"{words} hold for a negative eigenvalue, and for 0?") from None
-        fits = isinstance(pair, (tuple, list)) and len(pair) == 2
-        assert fits, "return the pair (eigenvalue, eigenvector): is there an answer yet?"
-        value, v = pair
-        check_value(value, truth.to(a.dtype), "the eigenvalue", slips, rtol=3 * tol, atol=1e-12)
-        check_form(v, a[0], "the eigenvector")
-        length = v.double().square().sum().sqrt().item()
-        assert abs(length - 1) < 1e-4, f"the eigenvector has length {length:.4g}, expected 1"
-        left = (a.double() @ v.double() - truth * v.double()).square().sum().sqrt().item()
-        assert left <= 3 * tol * abs(truth) + 1e-12, f"|Av - λv| is {left:.1e}, not small"
-
-
+check = partial(numerics.check_eigen, power_iteration)
 with every_case() as case:
-    check_eigen(case, torch.tensor([[2.0, 1.0], [1.0, 2.0]], device=device), "[[2, 1], [1, 2]]")
-    check_eigen(case, torch.tensor([[-5.0, 0.0], [0.0, 2.0]], device=device), "[[-5, 0], [0, 2]]")
+    check(case, torch.tensor([[2.0, 1.0], [1.0, 2.0]], device=device), "[[2, 1], [1, 2]]")
+    check(case, torch.tensor([[-5.0, 0.0], [0.0, 2.0]], device=device), "[[-5, 0], [0, 2]]")
     nothing = torch.tensor([[1.0, -1.0], [-1.0, 1.0]], device=device)
-    check_eigen(case, nothing, "[[1, -1], [-1, 1]], where Av = 0 for ones")
-    check_eigen(case, torch.zeros(3, 3, device=device), "zeros")
-    check_eigen(case, torch.tensor([[-3.0]], device=device), "[[-3]]")
+    check(case, nothing, "[[1, -1], [-1, 1]], where Av = 0 for ones")
+    check(case, torch.zeros(3, 3, device=device), "zeros")
+    check(case, torch.tensor([[-3.0]], device=device), "[[-3]]")
     slow = torch.diag(torch.tensor([2.0, 3.0, 2.5], dtype=torch.float64, device=device))
-    check_eigen(case, slow, "diag(2, 3, 2.5), in float64", tol=1e-8)
-    check_eigen(case, slow * 1e-6, "diag(2e-6, 3e-6, 2.5e-6), in float64", tol=1e-8)
+    check(case, slow, "diag(2, 3, 2.5), in float64", tol=1e-8)
+    check(case, slow * 1e-6, "diag(2e-6, 3e-6, 2.5e-6), in float64", tol=1e-8)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(10)
 with every_case() as case:
@@ -1696,43 +1328,26 @@ with every_case() as case:
         q = torch.randn(len(spectrum), len(spectrum), generator=generator).double()
         q = torch.linalg.qr(q)[0]
         a = ((q * torch.tensor(spectrum)) @ q.T).to(device)
-        check_eigen(case, (a + a.T) / 2, f"the eigenvalues {spectrum}", tol=1e-8)
-        check_eigen(case, (a + a.T).float() / 2, f"the eigenvalues {spectrum}, in float32")
+        check(case, (a + a.T) / 2, f"the eigenvalues {spectrum}", tol=1e-8)
+        check(case, (a + a.T).float() / 2, f"the eigenvalues {spectrum}, in float32")
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "power-iteration-check-2", "grade": true, "points": 2}
-def check_steps(case, a, name, steps, settles, at_most):
-    n = len(a)
-    with case(f"{name}, max_steps={steps}"):
-        notes, raised = try_operators("power_iteration", a, 1e-5, steps)
-        banned = [op for op, *_ in notes if "linalg" in op and "norm" not in op]
-        assert not banned, f"{banned[0]} ran: the products are to do it"
-        assert not (settles and raised), f"{raised} was raised, though {steps} steps are enough"
-        words = "an answer was returned; where nothing settles, raise RuntimeError"
-        assert settles or raised, words
-        assert settles or raised == "RuntimeError", f"{raised} was raised, expected RuntimeError"
-        # A product: one argument has the matrix's size, the new result a vector's.
-        ran = sum([n, n] in sizes and n in size and new and len(size) < 3 and size != [n, n]
-                  for _, sizes, size, new in notes)  # fmt: skip
-        words = f"{ran} products with the matrix ran, at most {at_most}"
-        assert ran <= at_most, f"{words}: one a step, and stop as soon as |Av - λv| is small"
-        assert ran, "no product with the matrix ran: is it made by PyTorch?"
-
-
+check = partial(numerics.check_steps, try_operators)
 even = torch.full((7, 7), 1.0, device=device) + 2 * torch.eye(7, device=device)
 tie = torch.eye(7, device=device).flip(0)
 slow = torch.diag(torch.tensor([2.0, 1.9, 1.8, 1.7, 1.6, 1.5, 1.4], device=device))
 with every_case() as case:
-    check_steps(case, even, "ones, and 3 on the diagonal", 1000, True, 40)
-    check_steps(case, tie, "[[0, 1], [1, 0]], but 7 × 7", 30, False, 32)
-    check_steps(case, slow, "eigenvalues from 1.4 to 2", 8, False, 10)
+    check(case, even, "ones, and 3 on the diagonal", 1000, True, 40)
+    check(case, tie, "[[0, 1], [1, 0]], but 7 × 7", 30, False, 32)
+    check(case, slow, "eigenvalues from 1.4 to 2", 8, False, 10)
     with case("the global random numbers"):
         *_, moved = try_calls("power_iteration", even)
         assert not moved, "PyTorch's global generator was used or seeded: make one of your own"
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    check_steps(case, -even, "the same, negative", 40, True, 40)
+    check(case, -even, "the same, negative", 40, True, 40)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1823,71 +1438,37 @@ def gram_schmidt(a: torch.Tensor, modified: bool = True) -> tuple[torch.Tensor, 
 
 
 # %% nbgrader={"grade_id": "gram-schmidt-check", "grade": true, "points": 3}
-def check_qr(case, a, name):
-    n = a.shape[1]
-    for modified in (False, True):
-        with case(f"{name}, modified={modified}"):
-            with forbid_changes(a), count_operators() as counts:
-                pair = gram_schmidt(a, modified)
-            fits = isinstance(pair, (tuple, list)) and len(pair) == 2
-            assert fits, "return the pair (Q, R): is there an answer yet?"
-            banned = [op for op in counts if "geqrf" in op or ("linalg" in op and "norm" not in op)]
-            assert not banned, f"{', '.join(banned)} ran: build it from products and lengths"
-            words = f"{counts.total()} operators for {n} columns: is it made elsewhere?"
-            assert counts.total() >= 2 * n, words
-            q, r = pair
-            check_form(q, a, "Q")
-            check_form(r, a.new_empty(n, n), "R")
-            assert not (q.isnan().any() or r.isnan().any()), "there is NaN: a length of 0?"
-            words = "R has entries below the diagonal: r[i, j] belongs to q[:, i] and a[:, j]"
-            assert torch.equal(r, r.triu()), words
-            lengths = q.square().sum(0)
-            words = f"the columns of Q have the squared lengths {lengths.tolist()}, expected 1"
-            assert (lengths - 1).abs().max() < 1e-3, words
-            off = (q.T @ q - torch.eye(n).to(a)).abs().max().item()
-            assert off < 1e-3, f"columns of Q are not orthogonal: a product is {off:.2g}"
-            check_close(q @ r, a, "Q @ R", rtol=1e-4, atol=1e-4 * a.abs().max().item())
-            assert (r.diagonal() > 0).all(), "the diagonal of R should be positive (lengths)"
-
-
+check = partial(numerics.check_qr, gram_schmidt)
 generator = torch.Generator().manual_seed(11)
 wide = torch.randn(3, 5, generator=generator, dtype=torch.float64).to(device)
 with every_case() as case:
-    check_qr(case, torch.tensor([[3.0, 1.0], [4.0, 2.0]], device=device), "[[3, 1], [4, 2]]")
-    check_qr(case, wide.T, "a (5, 3) matrix in float64, transposed")
-    check_qr(case, torch.tensor([[-3.0], [4.0]], device=device), "one column")
+    check(case, torch.tensor([[3.0, 1.0], [4.0, 2.0]], device=device), "[[3, 1], [4, 2]]")
+    check(case, wide.T, "a (5, 3) matrix in float64, transposed")
+    check(case, torch.tensor([[-3.0], [4.0]], device=device), "one column")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for m, n in ((1, 1), (4, 4), (9, 3), (12, 6)):
         a = torch.randn(n, m, generator=generator, dtype=torch.float64).to(device).T
-        check_qr(case, a, f"shape ({m}, {n}), transposed")
-        check_qr(case, -a[:, ::2].float() * 100, f"a slice of shape ({m}, {n}) in float32")
+        check(case, a, f"shape ({m}, {n}), transposed")
+        check(case, -a[:, ::2].float() * 100, f"a slice of shape ({m}, {n}) in float32")
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "gram-schmidt-check-2", "grade": true, "points": 2}
-def check_lost(case, n):
+check = partial(numerics.check_lost, gram_schmidt)
+
+
+def nearly_equal(n):
     rows = [[1.0] * n, *[[1e-4 * (i == j) for j in range(n)] for i in range(n)]]
-    a = torch.tensor(rows, device=device)
-    for modified in (False, True):
-        with case(f"{n} nearly equal columns, modified={modified}"):
-            pair = gram_schmidt(a, modified)
-            fits = isinstance(pair, (tuple, list)) and len(pair) == 2
-            assert fits, "return the pair (Q, R): is there an answer yet?"
-            q = pair[0].to(a)
-            lost = (q.T @ q - torch.eye(n).to(q)).abs().max().item()
-            words = f"orthogonality is lost ({lost:.2g}): take each coefficient from what is left"
-            assert lost < 1e-3 or not modified, words
-            words = "too orthogonal: the classical way takes all coefficients from the given column"
-            assert lost > 0.1 or modified, words
+    return torch.tensor(rows, device=device)
 
 
 with every_case() as case:
-    check_lost(case, 3)
+    check(case, nearly_equal(3), "3 nearly equal columns")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    check_lost(case, 4)
-    check_lost(case, 7)
+    check(case, nearly_equal(4), "4 nearly equal columns")
+    check(case, nearly_equal(7), "7 nearly equal columns")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1941,21 +1522,14 @@ for condition in conditions:
     by_lstsq = torch.linalg.lstsq(A, b[:, None]).solution[:, 0]
     for name, x in zip(errors, (normal, by_qr, by_lstsq), strict=True):
         errors[name].append((x - truth).abs().max().item())
+rule = torch.tensor(conditions)
 
 # %%
-figure, axes = plt.subplots(figsize=(6.4, 3.1))
-for (name, values), mark, colour in zip(
-    errors.items(), ("o-", "s-", "^:"), ("#b04500", "#0072b2", "#00805c"), strict=True
-):
-    axes.loglog(conditions, values, mark, color=colour, markersize=4, label=name)
-rule = torch.tensor(conditions)
-axes.loglog(rule, rule**2 * 2**-24, "--", color="#b04500", label="condition² · u")
-axes.loglog(rule, rule * 2**-24, "--", color="#0072b2", label="condition · u")
-axes.set(ylim=(1e-8, 10), xlabel="condition number of A", ylabel="error")
-axes.set_title("Least squares in float32")
-axes.legend(fontsize=8.5)
-show(
-    figure, "The normal equations' error climbs along condition² · u, QR and lstsq half as steeply."
+numerics.draw_errors(
+    conditions,
+    errors,
+    {"condition² · u": rule**2 * 2**-24, "condition · u": rule * 2**-24},
+    alt="The normal equations' error climbs along condition² · u, QR and lstsq half as steeply.",
 )
 
 # %% [markdown]
@@ -2023,29 +1597,22 @@ check_predictions(
 
 
 # %% nbgrader={"grade_id": "least-squares-check-2", "grade": true, "points": 2}
-def check_fit(case, a, b, truth, name, ways=("normal", "qr", "lstsq"), rtol=1e-4, atol=1e-4):
-    for how in ways:
-        with case(f'"{how}", {name}'):
-            with forbid_changes(a, b):
-                x = least_squares(a, b, how)
-            check_close(x, truth, "x", rtol=rtol, atol=atol)
-
-
+check = partial(numerics.check_fit, least_squares)
 a = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], device=device)
 b, line = torch.tensor([1.0, 3.0, 5.0], device=device), torch.tensor([1.0, 2.0], device=device)
 steep = torch.stack([a, a * torch.tensor([1.0, 100.0], device=device)])
 with every_case() as case:
-    check_fit(case, a, b, line, "the line through three points")
-    check_fit(case, a[:, :1], b, b.mean()[None], "one unknown, no exact solution")
-    check_fit(case, a.expand(4, 3, 2), b.expand(4, 3), line.expand(4, 2), "a batch of 4")
-    check_fit(case, a.expand(2, 2, 3, 2), b.expand(2, 2, 3), line.expand(2, 2, 2), "batch (2, 2)")
-    check_fit(case, a[:2].to(torch.float64), b[:2].double(), line.double(), "m = n, in float64")
+    check(case, a, b, line, "the line through three points")
+    check(case, a[:, :1], b, b.mean()[None], "one unknown, no exact solution")
+    check(case, a.expand(4, 3, 2), b.expand(4, 3), line.expand(4, 2), "a batch of 4")
+    check(case, a.expand(2, 2, 3, 2), b.expand(2, 2, 3), line.expand(2, 2, 2), "batch (2, 2)")
+    check(case, a[:2].to(torch.float64), b[:2].double(), line.double(), "m = n, in float64")
     u = torch.linalg.qr(torch.arange(120.0).view(40, 3).double().sin())[0].to(device)
     hard = (u * torch.tensor([1.0, 0.03, 1e-3], device=device)).float()
     sums = hard.double().sum(1).float()
     ones = torch.ones(3, device=device)
     name = "a condition number of 1000, in float32"
-    check_fit(case, hard, sums, ones, name, ("qr", "lstsq"), 2e-3)
+    check(case, hard, sums, ones, name, ("qr", "lstsq"), 2e-3)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(12)
 with every_case() as case:
@@ -2053,38 +1620,16 @@ with every_case() as case:
         a = torch.randn(*shape, n, m, generator=generator, dtype=torch.float64).to(device).mT
         b = torch.randn(*shape, m, generator=generator, dtype=torch.float64).to(device)
         truth = (torch.linalg.pinv(a) @ b[..., None]).squeeze(-1)
-        check_fit(case, a, b, truth, f"a of shape {tuple(a.shape)}", atol=1e-6)
+        check(case, a, b, truth, f"a of shape {tuple(a.shape)}", atol=1e-6)
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "least-squares-check-3", "grade": true, "points": 2}
-systems = "_linalg_solve_ex", "linalg_cholesky_ex", "linalg_ldl_factor_ex", "linalg_lu_factor_ex"
-uses = {"normal": systems, "qr": ("linalg_qr", "geqrf"), "lstsq": ("linalg_lstsq",)}
-said = {"normal": "a solve or Cholesky", "qr": "linalg.qr", "lstsq": "linalg.lstsq"}
-
-
-def check_way(case, a, b, name):
-    for how in uses:
-        with case(f'"{how}", {name}'):
-            with count_operators() as counts:
-                x = least_squares(a, b, how)
-            check_close(x, torch.ones_like(a[:, 0]), "x", rtol=1e-3, atol=1e-3)
-            inverses = {"linalg_inv_ex", "linalg_pinv", "cholesky_inverse", "_linalg_svd"}
-            inverses = sorted(inverses & set(counts))
-            assert not inverses, f"{', '.join(inverses)} ran: solve, don't invert"
-            ran = sum(counts[operator] for operator in uses[how])
-            assert ran == 1, f"{said[how]} ran {ran} times for the whole batch, expected once"
-            other = [key for key in uses if key != how and any(counts[op] for op in uses[key])]
-            what = said[other[0]] if other else ""
-            assert not other, f"{what} ran as well: it belongs to {other[0]!r}" + (
-                "; R is triangular, use that" if how == "qr" else ""
-            )
-
-
+check = partial(numerics.check_fit_way, least_squares)
 a = torch.arange(24.0, device=device).view(4, 3, 2).cos()
 with every_case() as case:
-    check_way(case, a[:1], a[:1].sum(-1), "a batch of 1")
-    check_way(case, a, a.sum(-1), "a batch of 4")
+    check(case, a[:1], "a batch of 1")
+    check(case, a, "a batch of 4")
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -2168,51 +1713,21 @@ def whiten(x: torch.Tensor) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "whiten-check", "grade": true, "points": 3}
-def check_white(case, x, name, loose=1e-3):
-    n, d = x.shape
-    with case(name):
-        with forbid_changes(x):
-            z = whiten(x)
-        check_form(z, x, "z")
-        assert not z.isnan().any(), "there is NaN: a root of a negative number, or 0 / 0?"
-        z, centred, one = z.double(), x.double() - x.double().mean(0), torch.eye(d).to(z).double()
-        mean = z.mean(0).abs().max().item()
-        assert mean < loose, f"a column has the mean {mean:.3g}, not 0: subtract it first"
-        cov = z.T @ z / (n - 1)
-        off = (cov - one).abs().max().item()
-        biased = (cov * (n - 1) / n - one).abs().max() < loose / 10
-        words = "the variance is 1 with the divisor n, asked for is n - 1"
-        assert off < loose or not biased, words
-        twin = (cov.diagonal() - 1).abs().max() < loose
-        words = (
-            f"each variance is 1, yet two columns have the covariance {off:.3g}: they hang together"
-        )
-        assert off < loose or not twin, words
-        words = "orthonormal columns have the variance 1 / (n - 1): a factor is missing"
-        assert off < loose or (cov * (n - 1) - one).abs().max() > loose, words
-        squared = 1 / torch.linalg.eigvalsh(centred.T @ centred / (n - 1)).flip(0)
-        far = (torch.linalg.eigvalsh(cov) / squared - 1).abs().max()
-        assert off < loose or far > loose, "divided by the variance, not by its root"
-        assert off < loose, f"the covariance is off the identity by {off:.3g}"
-        fit = centred @ (torch.linalg.pinv(centred) @ z)
-        words = "white, but not (x - m) W: are rows mixed up?"
-        assert (fit - z).abs().max() < 10 * loose, words
-
-
+check = partial(numerics.check_white, whiten)
 generator = torch.Generator().manual_seed(13)
 cloud = torch.randn(40, 3, generator=generator) @ torch.tensor(
     [[3.0, 0, 0], [2, 1, 0], [1, 1, 0.5]]
 )
 cloud = cloud.to(device)
 with every_case() as case:
-    check_white(case, torch.tensor([[1.0], [2.0], [3.0]], device=device), "[[1], [2], [3]]")
-    check_white(case, cloud, "a cloud of 40 points in 3-D")
-    check_white(case, cloud.to(torch.float64) + 5, "the same in float64, moved by 5", 1e-6)
-    check_white(case, cloud + 3000, "the same in float32, moved by 3000", 1e-2)
+    check(case, torch.tensor([[1.0], [2.0], [3.0]], device=device), "[[1], [2], [3]]")
+    check(case, cloud, "a cloud of 40 points in 3-D")
+    check(case, cloud.to(torch.float64) + 5, "the same in float64, moved by 5", 1e-6)
+    check(case, cloud + 3000, "the same in float32, moved by 3000", 1e-2)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    check_white(case, cloud[:4] * 100, "4 points in 3-D", 1e-2)
-    check_white(case, cloud.T.contiguous().T[::2, :2] - 500, "a slice", 1e-2)
+    check(case, cloud[:4] * 100, "4 points in 3-D", 1e-2)
+    check(case, cloud.T.contiguous().T[::2, :2] - 500, "a slice", 1e-2)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2231,72 +1746,27 @@ with every_case() as case:
 #
 # The next cells classify each plant by its nearest neighbour, three times: with the line of the puzzle, with
 # your distances, and with your distances after your whitening. Where one of your functions isn't solved
-# yet, the library steps in. **Predict** the order. Guessing is right once in three times.
+# yet, the library steps in (that is what `numerics.solved` looks after). **Predict** the order. Guessing is right once in three times.
 
-
-# %% jupyter={"source_hidden": true}
-def yours(name, library, works):
-    """Your function of that name if it works on a small example, otherwise the library's."""
-    try:
-        if works(globals()[name]):
-            return globals()[name]
-    except Exception:
-        pass
-    print(f"{name} is not solved yet: the library steps in")
-    return library
-
-
-def library_white(x):
-    q = torch.linalg.qr(x - x.mean(0))[0]
-    return q * (len(x) - 1) ** 0.5
-
-
-def library_softmax(scores, mask):
-    return scores.masked_fill(~mask, -torch.inf).softmax(-1)
-
-
-corners = torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
-distance = yours(
-    "pairwise_three_ways",
-    lambda x, y, how: torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist"),
-    lambda f: torch.allclose(f(corners, corners, "gram"), torch.cdist(corners, corners), atol=1e-2),
-)
-white = yours(
-    "whiten",
-    library_white,
-    lambda f: torch.allclose(f(corners).T.cov(), torch.eye(2), atol=1e-2),
-)
-soft = yours(
-    "masked_softmax",
-    library_softmax,
-    lambda f: torch.equal(f(torch.zeros(2), torch.tensor([True, False])), torch.tensor([1.0, 0.0])),
-)
 
 # %%
-squares = (plants * plants).sum(1)
-puzzle = (squares[:, None] + squares - 2 * plants @ plants.T).clamp_min(0).sqrt()
-z = white(plants)
+distance = numerics.solved(globals(), "pairwise_three_ways")
+white = numerics.solved(globals(), "whiten")
+soft = numerics.solved(globals(), "masked_softmax")
+
+# %%
+squares, z = (plants * plants).sum(1), white(plants)
 rulers = {
-    "the puzzle's line": puzzle,
+    "the puzzle's line": (squares[:, None] + squares - 2 * plants @ plants.T).clamp_min(0),
     "your distances": distance(plants, plants, "gram"),
     "your distances, whitened": distance(z, z, "gram"),
 }
 
 # %%
-figure, panels = plt.subplots(3, 1, figsize=(7.6, 4.8), sharex=True)
 itself = torch.eye(150, dtype=torch.bool)
-for panel, (name, d) in zip(panels, rulers.items(), strict=True):
-    guess = row[d.masked_fill(itself, torch.inf).argmin(1)]
-    wrong = guess != row
-    panel.scatter(along, across, c=row, cmap="viridis", s=12)
-    panel.scatter(along[wrong], across[wrong], s=45, facecolors="none", edgecolors="#d00000")
-    panel.set(title=f"{name}: {(~wrong).float().mean():.0%} right", ylabel="metres")
-panels[-1].set_xlabel("metres along the valley; a ring marks a plant in the wrong row")
-figure.tight_layout()
-show(
-    figure,
-    "Three maps: most plants are ringed with the puzzle's line, some with centred distances, hardly any whitened.",
-)
+guesses = {name: row[d.masked_fill(itself, torch.inf).argmin(1)] for name, d in rulers.items()}
+alt = "Three maps: most plants are ringed with the puzzle's line, some with centred distances, few at last."
+numerics.draw_guesses(along, across, row, guesses, alt)
 
 # %% [markdown]
 # The same data, the same classifier, three rulers. The puzzle's line is no better than guessing: so far from
