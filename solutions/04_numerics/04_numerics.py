@@ -260,11 +260,11 @@ with every_case() as case:
     check(case, x, "[4, 0, -1e-7, 0.25]")
     check(case, x.view(2, 2).to(torch.float64), "a float64 matrix")
     check(case, x[1], "a single 0, without dimensions")
+    check(case, (x.view(2, 2).T * 1e-20), "tiny numbers, transposed")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     check(case, x[:0], "an empty x")
     check(case, torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(3)).to(x), "3-D")
-    check(case, (x.view(2, 2).T * 1e-20), "tiny numbers, transposed")
 ### END HIDDEN TESTS
 
 # %% [markdown]

@@ -97,3 +97,22 @@ def masked_softmax(scores, mask, dim=-1):
         some = mask.expand(scores.shape).any(dim, keepdim=True)
     p = F.softmax(torch.where(some, scores + hidden, 0), dim=dim)
     return torch.where(mask, p, torch.zeros((), dtype=p.dtype, device=p.device))
+
+
+# %% wrong="minus a logsumexp, in half precision as well" says=["large scores in half precision", "take float32 on the way"]
+def masked_softmax(scores, mask, dim=-1):
+    allowed = mask.expand(scores.shape)
+    some = allowed.any(dim, keepdim=True)
+    x = torch.where(allowed, scores, -torch.inf)
+    total = torch.logsumexp(torch.where(some, x, 0), dim, keepdim=True)
+    return torch.where(allowed, torch.where(allowed, scores - total, 0).exp(), 0)
+
+
+# %% right="minus the logsumexp of what is allowed, in float64"
+def masked_softmax(scores, mask, dim=-1):
+    kind, scores = scores.dtype, scores.double()
+    allowed = mask.expand(scores.shape)
+    some = allowed.any(dim, keepdim=True)
+    x = torch.where(allowed, scores, -torch.inf)
+    total = torch.logsumexp(torch.where(some, x, 0), dim, keepdim=True)
+    return torch.where(allowed, torch.where(allowed, scores - total, 0).exp(), 0).to(kind)

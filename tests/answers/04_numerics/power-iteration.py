@@ -209,3 +209,16 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     else:
         raise RuntimeError("nothing wins")
     return value, v
+
+
+# %% right="einsum for the product"
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    generator = torch.Generator(device=a.device).manual_seed(42)
+    w = torch.randn(a.shape[0], generator=generator, device=a.device, dtype=a.dtype)
+    for _ in range(max_steps):
+        v = w / w.square().sum().sqrt()
+        w = torch.einsum("ij,j->i", a, v)
+        value = torch.einsum("i,i->", v, w)
+        if (w - value * v).square().sum().sqrt() <= tol * value.abs():
+            return value, v
+    raise RuntimeError("nothing wins")

@@ -69,3 +69,8 @@ def safe_root(x):
 def safe_root(x):
     bad = ~(x > 0)
     return x.masked_fill(bad, 4.0).sqrt().masked_fill(bad, 0.0)
+
+
+# %% wrong="a threshold above zero" says=["tiny numbers, transposed"]
+def safe_root(x):
+    return torch.where(x > 1e-6, x.clamp_min(1e-12).sqrt(), 0)
