@@ -529,7 +529,10 @@ def check_lost(answer: Answer, case: every_case, a: torch.Tensor, name: str) -> 
     n = a.shape[1]
     for modified in (False, True):
         with case(f"{name}, modified={modified}"):
-            pair = answer(a, modified)
+            try:
+                pair = answer(a, modified)
+            except RuntimeError as error:
+                raise AssertionError(f"it stopped with an error: {error}") from None
             fits = isinstance(pair, (tuple, list)) and len(pair) == 2
             assert fits, "return the pair (Q, R): is there an answer yet?"
             q = pair[0].to(a)
