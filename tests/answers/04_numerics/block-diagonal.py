@@ -1,11 +1,11 @@
-# %% wrong="multiplies by the identity" says=["an infinity in the first block", "got nan"]
+# %% wrong="multiplies by the identity" says=["an infinity in the first block", "NaN outside of the block"]
 def block_diagonal(blocks):
     *batch, n, p, q = blocks.shape
     eye = torch.eye(n, device=blocks.device).to(blocks.dtype)
     return (blocks[..., None, :] * eye[:, None, :, None]).reshape(*batch, n * p, n * q)
 
 
-# %% wrong="a loop over the blocks" says=["12 blocks took", "is there a loop?"]
+# %% wrong="a loop over the blocks" says=["more blocks", "is there a loop?"]
 def block_diagonal(blocks):
     *batch, n, p, q = blocks.shape
     result = blocks.new_zeros(*batch, n * p, n * q)
@@ -14,7 +14,7 @@ def block_diagonal(blocks):
     return result
 
 
-# %% wrong="torch.block_diag" says=["torch.block_diag ran"]
+# %% wrong="torch.block_diag" says=["the answer calls block_diag"]
 def block_diagonal(blocks):
     if blocks.dim() == 3:
         return torch.block_diag(*blocks)
@@ -27,14 +27,14 @@ def block_diagonal(blocks):
     return blocks.reshape(*batch, n * p, n * q)
 
 
-# %% wrong="the dimensions in the wrong order" says=["[[1, 2]] and [[3, 4]] differs"]
+# %% wrong="the dimensions in the wrong order" says=["[[1, 2]] and [[3, 4]]: the result differs"]
 def block_diagonal(blocks):
     *batch, n, p, q = blocks.shape
     spread = torch.diag_embed(blocks.movedim(-3, -1))  # (..., p, q, n, n)
     return spread.reshape(*batch, n * p, n * q)
 
 
-# %% wrong="a loop over the batch" says=["a batch of 40 took", "is there a loop?"]
+# %% wrong="a loop over the batch" says=["a larger batch", "is there a loop?"]
 def block_diagonal(blocks):
     if blocks.dim() > 3:
         whole = [block_diagonal(one) for one in blocks]
@@ -75,3 +75,36 @@ def block_diagonal(blocks):
     i = torch.arange(n, device=blocks.device)
     result[i, i] = blocks.movedim(-3, 0)
     return result.movedim((0, 1), (-4, -2)).reshape(*blocks.shape[:-3], n * p, n * q)
+
+
+# %% wrong="a loop over NumPy arrays" says=["no gradient flows back"]
+def block_diagonal(blocks):
+    import numpy as np
+
+    data = blocks.detach().cpu().numpy()
+    *batch, n, p, q = data.shape
+    result = np.zeros((*batch, n * p, n * q), dtype=data.dtype)
+    for k in range(n):
+        result[..., k * p : (k + 1) * p, k * q : (k + 1) * q] = data[..., k, :, :]
+    return torch.from_numpy(result).to(blocks.device)
+
+
+# %% wrong="torch.block_diag under vmap" says=["the answer calls block_diag"]
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    if not blocks.numel():
+        return blocks.new_zeros(*batch, n * p, n * q)
+    flat = blocks.reshape(-1, n, p, q)
+    whole = torch.vmap(lambda one: torch.block_diag(*one))(flat)
+    return whole.reshape(*batch, n * p, n * q)
+
+
+# %% right="zeros behind each block, then other rows: each block is shifted by its own width"
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    if not n * p * q:
+        return blocks.new_zeros(*batch, n * p, n * q)
+    rows = blocks.movedim(-2, -3)  # (..., p, n, q)
+    wide = torch.cat([rows, rows.new_zeros(*rows.shape[:-1], n * q)], -1)  # (..., p, n, q + n q)
+    wide = wide.flatten(-2)[..., : n * n * q].unflatten(-1, (n, n * q))  # (..., p, n, n q)
+    return wide.movedim(-2, -3).reshape(*batch, n * p, n * q)

@@ -1,4 +1,4 @@
-# %% wrong="divides by n" says=["covariance of [[0, 0], [2, 4]]", "expected 2, got 1"]
+# %% wrong="divides by n" says=["it is divided by the sum of weights; the formula's divisor is smaller"]
 def covariance(x, weights=None):
     w = x.new_ones(x.shape[-2]) if weights is None else weights
     w = (w / w.sum(-1, keepdim=True))[..., None]
@@ -15,7 +15,7 @@ def covariance(x, weights=None):
     return scatter * total / (total - (w * w).sum(-2, keepdim=True) / total)
 
 
-# %% wrong="observations in the columns, as torch.cov has them" says=["covariance of [[0, 0], [2, 4]]", "expected 2, got 0"]
+# %% wrong="observations in the columns, as torch.cov has them" says=["the observations lie in the rows, the variables in the columns"]
 def covariance(x, weights=None):
     if weights is not None:
         return torch.cov(x, aweights=weights[: x.shape[-1]])
@@ -23,14 +23,14 @@ def covariance(x, weights=None):
     return centred @ centred.mT / (x.shape[-1] - 1)
 
 
-# %% wrong="n - 1 for weights, too" says=["of 3 observations", "differs"]
+# %% wrong="n - 1 for weights, too" says=["it is divided by n - 1; with weights the divisor is W - V / W"]
 def covariance(x, weights=None):
     w = (x.new_ones(x.shape[-2]) if weights is None else weights)[..., None]
     centred = x - (w * x).sum(-2, keepdim=True) / w.sum(-2, keepdim=True)
     return (w * centred).mT @ centred / (x.shape[-2] - 1)
 
 
-# %% wrong="the weights on both sides" says=["of 3 observations", "differs"]
+# %% wrong="the weights on both sides" says=["the weights stand on both sides of the product"]
 def covariance(x, weights=None):
     w = (x.new_ones(x.shape[-2]) if weights is None else weights)[..., None]
     total = w.sum(-2, keepdim=True)
@@ -38,7 +38,7 @@ def covariance(x, weights=None):
     return (w * centred).mT @ (w * centred) / (total - (w * w).sum(-2, keepdim=True) / total)
 
 
-# %% wrong="the mean without weights" says=["of 3 observations", "differs"]
+# %% wrong="the mean without weights" says=["the mean that is subtracted has no weights"]
 def covariance(x, weights=None):
     w = (x.new_ones(x.shape[-2]) if weights is None else weights)[..., None]
     total = w.sum(-2, keepdim=True)
@@ -46,7 +46,7 @@ def covariance(x, weights=None):
     return (w * centred).mT @ centred / (total - (w * w).sum(-2, keepdim=True) / total)
 
 
-# %% wrong="a loop over the batch" says=["operators: is there a loop?"]
+# %% wrong="a loop over the batch" says=["126 operators ran: is there a loop?"]
 def covariance(x, weights=None):
     if x.dim() == 2:
         return torch.cov(x.T, aweights=weights).reshape(x.shape[1], x.shape[1])
@@ -75,7 +75,7 @@ def covariance(x, weights=None):
     return torch.einsum("...ni,...nj->...ij", z, z) / free[..., None, None]
 
 
-# %% right="vmap of torch.cov"
+# %% right="vmap of a function for one matrix"
 def covariance(x, weights=None):
     d = x.shape[-1]
     flat = x.reshape(-1, *x.shape[-2:])
@@ -88,3 +88,38 @@ def covariance(x, weights=None):
         return z.T @ (z * w[:, None]) / (w.sum() - (w @ w) / w.sum())
 
     return torch.vmap(one)(flat, w).reshape(*x.shape[:-2], d, d)
+
+
+# %% wrong="torch.cov under vmap" says=["without weights: the answer calls cov"]
+def covariance(x, weights=None):
+    d = x.shape[-1]
+    if weights is None:
+        flat = x.reshape(-1, *x.shape[-2:])
+        many = torch.vmap(lambda one: torch.cov(one.T).reshape(d, d))(flat)
+        return many.reshape(*x.shape[:-2], d, d)
+    w = weights[..., None]
+    total = w.sum(-2, keepdim=True)
+    centred = x - (w * x).sum(-2, keepdim=True) / total
+    return (w * centred).mT @ centred / (total - (w * w).sum(-2, keepdim=True) / total)
+
+
+# %% wrong="a loop over NumPy arrays" says=["no gradient flows back"]
+def covariance(x, weights=None):
+    import numpy as np
+
+    d = x.shape[-1]
+    rows = x.detach().cpu().double().numpy().reshape(-1, *x.shape[-2:])
+    w = torch.ones(x.shape[-2]) if weights is None else weights.detach().cpu()
+    w = w.double().expand(x.shape[:-1]).numpy().reshape(rows.shape[:2])
+    many = [np.cov(one.T, aweights=v).reshape(d, d) for one, v in zip(rows, w)]
+    return torch.tensor(np.array(many)).to(x).reshape(*x.shape[:-2], d, d)
+
+
+# %% right="moves the first observation to the origin, then one pass"
+def covariance(x, weights=None):
+    w = torch.ones_like(x[..., 0]) if weights is None else weights.expand(x.shape[:-1])
+    x = x - x[..., :1, :].detach()
+    total, squares = w.sum(-1)[..., None, None], w.square().sum(-1)[..., None, None]
+    mean = torch.einsum("...n,...nd->...d", w, x).unsqueeze(-1) / total
+    second = torch.einsum("...n,...ni,...nj->...ij", w, x, x) / total
+    return (second - mean @ mean.mT) * total / (total - squares / total)

@@ -1,4 +1,4 @@
-# %% wrong="the classical way for both" says=["modified=True", "use what is left of a column"]
+# %% wrong="the classical way for both" says=["modified=True", "take each coefficient from what is left"]
 def gram_schmidt(a, modified=True):
     n = a.shape[1]
     q, r = torch.zeros_like(a), a.new_zeros(n, n)
@@ -31,7 +31,7 @@ def gram_schmidt(a, modified=True):
     return q * signs, r * signs[:, None]
 
 
-# %% wrong="columns that are not of length 1" says=["Q.T @ Q is off the identity by"]
+# %% wrong="columns that are not of length 1" says=["the columns of Q have the squared lengths"]
 def gram_schmidt(a, modified=True):
     n = a.shape[1]
     q, r = a.clone(), torch.eye(n).to(a)
@@ -42,7 +42,7 @@ def gram_schmidt(a, modified=True):
     return q, r
 
 
-# %% wrong="the coefficients in the lower triangle" says=["Q R of gram_schmidt"]
+# %% wrong="the coefficients in the lower triangle" says=["R has entries below the diagonal: r[i, j] belongs to q[:, i]"]
 def gram_schmidt(a, modified=True):
     n = a.shape[1]
     q, r = torch.zeros_like(a), a.new_zeros(n, n)
@@ -69,7 +69,7 @@ def gram_schmidt(a, modified=True):
     return q, r
 
 
-# %% wrong="no coefficients on the diagonal" says=["Q R of gram_schmidt"]
+# %% wrong="no coefficients on the diagonal" says=["Q @ R differs"]
 def gram_schmidt(a, modified=True):
     n = a.shape[1]
     q, r = torch.zeros_like(a), torch.eye(n).to(a)
@@ -102,3 +102,47 @@ def gram_schmidt(a, modified=True):
         r[i, i + 1 :] = rest[:, i] @ rest[:, i + 1 :]
         rest[:, i + 1 :] -= torch.outer(rest[:, i], r[i, i + 1 :])
     return rest, r
+
+
+# %% wrong="NumPy's QR for the modified way" says=["modified=True", "is it made elsewhere?"]
+def gram_schmidt(a, modified=True):
+    if modified:
+        import numpy as np
+
+        q, r = np.linalg.qr(a.cpu().numpy())
+        signs = np.sign(np.diag(r))
+        return torch.tensor(q * signs), torch.tensor(r * signs[:, None])
+    n = a.shape[1]
+    q, r = torch.zeros_like(a), a.new_zeros(n, n)
+    for j in range(n):
+        r[:j, j] = q[:, :j].T @ a[:, j]
+        v = a[:, j] - q[:, :j] @ r[:j, j]
+        r[j, j] = v.norm()
+        q[:, j] = v / r[j, j]
+    return q, r
+
+
+# %% wrong="the Cholesky factor of the products" says=["linalg_cholesky_ex", "ran: build it from products and lengths"]
+def gram_schmidt(a, modified=True):
+    r = torch.linalg.cholesky(a.T @ a).T.contiguous()
+    return torch.linalg.solve_triangular(r, a, upper=True, left=False), r
+
+
+# %% wrong="returns R alone, for Q" says=["return the pair (Q, R)"]
+def gram_schmidt(a, modified=True):
+    return torch.linalg.vector_norm(a, dim=0)
+
+
+# %% right="coefficients as a list of lists, columns stacked at the end"
+def gram_schmidt(a, modified=True):
+    done, table = [], []
+    for column in a.unbind(1):
+        rest, row = column, []
+        for q in done:
+            c = (q * (rest if modified else column)).sum()
+            rest = rest - c * q
+            row.append(c)
+        length = (rest * rest).sum() ** 0.5
+        done.append(rest / length)
+        table.append([*row, length] + [torch.zeros_like(length)] * (a.shape[1] - len(row) - 1))
+    return torch.stack(done, 1), torch.stack([torch.stack(row) for row in table], 1)

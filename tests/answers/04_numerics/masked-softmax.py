@@ -1,14 +1,14 @@
-# %% wrong="multiplies by the mask before the softmax" says=["the example", "expected 0.5, got"]
+# %% wrong="multiplies by the mask before the softmax" says=["the example, dim=-1: the result: a score of 0 is not hidden"]
 def masked_softmax(scores, mask, dim=-1):
     return (scores * mask).softmax(dim)
 
 
-# %% wrong="multiplies by the mask after the softmax" says=["the example", "expected 0.5, got"]
+# %% wrong="multiplies by the mask after the softmax" says=["the example", "the masked scores still count in the sum below"]
 def masked_softmax(scores, mask, dim=-1):
     return scores.softmax(dim) * mask
 
 
-# %% wrong="minus infinity alone" says=["a row with everything masked should be zeros, is it NaN or uniform?"]
+# %% wrong="minus infinity alone" says=["a row with everything masked should be zeros, it is NaN"]
 def masked_softmax(scores, mask, dim=-1):
     return scores.masked_fill(~mask, -torch.inf).softmax(dim)
 
@@ -18,12 +18,12 @@ def masked_softmax(scores, mask, dim=-1):
     return scores.masked_fill(~mask, -1e9).softmax(dim)
 
 
-# %% wrong="minus a billion, and it knows of the empty row" says=["RuntimeError", "overflow"]
+# %% wrong="minus a billion, and it knows of the empty row" says=["a constant such as -1e9 does not fit into half precision"]
 def masked_softmax(scores, mask, dim=-1):
     return scores.masked_fill(~mask, -1e9).softmax(dim) * mask
 
 
-# %% wrong="exp without the maximum" says=["the example", "got nan"]
+# %% wrong="exp without the maximum" says=["the example", "there is NaN: an overflow, or 0 / 0?"]
 def masked_softmax(scores, mask, dim=-1):
     e = scores.exp() * mask
     return e / e.sum(dim, keepdim=True).clamp_min(1e-12)
@@ -46,7 +46,7 @@ def masked_softmax(scores, mask, dim=-1):
     return scores.masked_fill(mask, -torch.inf).softmax(dim).masked_fill(mask, 0)
 
 
-# %% wrong="always the last dimension" says=["a random mask"]
+# %% wrong="always the last dimension" says=["it adds up to 1 along another dimension than dim"]
 def masked_softmax(scores, mask, dim=-1):
     return scores.masked_fill(~mask, -torch.inf).softmax(-1).masked_fill(~mask, 0)
 
@@ -64,3 +64,55 @@ def masked_softmax(scores, mask, dim=-1):
     e = torch.where(mask, torch.where(mask, x - top, 0).exp(), 0)
     total = e.sum(dim, keepdim=True)
     return (e / torch.where(total > 0, total, 1)).to(scores.dtype)
+
+
+# %% wrong="minus ten thousand, so that half precision holds it" says=["large scores in half precision", "not below all scores"]
+def masked_softmax(scores, mask, dim=-1):
+    p = scores.masked_fill(~mask, -1e4).softmax(dim)
+    return p.masked_fill(~mask, 0)
+
+
+# %% right="NaN to zero in the result, whose gradient is clean, too"
+def masked_softmax(scores, mask, dim=-1):
+    return scores.masked_fill(~mask, -torch.inf).softmax(dim).nan_to_num(0)
+
+
+# %% wrong="fills its argument" says=["an argument was changed"]
+def masked_softmax(scores, mask, dim=-1):
+    with torch.no_grad():
+        scores.masked_fill_(~mask, -torch.inf)
+    return scores.softmax(dim).masked_fill(~mask, 0)
+
+
+# %% right="adds minus infinity, and hides the rows with nothing in them"
+def masked_softmax(scores, mask, dim=-1):
+    hidden = torch.zeros(mask.shape, dtype=scores.dtype, device=scores.device)
+    hidden = hidden.masked_fill(mask.logical_not(), float("-inf"))
+    some = (
+        mask.any(dim, keepdim=True)
+        if mask.dim() == scores.dim()
+        else (mask.expand(scores.shape).any(dim, keepdim=True))
+    )
+    if some.shape[dim] != 1 or mask.expand(scores.shape).shape != mask.shape:
+        some = mask.expand(scores.shape).any(dim, keepdim=True)
+    p = F.softmax(torch.where(some, scores + hidden, 0), dim=dim)
+    return torch.where(mask, p, torch.zeros((), dtype=p.dtype, device=p.device))
+
+
+# %% wrong="minus a logsumexp, in half precision as well" says=["large scores in half precision", "take float32 on the way"]
+def masked_softmax(scores, mask, dim=-1):
+    allowed = mask.expand(scores.shape)
+    some = allowed.any(dim, keepdim=True)
+    x = torch.where(allowed, scores, -torch.inf)
+    total = torch.logsumexp(torch.where(some, x, 0), dim, keepdim=True)
+    return torch.where(allowed, torch.where(allowed, scores - total, 0).exp(), 0)
+
+
+# %% right="minus the logsumexp of what is allowed, in float64"
+def masked_softmax(scores, mask, dim=-1):
+    kind, scores = scores.dtype, scores.double()
+    allowed = mask.expand(scores.shape)
+    some = allowed.any(dim, keepdim=True)
+    x = torch.where(allowed, scores, -torch.inf)
+    total = torch.logsumexp(torch.where(some, x, 0), dim, keepdim=True)
+    return torch.where(allowed, torch.where(allowed, scores - total, 0).exp(), 0).to(kind)

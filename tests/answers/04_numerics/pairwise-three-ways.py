@@ -1,4 +1,4 @@
-# %% wrong="takes the root of zero" says=["the gradient by x of", "is NaN: what is the slope of the root at 0?"]
+# %% wrong="takes the root of zero" says=["a set against itself: the gradient by x is NaN or infinite", "what is the slope of the root at 0?"]
 def pairwise_three_ways(x, y, how):
     if how == "cdist":
         return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
@@ -9,7 +9,7 @@ def pairwise_three_ways(x, y, how):
     return ((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T).clamp_min(0).sqrt()
 
 
-# %% wrong="masks after the root alone" says=["the gradient by x of", "is NaN"]
+# %% wrong="masks after the root alone" says=["the gradient by x is NaN or infinite"]
 def pairwise_three_ways(x, y, how):
     if how == "cdist":
         return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
@@ -48,12 +48,12 @@ def pairwise_three_ways(x, y, how):
     return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0)
 
 
-# %% wrong="cdist for all three" says=['"broadcast") ran cdist 1 times']
+# %% wrong="cdist for all three" says=['"broadcast", n = 60: cdist ran 1 times, expected 0']
 def pairwise_three_ways(x, y, how):
     return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
 
 
-# %% wrong="writes out the differences for the identity" says=['"gram"', "a copy was made"]
+# %% wrong="writes out the differences for the identity" says=['"gram", n = 60', '[60, 50, 40], larger than allowed']
 def pairwise_three_ways(x, y, how):
     if how == "cdist":
         return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
@@ -62,12 +62,12 @@ def pairwise_three_ways(x, y, how):
     return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0)
 
 
-# %% wrong="squared distances" says=["the example, where two points coincide", "expected 5, got 25"]
+# %% wrong="squared distances" says=["the example, where two points coincide", "these are squared distances: the root is missing"]
 def pairwise_three_ways(x, y, how):
     return ((x[:, None] - y) ** 2).sum(-1)
 
 
-# %% wrong="no clamp, no mask" says=["the gradient by x of", "is NaN"]
+# %% wrong="no clamp, no mask" says=["the gradient by x is NaN or infinite", "is there a number below zero in the root?"]
 def pairwise_three_ways(x, y, how):
     if how == "cdist":
         return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
@@ -76,7 +76,7 @@ def pairwise_three_ways(x, y, how):
     return ((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T).sqrt()
 
 
-# %% wrong="a loop over the rows" says=["operators: is there a loop?"]
+# %% wrong="a loop over the rows" says=["361 operators ran: is there a loop?"]
 def pairwise_three_ways(x, y, how):
     if how == "cdist":
         return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
@@ -118,3 +118,112 @@ def pairwise_three_ways(x, y, how):
     positive = squared > 0
     root = torch.where(positive, squared, torch.ones_like(squared)).sqrt()
     return torch.where(positive, root, torch.zeros_like(root))
+
+
+# %% wrong="a centre of its own for each set" says=['"gram", the example', "differs"]
+def pairwise_three_ways(x, y, how):
+    if how == "cdist":
+        return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    if how == "broadcast":
+        squared = ((x[:, None] - y) ** 2).sum(-1)
+    else:
+        x = x - x.sum(0) / max(len(x), 1)
+        y = y - y.sum(0) / max(len(y), 1)
+        squared = (x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T
+    zero = squared <= 0
+    return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0)
+
+
+# %% wrong="a centre that is NaN for no points" says=['"gram", no y, in float32: the gradient by x is NaN']
+def pairwise_three_ways(x, y, how):
+    if how == "cdist":
+        return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    if how == "broadcast":
+        squared = ((x[:, None] - y) ** 2).sum(-1)
+    else:
+        centre = y.mean(0)
+        x, y = x - centre, y - centre
+        squared = (x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T
+    zero = squared <= 0
+    return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0)
+
+
+# %% wrong="float64 in place of a centre" says=['"gram", n = 60', "larger than allowed"]
+def pairwise_three_ways(x, y, how):
+    if how == "cdist":
+        return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    kind, x, y = x.dtype, x.double(), y.double()
+    if how == "broadcast":
+        squared = ((x[:, None] - y) ** 2).sum(-1)
+    else:
+        squared = (x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T
+    zero = squared <= 0
+    return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0).to(kind)
+
+
+# %% wrong="a loop over Python's numbers" says=["no gradient flows back"]
+def pairwise_three_ways(x, y, how):
+    import math
+
+    table = [[math.dist(p, q) for q in y.tolist()] for p in x.tolist()]
+    return torch.tensor(table).to(x).reshape(len(x), len(y))
+
+
+# %% wrong="cdist in portions of 25" says=["cdist ran 6 times, expected 1"]
+def pairwise_three_ways(x, y, how):
+    if how == "cdist":
+        if not len(x) or not len(y):
+            return torch.cdist(x, y)
+        return torch.cat(
+            [torch.cat([torch.cdist(p, q) for q in y.split(25)], 1) for p in x.split(25)]
+        )
+    if how == "broadcast":
+        squared = ((x[:, None] - y) ** 2).sum(-1)
+    else:
+        centre = y.sum(0) / max(len(y), 1)
+        x, y = x - centre, y - centre
+        squared = (x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T
+    zero = squared <= 0
+    return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0)
+
+
+# %% right="einsum for every sum of squares"
+def pairwise_three_ways(x, y, how):
+    if how == "cdist":
+        return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    if how == "broadcast":
+        gap = x[:, None] - y
+        squared = torch.einsum("nmd,nmd->nm", gap, gap)
+    else:
+        shift = x.detach().mean(0) if len(x) else 0
+        x, y = x - shift, y - shift
+        squares = torch.einsum("nd,nd->n", x, x)[:, None] + torch.einsum("md,md->m", y, y)
+        squared = squares - 2 * torch.einsum("nd,md->nm", x, y)
+    apart = squared > 0
+    return torch.where(apart, torch.where(apart, squared, 1.0).sqrt(), 0.0)
+
+
+# %% right="one product of longer vectors, and a Function for the root"
+class Root(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        root = x.clamp_min(0).sqrt()
+        ctx.save_for_backward(root)
+        return root
+
+    @staticmethod
+    def backward(ctx, g):
+        (root,) = ctx.saved_tensors
+        return torch.where(root > 0, g / (2 * root), 0)
+
+
+def pairwise_three_ways(x, y, how):
+    if how == "cdist":
+        return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    if how == "broadcast":
+        return torch.linalg.norm(x[:, None, :] - y[None, :, :], dim=-1)
+    c = y.detach().sum(0) / max(1, y.shape[0])
+    x, y = x - c, y - c
+    left = torch.cat([-2 * x, x.square().sum(1, True), torch.ones_like(x[:, :1].sum(1, True))], 1)
+    right = torch.cat([y, torch.ones_like(y[:, :1].sum(1, True)), y.square().sum(1, True)], 1)
+    return Root.apply(left @ right.T)

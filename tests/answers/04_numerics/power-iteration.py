@@ -1,4 +1,4 @@
-# %% wrong="the length of Av, which has no sign" says=["with its sign", "expected -5, got 5"]
+# %% wrong="the length of Av, which has no sign" says=["the sign is lost: a length has none"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(max_steps):
@@ -24,7 +24,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError
 
 
-# %% wrong="waits until v no longer changes" says=["RuntimeError"]
+# %% wrong="waits until v no longer changes" says=["it gave up", "a negative eigenvalue"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     v = v / v.norm()
@@ -37,7 +37,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError
 
 
-# %% wrong="no stopping rule" says=["operators ran for [[2, 1], [1, 2]]; stop as soon as"]
+# %% wrong="no stopping rule" says=["1001 products with the matrix ran, at most 40", "stop as soon as |Av - λv| is small"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(max_steps):
@@ -63,7 +63,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     return values[k], vectors[:, k]
 
 
-# %% wrong="never gives up in words" says=["never settles, yet an answer was returned"]
+# %% wrong="never gives up in words" says=["an answer was returned; where nothing settles, raise RuntimeError"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(max_steps):
@@ -76,7 +76,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     return value, v
 
 
-# %% wrong="forgets to normalise what it returns" says=["the length of the eigenvector"]
+# %% wrong="forgets to normalise what it returns" says=["the eigenvector has length 3, expected 1"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(max_steps):
@@ -89,7 +89,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError
 
 
-# %% wrong="compares with less than" says=["RuntimeError"]
+# %% wrong="compares with less than" says=["zeros: it gave up", "and for 0?"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(max_steps):
@@ -131,3 +131,94 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
             return value, v / square.sqrt()
         v = w / w.abs().max()
     raise RuntimeError(f"{max_steps} steps were not enough")
+
+
+# %% wrong="three products a step" says=["90 products with the matrix ran, at most 32"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
+    for _ in range(max_steps):
+        v = v / v.norm()
+        value = v @ (a @ v)
+        if ((a @ v) - value * v).norm() <= tol * value.abs():
+            return value, v
+        v = a @ v
+    raise RuntimeError
+
+
+# %% wrong="starts from PyTorch's global random numbers" says=["PyTorch's global generator was used or seeded"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    torch.manual_seed(0)
+    v = torch.randn(len(a), dtype=torch.float64).to(a)
+    for _ in range(max_steps):
+        v = v / v.norm()
+        product = a @ v
+        value = v @ product
+        if (product - value * v).norm() <= tol * value.abs():
+            return value, v
+        v = product
+    raise RuntimeError
+
+
+# %% wrong="asks NumPy" says=["no product with the matrix ran: is it made by PyTorch?"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    import numpy as np
+
+    values, vectors = np.linalg.eigh(a.cpu().double().numpy())
+    k = np.abs(values).argmax()
+    ties = np.isclose(np.abs(values), abs(values[k])) & (np.sign(values) != np.sign(values[k]))
+    if ties.any() and values[k] or max_steps < 10:
+        raise RuntimeError
+    return torch.tensor(values[k]).to(a), torch.tensor(vectors[:, k]).to(a)
+
+
+# %% wrong="has a number of steps of its own" says=["eigenvalues from 1.4 to 2, max_steps=8"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
+    for _ in range(1000):
+        v = v / v.norm()
+        product = a @ v
+        value = v @ product
+        if (product - value * v).norm() <= tol * value.abs():
+            return value, v
+        v = product
+    raise RuntimeError
+
+
+# %% wrong="plain numbers in place of a tensor" says=["the eigenvalue is of type float"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
+    for _ in range(max_steps):
+        v = v / v.norm()
+        product = a @ v
+        value = v @ product
+        if (product - value * v).norm() <= tol * value.abs():
+            return value.item(), v
+        v = product
+    raise RuntimeError
+
+
+# %% right="broadcasts in place of a product, and compares squares"
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    v = F.normalize(torch.randn(len(a), generator=torch.Generator().manual_seed(5)).to(a), dim=0)
+    for _ in range(max_steps):
+        w = (a * v).sum(dim=1)
+        value = torch.dot(v, w)
+        if torch.linalg.vector_norm(w - value * v) <= tol * abs(value):
+            break
+        v = F.normalize(w, dim=0)
+    else:
+        raise RuntimeError("nothing wins")
+    return value, v
+
+
+# %% right="einsum for the product"
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    generator = torch.Generator(device=a.device).manual_seed(42)
+    w = torch.randn(a.shape[0], generator=generator, device=a.device, dtype=a.dtype)
+    for _ in range(max_steps):
+        v = w / w.square().sum().sqrt()
+        w = torch.einsum("ij,j->i", a, v)
+        value = torch.einsum("i,i->", v, w)
+        if (w - value * v).square().sum().sqrt() <= tol * value.abs():
+            return value, v
+    raise RuntimeError("nothing wins")

@@ -1,33 +1,33 @@
-# %% wrong="as written on paper" says=["= [[0, 0], [1000, 1000]]", "expected 1000.69, got inf"]
+# %% wrong="as written on paper" says=["= [[0, 0], [1000, 1000]]", "overflow or underflow: subtract the largest before the power"]
 def stable_logsumexp(x, dim):
     return x.exp().sum(dim).log()
 
 
-# %% wrong="subtracts a maximum of minus infinity" says=["with a row of −∞ holds NaN", "∞ − ∞"]
+# %% wrong="subtracts a maximum of minus infinity" says=["with a row of −∞, dim=1: there is NaN: is there ∞ − ∞ somewhere?"]
 def stable_logsumexp(x, dim):
     m = x.amax(dim, keepdim=True)
     return (x - m).exp().sum(dim).log() + m.squeeze(dim)
 
 
-# %% wrong="mends the value, not the gradient" says=["the gradient of", "with x all −∞ is NaN", "0 · ∞"]
+# %% wrong="mends the value, not the gradient" says=["the gradient with x all −∞, dim=0: it is NaN", "0 · ∞"]
 def stable_logsumexp(x, dim):
     m = x.detach().amax(dim, keepdim=True)
     m = torch.where(m.isfinite(), m, 0)
     return (x - m).exp().sum(dim).log() + m.squeeze(dim)
 
 
-# %% wrong="one maximum for the whole tensor" says=["= [[0, 0], [1000, 1000]]", "got -inf"]
+# %% wrong="one maximum for the whole tensor" says=["one maximum for all rows: rows far below it vanish"]
 def stable_logsumexp(x, dim):
     m = x.detach().max()
     return (x - m).exp().sum(dim).log() + m
 
 
-# %% wrong="forgets to add the maximum again" says=["expected 1000.69, got 0.693147"]
+# %% wrong="forgets to add the maximum again" says=["the maximum was subtracted, but is not added again"]
 def stable_logsumexp(x, dim):
     return (x - x.amax(dim, keepdim=True)).exp().sum(dim).log()
 
 
-# %% wrong="PyTorch's own" says=["logsumexp", "ran; build it from exp, sum and log"]
+# %% wrong="PyTorch's own" says=["the answer calls logsumexp"]
 def stable_logsumexp(x, dim):
     return torch.logsumexp(x, dim)
 
@@ -77,3 +77,79 @@ def stable_logsumexp(x, dim):
     none = total == 0
     result = torch.log1p(total.masked_fill(none, 1) - 1) + base.squeeze(-1)
     return torch.where(none, -torch.inf, result)
+
+
+# %% wrong="the last of logcumsumexp" says=["the answer calls logcumsumexp"]
+def stable_logsumexp(x, dim):
+    return torch.logcumsumexp(x, dim).select(dim, -1)
+
+
+# %% wrong="one maximum for all rows, in float64" says=["in float64, rows 3000 apart", "one maximum for all rows"]
+def stable_logsumexp(x, dim):
+    wide = x.double()
+    finite = wide.detach()[wide.isfinite()]
+    top = finite.max() if finite.numel() else 0
+    total = (wide - top).exp().sum(dim)
+    none = total == 0
+    result = total.masked_fill(none, 1).log() + top
+    return result.masked_fill(none, -torch.inf).to(x.dtype)
+
+
+# %% wrong="minus a log-probability" says=["the answer calls"]
+def stable_logsumexp(x, dim):
+    first = x.narrow(dim, 0, 1)
+    return (first - x.log_softmax(dim).narrow(dim, 0, 1)).squeeze(dim)
+
+
+# %% wrong="float32 whatever the dtype" says=["in half precision", "has dtype torch.float32, expected torch.float16"]
+def stable_logsumexp(x, dim):
+    x = x if x.dtype == torch.float64 else x.float()
+    m = x.detach().amax(dim, keepdim=True)
+    m = torch.where(m.isfinite(), m, 0)
+    total = (x - m).exp().sum(dim)
+    none = total == 0
+    return (total.masked_fill(none, 1).log() + m.squeeze(dim)).masked_fill(none, -torch.inf)
+
+
+# %% right="a Function of its own, with PyTorch's own formula for the gradient"
+class Sum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top.isinf(), 0, top)
+        result = (x - top).exp().sum(dim, keepdim=True).log() + top
+        ctx.save_for_backward(x, result)
+        ctx.dim = dim
+        return result.squeeze(dim)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, result = ctx.saved_tensors
+        slope = (x - torch.where(result.isinf(), 0, result)).exp()
+        return g.unsqueeze(ctx.dim) * slope, None
+
+
+def stable_logsumexp(x, dim):
+    return Sum.apply(x, dim)
+
+
+# %% right="entry after entry, with a running maximum"
+def stable_logsumexp(x, dim):
+    top, total = None, None
+    for one in x.unbind(dim):
+        if top is None:
+            top, total = one.detach(), torch.ones_like(one)
+            safe = torch.where(top.isinf(), 0, top)
+            total = torch.where(one == -torch.inf, 0, (one - safe).exp())
+            top = safe
+            seen = one.detach() > -torch.inf
+            continue
+        new = one.detach()
+        use = torch.where(
+            seen & (new > -torch.inf), torch.maximum(top, new), torch.where(seen, top, new)
+        )
+        use = torch.where(use.isinf(), torch.where(seen, top, 0), use)
+        total = total * torch.where(seen, (top - use).exp(), 0) + (one - use).exp()
+        top, seen = use, seen | (new > -torch.inf)
+    none = total == 0
+    return (torch.where(none, 1, total).log() + top).masked_fill(none, -torch.inf)

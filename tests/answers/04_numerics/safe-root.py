@@ -1,0 +1,76 @@
+# %% wrong="masks after the root alone" says=["the gradient of [4, 0, -1e-7, 0.25]", "the mask came after the root alone, and 0 · ∞ is NaN"]
+def safe_root(x):
+    return torch.where(x > 0, x.sqrt(), 0)
+
+
+# %% right="clamps at zero, which selects"
+def safe_root(x):
+    return x.clamp(min=0).sqrt()
+
+
+# %% wrong="a small number under the root" says=["exactly 0 is asked for where x is 0 or negative"]
+def safe_root(x):
+    return (x.relu() + 1e-12).sqrt()
+
+
+# %% wrong="a small number under the root, taken away again" says=["a float64 matrix", "expected 2.0, got 1.99999900000025"]
+def safe_root(x):
+    return (x.clamp_min(0) + 1e-12).sqrt() - 1e-6
+
+
+# %% wrong="nan_to_num" says=["the gradient"]
+def safe_root(x):
+    return x.sqrt().nan_to_num(0)
+
+
+# %% wrong="the root of the absolute value" says=["exactly 0 is asked for", "is a root still taken there?"]
+def safe_root(x):
+    return torch.where(x == 0, 0, torch.where(x == 0, 1, x.abs()).sqrt())
+
+
+# %% wrong="writes into its argument" says=["an argument was changed"]
+def safe_root(x):
+    with torch.no_grad():
+        x[x < 0] = 0
+    return torch.where(x > 0, torch.where(x > 0, x, 1).sqrt(), 0)
+
+
+# %% wrong="cuts the graph" says=["no gradient flows back"]
+def safe_root(x):
+    return torch.tensor([max(v, 0.0) ** 0.5 for v in x.flatten().tolist()]).to(x).view(x.shape)
+
+
+# %% right="a Function of its own"
+class Root(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.clamp_min(0).sqrt()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return torch.where(y > 0, g * 0.5 / y, torch.zeros_like(g))
+
+
+def safe_root(x):
+    return Root.apply(x)
+
+
+# %% right="fills the positive places of zeros"
+def safe_root(x):
+    places = x > 0
+    result = torch.zeros_like(x)
+    return result.masked_scatter(places, x[places] ** 0.5)
+
+
+# %% right="masked_fill before and after"
+def safe_root(x):
+    bad = ~(x > 0)
+    return x.masked_fill(bad, 4.0).sqrt().masked_fill(bad, 0.0)
+
+
+# %% wrong="a threshold above zero" says=["tiny numbers, transposed"]
+def safe_root(x):
+    return torch.where(x > 1e-6, x.clamp_min(1e-12).sqrt(), 0)

@@ -1,0 +1,75 @@
+# %% wrong="divides each column by its deviation" says=["each variance is 1, yet two columns have the covariance", "they hang together"]
+def whiten(x):
+    return (x - x.mean(0)) / x.std(0)
+
+
+# %% wrong="with the divisor n" says=["with the divisor n, asked for is n - 1"]
+def whiten(x):
+    q, _ = torch.linalg.qr(x - x.mean(0))
+    return q * len(x) ** 0.5
+
+
+# %% wrong="forgets the mean" says=["a column has the mean", "subtract it first"]
+def whiten(x):
+    centred = x - x.mean(0)
+    values, vectors = torch.linalg.eigh(centred.T @ centred / (len(x) - 1))
+    return x @ (vectors / values.sqrt())
+
+
+# %% wrong="divides by the eigenvalues" says=["divided by the variance, not by its root"]
+def whiten(x):
+    centred = x - x.mean(0)
+    values, vectors = torch.linalg.eigh(centred.T @ centred / (len(x) - 1))
+    return centred @ (vectors / values)
+
+
+# %% wrong="turns the cloud and does not scale it" says=["the covariance is off the identity by"]
+def whiten(x):
+    centred = x - x.mean(0)
+    return centred @ torch.linalg.eigh(centred.T @ centred / (len(x) - 1)).eigenvectors
+
+
+# %% wrong="the Cholesky factor untransposed" says=["a cloud of 40 points in 3-D: the covariance is off the identity by"]
+def whiten(x):
+    centred = x - x.mean(0)
+    factor = torch.linalg.cholesky(centred.T @ centred / (len(x) - 1))
+    return torch.linalg.solve_triangular(factor, centred, upper=False, left=False)
+
+
+# %% wrong="orthonormal columns, as QR gives them" says=["a factor is missing"]
+def whiten(x):
+    return torch.linalg.qr(x - x.mean(0))[0]
+
+
+# %% wrong="the covariance in one pass" says=["the same in float32, moved by 3000"]
+def whiten(x):
+    n, mean = len(x), x.mean(0)
+    cov = (x.T @ x - n * mean[:, None] * mean) / (n - 1)
+    values, vectors = torch.linalg.eigh(cov)
+    return (x - mean) @ (vectors / values.sqrt())
+
+
+# %% wrong="centres its argument in place" says=["an argument was changed"]
+def whiten(x):
+    x -= x.mean(0)
+    return torch.linalg.qr(x)[0] * (len(x) - 1) ** 0.5
+
+
+# %% right="QR"
+def whiten(x):
+    q = torch.linalg.qr(x - x.mean(dim=0, keepdim=True)).Q
+    return q * torch.tensor(len(x) - 1.0).sqrt().to(x)
+
+
+# %% right="Cholesky of the covariance"
+def whiten(x):
+    centred = x - x.mean(0)
+    factor = torch.linalg.cholesky(torch.cov(centred.T).reshape(x.shape[1], x.shape[1]))
+    return torch.linalg.solve_triangular(factor, centred.T, upper=False).T
+
+
+# %% right="singular values, turned back (ZCA), in float64"
+def whiten(x):
+    centred = x.double() - x.double().mean(0)
+    u, _, vh = torch.linalg.svd(centred, full_matrices=False)
+    return (u @ vh * (len(x) - 1) ** 0.5).to(x.dtype)
