@@ -2546,7 +2546,7 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
 # Example: `intervention(branches, branches, ["twice", "square"], a, b)` gives 21 for `twice` and
 # 102 for `square`.
 #
-# **Then use it**, in a cell of your own. `make_committee(seed=1)` answers the patient's question:
+# **Then use it**, in a cell of your own. `make_committee(seed=4)` answers the patient's question:
 # its output is positive if both coordinates have the same sign. Six blocks, `blocks.0` to
 # `blocks.5`, each add something to a stream; one of them, drawn by lot, does the work. Take a point
 # A with a positive answer and a point B with a negative one, such as `torch.tensor([[1.0, 2.0]])`
@@ -2675,7 +2675,7 @@ def intervention(
 
 deciding_block = None
 ### BEGIN SOLUTION
-deciding_block = "blocks.3"
+deciding_block = "blocks.2"
 ### END SOLUTION
 
 
@@ -2738,9 +2738,9 @@ check_case("listener", ["act", "enter", "lstm"], first[:, :2], second)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "intervention-check-2", "grade": true, "points": 1}
-blank = "deciding_block is still None: use your intervention on make_committee(seed=1)"
+blank = "deciding_block is still None: use your intervention on make_committee(seed=4)"
 assert deciding_block is not None, blank
-model, turned = make_committee(seed=1), []
+model, turned = make_committee(seed=4), []
 a, b = (torch.tensor([point], device=device) for point in ((1.0, 2.0), (1.0, -2.0)))
 for name in (f"blocks.{n}" for n in range(6)):
     turned += [name] * bool(hook_slips.patched(model, model, name, a, b) > 0)
