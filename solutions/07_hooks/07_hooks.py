@@ -3,7 +3,7 @@
 #   course:
 #     title: Hooks
 #     minutes: 240
-#     core: 140
+#     core: 130
 # ---
 
 # %% [markdown]
@@ -29,7 +29,7 @@
 # - leave a model as you found it.
 #
 # **It leans on** chapter 05: the graph, leaves, `.grad`, saved tensors. **Time:** four hours with
-# all twelve exercises. The sections and exercises marked *core* take two hours and twenty minutes;
+# all twelve exercises. The sections and exercises marked *core* take two hours and ten minutes;
 # nothing later leans on the rest. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
@@ -288,8 +288,6 @@ with torch.device("meta"):
     images = torch.empty(2, 3, 64, 64)
 print("vgg16().features ends with", type(vgg.features[-1]).__name__)
 print("without the last child:", tuple(nn.Sequential(*list(resnet.children())[:-1])(images).shape))
-
-# %% topics=["extract-layers"] errata=["gap-feature-shape"]
 try:
     nn.Sequential(*resnet.children())(images)
 except RuntimeError as error:
@@ -349,6 +347,9 @@ kept[0]
 
 
 # %% nbgrader={"grade_id": "hooks-on", "locked": true} topics=["module-hooks"]
+import copy
+
+
 def hooks_on(model: nn.Module) -> dict[str, int]:
     """How many hooks hang on each module and parameter that has any."""
     kinds = ["forward", "forward_pre", "backward", "backward_pre", "state_dict", "state_dict_pre"]
@@ -365,8 +366,6 @@ def hooks_on(model: nn.Module) -> dict[str, int]:
 # copy have?
 
 # %% topics=["module-hooks"]
-import copy
-
 layer = nn.Linear(2, 2)
 layer.register_forward_hook(tell)
 layer.weight.register_hook(lambda grad: 2 * grad)
@@ -511,8 +510,10 @@ def check_case(names, x, goes_wrong=False, grad=True):
     found = try_capture(names, x, goes_wrong, grad)
     assert found["error"] != "no manager", f"{found['words']}, no context manager"
     expected = "ZeroDivisionError" if goes_wrong else ""
-    told = f"{found['error'] or 'nothing'} came out of the block ({found['words']})"
-    assert found["error"] == expected, f"{told}, expected {expected or 'nothing'}"
+    told = f"{found['error']} came out of the block ({found['words']})"
+    if goes_wrong and not found["error"]:
+        told = "the exception was swallowed: __exit__ returned True, or an except caught it"
+    assert found["error"] == expected, told
     seen = found["seen"]
     assert isinstance(seen, dict), f"the block was given {seen!r}, expected a dict of lists"
     check_equal(sorted(seen), sorted(names), "the keys of seen")
@@ -621,7 +622,7 @@ w.grad
 # %% topics=["tensor-register-hook", "module-hooks"]
 def listen(name, told):
     def on_output(module, args, output):
-        output.register_hook(lambda grad: told.update({name: f"{grad.norm().item():.0e}"}))
+        output.register_hook(lambda grad: told.update({name: f"{grad.norm().item():.1e}"}))
 
     return on_output
 
@@ -669,7 +670,7 @@ other.grad
 # There was no hook on `other`. So a hook returns a new tensor and leaves the one that it was handed
 # alone. `grad * mask` is fine, `grad.clone()` first is fine, `grad.mul_(mask)` is not.
 #
-# ### Exercise 7.3 — Reverse the gradient ★★ · 12 min · 3 points · core
+# ### Exercise 7.3 — Reverse the gradient ★★ · 10 min · 3 points · core
 #
 # A classifier of photos should not care which camera took them. A trick for that: a second head
 # tries to tell the camera from the features, and its gradient is *reversed* on the way into the
@@ -1106,7 +1107,7 @@ show(figure, words + "parameters' tensor and post-accumulate hooks, then the bac
 # before them. So on the way back a module's own hook is called first, then the hook on the tensor
 # that went in.
 #
-# ### Exercise 7.5 — The order of the hooks ★★ · 12 min · 3 points
+# ### Exercise 7.5 — The order of the hooks ★★ · 10 min · 3 points
 #
 # The model below has two layers inside, a and b, and h between them. Fourteen hooks are registered,
 # and each writes a line when it is called. The input needs a gradient. There is one call forward
@@ -1182,7 +1183,7 @@ check_predictions(hook_order, truth, hook_slips.ORDER_REASONS)
 # </details>
 
 # %% [markdown]
-# ### Exercise 7.6 — Find the ill layer ★★ · 18 min · 4 points · core
+# ### Exercise 7.6 — Find the ill layer ★★ · 15 min · 4 points · core
 #
 # Now back to the patient. Write `grad_monitor(model)`. It hooks every module **that has no
 # children**, at any depth, and returns `(norms, handles)`: a dict from the module's name (as
@@ -1260,12 +1261,14 @@ def check_case(steps, ill, seed):
     noted, weights, left = try_monitor(steps, ill, seed)
     network = make_patient(ill, seed)
     names = [f"0.0.{name}" for name, _ in network.named_children()] + ["0.1"]
-    why = "every module without children, by its own name: what does a lambda look up, and when?"
+    why = "every module without children, at any depth, by its full name"
+    if {*noted} == {*names}:
+        why = "one for each backward, in the list of its own module: what does a lambda look up, when?"
     lengths = {name: len(values) for name, values in noted.items()}
     hook_slips.check_entries(lengths, dict.fromkeys(names, steps), "numbers", why)
     check_norms(noted, network, "0.0.")
-    removed = f"{left} got numbers after all handles were removed: which hook is missing there?"
-    assert not left, removed
+    grew = f"{len(left)} lists grew after all handles were removed: which hooks are missing there?"
+    assert not left, grew
     train(network, steps + 1)
     for weight, right in zip(weights, network.parameters(), strict=True):
         check_close(weight, right.detach(), "a weight after training with the monitor", atol=1e-4)
@@ -1352,7 +1355,7 @@ show(
 patient = make_patient()
 _ = train(patient, 150)
 nn.init.zeros_(patient.layer2.bias)
-print("the loss, 150 steps after the cure:", round(train(patient, 151)[-1], 1))
+print("150 steps after the cure the loss is below 0.1:", train(patient, 151)[-1] < 0.1)
 
 # %% [markdown]
 # **In practice** a monitor like this runs for a few steps at the start of a long training. Norms
@@ -1482,14 +1485,15 @@ def draw_heat(heats: dict[str, torch.Tensor]) -> None:
 draw_heat({"circle": cam[0], "triangle": cam[2]})
 
 # %% [markdown]
-# One image, one forward pass, two answers to "why". The heat for *circle* lies on and around the
-# circle, that for *triangle* on the triangle; it is coarse, because the maps have 6 × 11 places.
+# One image, one forward pass, two answers to "why". The heat for *circle* is strongest on the
+# circle, that for *triangle* on the triangle. It is coarse: the maps have 6 × 11 places.
 #
 # Now for networks with any head. Where CAM reads $w_{ck}$ off the last layer, **Grad-CAM** asks
 # autograd. The weight of a map is the mean of its gradient: $\alpha_k =
 # \text{mean}(\partial\,\text{score}_c / \partial A_k)$. The map is $\text{relu}(\sum_k \alpha_k
 # A_k)$. For a GAP head both agree up to a factor: the mean hands each of the H · W places the same
-# share of the gradient, so $\alpha_k = w_{ck} / (H W)$.
+# share of the gradient, so $\alpha_k = w_{ck} / (H W)$. (Old notes give this recipe, with pooled
+# gradients, under the name CAM. CAM has no gradient in it.)
 
 # %% topics=["grad-cam"] errata=["cam-is-gradcam"]
 maps = shape_net.features(both[None].to(device))
@@ -1519,7 +1523,14 @@ for name, network in (("healthy", healthy), ("the patient", patient)):
 # %%
 figure, panels = plt.subplots(1, 2, figsize=(7, 2.8), layout="constrained")
 for panel, (name, slope) in zip(panels, slopes.items(), strict=True):
-    drawn = panel.imshow(slope, cmap="magma", vmin=0, vmax=8, extent=(-2, 2, -2, 2), origin="lower")
+    drawn = panel.imshow(
+        slope,
+        cmap="magma",
+        vmin=0,
+        vmax=slopes["healthy"].max(),
+        extent=(-2, 2, -2, 2),
+        origin="lower",
+    )
     panel.set_title(name)
 figure.colorbar(drawn, ax=panels, label="slope of the score")
 show(
@@ -1530,7 +1541,7 @@ show(
 # %% [markdown]
 # The healthy network looks at the two axes, where the answer changes. The patient looks nowhere.
 #
-# ### Exercise 7.7 — Grad-CAM ★★ · 18 min · 4 points
+# ### Exercise 7.7 — Grad-CAM ★★ · 15 min · 4 points
 #
 # Write `grad_cam(model, layer, image, target)`: `layer` is the name of a module, at any depth, that
 # puts out maps of shape (1, channels, h, w), `image` has shape (3, height, width), `target` is the
@@ -1825,7 +1836,7 @@ def living_gradients(free: bool) -> list[int]:
 # %%
 figure, axes = plt.subplots(figsize=(7, 2.8))
 for free, label in ((False, "kept until the step"), (True, "used in the hook, then freed")):
-    axes.step(range(1, 15), living_gradients(free), where="post", label=label)
+    axes.plot(range(1, 15), living_gradients(free), "o-", label=label)
 axes.set(xlabel="gradients made so far", ylabel="bytes of gradients", title="During one backward()")
 axes.legend()
 show(
@@ -1834,8 +1845,7 @@ show(
 )
 
 # %% [markdown]
-# The staircase ends at the size of the model. The other line never rises above the largest
-# parameter.
+# One line climbs to the size of the model. The other never rises above the largest parameter.
 #
 # **In practice** this is how large models are tuned on one GPU. What you give up: you can't add up
 # the gradients of several batches, nor clip by the norm of *all* gradients, since there is never a
@@ -1987,21 +1997,15 @@ def check_case(x):
 def check_back(numbers, dtype):
     tensor = torch.tensor(numbers, dtype=dtype, device=device)
     exact = tensor.half().float() if dtype == torch.float32 else tensor
-    rounded = (
-        {}
-        if dtype == torch.float32
-        else {
-            "it was rounded, and should be kept exactly": exact.to(torch.complex64)
-            .real.half()
-            .to(dtype)
-        }
-    )
-    whole = {
-        "it comes back unrounded: was it kept in float16?": tensor,
-        "this is bfloat16's rounding, not float16's": tensor.bfloat16().to(dtype),
-    }
+    parts = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+    rounded = parts.half().to(parts.dtype)
+    rounded = torch.view_as_complex(rounded) if tensor.is_complex() else rounded
+    slips = {"it was rounded, and should be kept exactly": rounded}
+    if dtype == torch.float32:
+        slips = {"this is bfloat16's rounding, not float16's": tensor.bfloat16().float()}
+        slips["it comes back unrounded: was it kept in float16?"] = tensor
     kept = bring_back(offload_saved(tensor))
-    hook_slips.check_named(kept, exact, f"{numbers}, kept and brought back", rounded or whole)
+    hook_slips.check_named(kept, exact, f"{numbers}, kept and brought back", slips)
 
 
 kinds = (
@@ -2111,7 +2115,7 @@ patient = make_patient()
 parametrize.register_parametrization(patient.layer2, "bias", Bounded())
 print([name for name in patient.state_dict() if "layer2" in name])
 print("the bias, once 8:", round(patient.layer2.bias[0].item(), 4))
-print("the loss after 300 steps:", round(train(patient, 301)[-1], 1))
+print("after 300 steps the loss is below 0.1:", train(patient, 301)[-1] < 0.1)
 
 # %% [markdown]
 # The patient heals by itself. `forward` computes the bias from what is trained. `right_inverse`
@@ -2245,7 +2249,8 @@ def check_case(weight, x, by_hook):
         hook_slips.check_named(values[name], value, f"{name} at first", slips, rtol=1e-4)
         assert grads[name] is not None, f"no gradient reaches {name}: was it detached?"
     check_close(found, output, "the output right after", rtol=1e-4, atol=1e-4)
-    stuck = {"the weight is computed once, and not again before each call": found}
+    moved = found + right.bias.detach().view(-1, *[1] * (x.dim() - 2))
+    stuck = {"the weight is computed once, and not again before each call": moved}
     what = "the output after a step"
     hook_slips.check_named(stepped, later, what, stuck, rtol=1e-3, atol=1e-3)
 
@@ -2293,7 +2298,7 @@ old = {name.replace("head", "out"): value for name, value in make_patient().stat
 try:
     make_patient().load_state_dict(old)
 except RuntimeError as error:
-    print(str(error)[:96])
+    print(str(error).splitlines()[1].split(",")[0].strip(), "…")
 
 # %% [markdown]
 # `strict=False` makes the error go away, and leaves the head at its random start. The right place
@@ -2315,20 +2320,6 @@ _ = pair.load_state_dict({"0.weight": torch.ones(1, 1), "1.weight": torch.ones(1
 # The hook sees the part of the dict that belongs to its module, under the full keys, and the
 # `prefix` that stands before the module's own names. For the model that is loaded itself the prefix
 # is empty. The dict is a copy, made for this load: editing it does no harm to the caller's.
-#
-# A post-hook gets what did not fit, and may edit that. Here one lets a missing bias pass, and says
-# so:
-
-
-# %% topics=["module-hooks"]
-def forgive(module, keys):
-    print("missing:", keys.missing_keys)
-    keys.missing_keys.clear()
-
-
-layer = nn.Linear(1, 1)
-layer.register_load_state_dict_post_hook(forgive)
-layer.load_state_dict({"weight": torch.ones(1, 1)})
 
 # %% [markdown]
 # ### Exercise 7.11 — Old checkpoints ★★ · 12 min · 3 points
@@ -2418,7 +2409,8 @@ def check_case(renamed, prefix="", loads=1):
     log = [f"{old} -> {prefix}{key}" for key, old in old_keys.items() if old != prefix + key]
     state = {old_keys[key]: value for key, value in new.items()}
     found, loaded, error = try_loading(state, renamed, prefix.rstrip("."), loads)
-    assert not error, f"load_state_dict raised {' '.join(error.split())[:240]}"
+    lost = "; is a key written over before it was read?" if {*renamed} & {*back} else ""
+    assert not error, f"load_state_dict raised {' '.join(error.split())[:240]}{lost}"
     for key, value in new.items():
         swapped = {
             f"it has the weights of {name}: was one written over, or renamed twice?": other
@@ -2483,10 +2475,6 @@ layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
 old = {"weight_g": torch.ones(2, 1), "weight_v": torch.eye(2), "bias": torch.zeros(2)}
 print(layer.load_state_dict(old))
 print([*layer.state_dict()])
-
-# %% [markdown]
-# One related case has a tool of its own: `nn.modules.utils.consume_prefix_in_state_dict_if_present`
-# strips a prefix such as `module.` from all keys.
 
 # %% [markdown]
 # ## 9. Intervention: which layer decides? · core
@@ -2708,7 +2696,8 @@ def check_case(kind, names, a, b, seeds=(0, 0), twin=False):
     assert not found["left"], "; ".join(found["left"])
     runs = [1, len(names)] if twin else [1 + len(names)]
     why = "the donor runs once, the model once for each name"
-    check_equal(found["runs"], runs, "how often the models run", why)
+    if names:
+        check_equal(found["runs"], runs, "how often the models run", why)
 
 
 a, b = (torch.tensor([point], device=device) for point in ((1.0, 2.0), (1.0, -2.0)))
@@ -2805,15 +2794,11 @@ nn.init.constant_(damaged.get_submodule(f"layer{lot}").bias, 8.0)
 
 
 def share_right(score):
-    return ((score > 0) == (y > 0)).float().mean().item()
+    return round(((score > 0) == (y > 0)).float().mean().item(), 2)
 
 
-print(
-    "right answers of the healthy one:",
-    share_right(twin(x)),
-    " of the damaged one:",
-    share_right(damaged(x)),
-)
+print("right answers of the healthy one:", share_right(twin(x)))
+print("right answers of the damaged one:", share_right(damaged(x)))
 
 # %%
 names = [f"layer{n}" for n in range(1, 7)]
@@ -2887,16 +2872,6 @@ try:
 except RuntimeError as error:
     print(error)
 print("by its own forward:", tuple(vgg(image).shape))
-
-# %% [markdown]
-# *"The recipe with pooled gradients is CAM."* It is Grad-CAM. CAM has no gradient in it and needs a
-# GAP head. For such a head the two agree up to a factor:
-
-# %% topics=["grad-cam"] errata=["cam-is-gradcam"]
-pooled = (alpha[:, None, None] * maps[0]).sum(dim=0).relu().detach()
-print(
-    "equal up to a factor:", torch.allclose(pooled / pooled.max(), cam[0] / cam[0].max(), atol=1e-4)
-)
 
 # %% [markdown]
 # *"A hook for every module has to be registered on every module."* There is one registration for

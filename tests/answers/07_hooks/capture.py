@@ -1,4 +1,4 @@
-# %% wrong="detach, in the same memory" says=["seen['stem'] (a ReLU in place follows the stem)", "differs"]
+# %% wrong="detach, in the same memory" says=["seen['stem'] is not what the module returned", "detach() shares the memory"]
 @contextlib.contextmanager
 def capture(model, names):
     modules, seen, handles = dict(model.named_modules()), {name: [] for name in names}, []
@@ -52,7 +52,7 @@ def capture(model, names):
         yield seen
 
 
-# %% wrong="the last output alone" says=["seen['block'] is no list, with one entry for each call"]
+# %% wrong="the last output alone" says=["seen['head'] is no list, with one entry for each call"]
 @contextlib.contextmanager
 def capture(model, names):
     seen = {}
@@ -63,7 +63,7 @@ def capture(model, names):
         yield seen
 
 
-# %% wrong="throws out everybody's hooks" says=["hooks left afterwards: expected {'stem': 1}, got {}"]
+# %% wrong="throws out everybody's hooks" says=["hooks left: expected {'stem': 1}, got {}"]
 @contextlib.contextmanager
 def capture(model, names):
     modules, seen = dict(model.named_modules()), {name: [] for name in names}
@@ -77,7 +77,7 @@ def capture(model, names):
             module._forward_hooks.clear()
 
 
-# %% wrong="registers as it looks the names up" says=["hooks left after a KeyError"]
+# %% wrong="registers as it looks the names up" says=["capture(network, ['head', 'nose']): hooks left"]
 class capture:
     def __init__(self, model, names):
         self.modules, self.names = dict(model.named_modules()), names
@@ -94,7 +94,7 @@ class capture:
             handle.remove()
 
 
-# %% wrong="swallows the exception" says=["what the block raised: expected 'ZeroDivisionError', got ''"]
+# %% wrong="swallows the exception" says=["the exception was swallowed"]
 class capture:
     def __init__(self, model, names):
         modules = dict(model.named_modules())
@@ -145,8 +145,8 @@ def capture(model, names):
     modules, seen = dict(model.named_modules()), {name: [] for name in names}
 
     def wrap(forward, outputs):
-        def wrapped(*args):
-            output = forward(*args)
+        def wrapped(*args, **kwargs):
+            output = forward(*args, **kwargs)
             outputs.append(torch.tensor(output.tolist()).to(output).reshape(output.shape))
             return output
 

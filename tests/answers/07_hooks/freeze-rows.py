@@ -1,4 +1,4 @@
-# %% wrong="writes to the gradient" says=["weight.grad after weight.sum().backward(), whose gradient is an expanded number"]
+# %% wrong="writes to the gradient" says=["a hook that writes to it writes to all rows", "rows [0] of 3"]
 def freeze_rows(embedding, rows):
     def hook(grad):
         grad[rows] = 0
@@ -18,7 +18,7 @@ the_frozen_row_moves = {
 }
 
 
-# %% wrong="trains only these rows" says=["weight.grad after weight.sum().backward()", "with rows [0] of 3 frozen"]
+# %% wrong="trains only these rows" says=["these rows alone get a gradient: it is they that should stay"]
 def freeze_rows(embedding, rows):
     mask = torch.zeros_like(embedding.weight)
     mask[rows] = 1
@@ -73,7 +73,7 @@ the_frozen_row_moves = {
 }
 
 
-# %% wrong="a hook that returns nothing" says=["weight.grad after weight.sum().backward()"]
+# %% wrong="a hook that returns nothing" says=["no row is frozen: does the hook return the new gradient?"]
 def freeze_rows(embedding, rows):
     def hook(grad):
         grad = grad.clone()

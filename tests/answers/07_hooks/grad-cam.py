@@ -8,7 +8,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max()
 
 
-# %% wrong="backward fills .grad" says=[".grad of the parameters was changed"]
+# %% wrong="backward fills .grad" says=["this is not as it was: the .grad of the parameters"]
 def grad_cam(model, layer, image, target):
     kept = []
     with model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y)):
@@ -19,7 +19,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max().clamp(min=1e-12)
 
 
-# %% wrong="clears the gradients that it found" says=[".grad of the parameters was changed"]
+# %% wrong="clears the gradients that it found" says=["this is not as it was: the .grad of the parameters"]
 def grad_cam(model, layer, image, target):
     kept = []
     with model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y)):
@@ -32,7 +32,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max().clamp(min=1e-12)
 
 
-# %% wrong="leaves the hook" says=["hooks on the model after an image", "take yours out"]
+# %% wrong="leaves the hook" says=["hooks on the model: expected {'fc': 1}"]
 def grad_cam(model, layer, image, target):
     kept = []
     model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y))
@@ -42,7 +42,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max().clamp(min=1e-12)
 
 
-# %% wrong="the softmax instead of the score" says=["the map of an image, layer 'features', class 0", "differs"]
+# %% wrong="the softmax instead of the score" says=["layer 'features', class 0: the map: this is the gradient of the softmax's probability"]
 def grad_cam(model, layer, image, target):
     kept = []
     with model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y)):
@@ -52,7 +52,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max().clamp(min=1e-12)
 
 
-# %% wrong="no relu" says=["the map of an image, layer 'features', class 0", "differs"]
+# %% wrong="no relu" says=["without the relu: what speaks against the class has to become 0"]
 def grad_cam(model, layer, image, target):
     kept = []
     with model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y)):
@@ -62,7 +62,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.abs().max().clamp(min=1e-12)
 
 
-# %% wrong="CAM, which knows the last layer only" says=["the map of an image, layer 'features.4', class 2"]
+# %% wrong="CAM, which knows the last layer only" says=["layer 'features.4', class 2: the map has shape (6, 6), expected (12, 12)"]
 def grad_cam(model, layer, image, target):
     kept = []
     with model.features.register_forward_hook(lambda m, a, y: kept.append(y)):

@@ -18,7 +18,7 @@ def step_in_backward(parameters, lr, momentum):
     return handles
 
 
-# %% wrong="keeps the gradients" says=["stem.weight (lr 0.1, momentum 0, backward number 2)"]
+# %% wrong="keeps the gradients" says=["the gradients of earlier backwards are added in"]
 def step_in_backward(parameters, lr, momentum):
     velocities = {}
 
@@ -60,7 +60,7 @@ def step_in_backward(parameters, lr, momentum):
     return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]
 
 
-# %% wrong="no velocity" says=["(lr 0.1, momentum 0.5, backward number 2)"]
+# %% wrong="no velocity" says=["the velocity is missing"]
 def step_in_backward(parameters, lr, momentum):
     def step(parameter):
         with torch.no_grad():
@@ -71,7 +71,7 @@ def step_in_backward(parameters, lr, momentum):
     return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]
 
 
-# %% wrong="damps the gradient as well" says=["(lr 0.1, momentum 0.5, backward number 1)"]
+# %% wrong="damps the gradient as well" says=["the gradient is multiplied by (1 - momentum)"]
 def step_in_backward(parameters, lr, momentum):
     velocities = {}
 

@@ -1,4 +1,4 @@
-# %% wrong="computes the weight once" says=["weight_norm: the output after a step (is the weight computed for each call?)"]
+# %% wrong="computes the weight once" says=["weight_norm, a Linear: the output after a step: the weight is computed once"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     dims = tuple(range(1, weight.dim()))
@@ -19,7 +19,7 @@ class WeightNorm(nn.Module):
         return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight
 
 
-# %% wrong="the old weight stays a parameter" says=["TypeError", "cannot assign"]
+# %% wrong="the old weight stays a parameter" says=["cannot assign", "Take the old one out first: del layer.weight"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     layer.weight_g = nn.Parameter(weight.norm(dim=1, keepdim=True))
@@ -41,7 +41,7 @@ class WeightNorm(nn.Module):
         return weight.norm(dim=1, keepdim=True), weight
 
 
-# %% wrong="writes into the old weight" says=["weight_norm: the layer's parameters", "the old weight is no parameter any more"]
+# %% wrong="writes into the old weight" says=["weight_norm, a Linear: the layer's parameters", "the old weight is no parameter any more"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     layer.weight_g = nn.Parameter(weight.norm(dim=1, keepdim=True))
@@ -64,7 +64,7 @@ class WeightNorm(nn.Module):
         return weight.norm(dim=1, keepdim=True), weight
 
 
-# %% wrong="one norm for the whole matrix" says=["weight_norm: weight_g at first", "shape"]
+# %% wrong="one norm for the whole matrix" says=["weight_norm, a Linear: weight_g at first: this is the norm of the whole weight"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     del layer.weight
@@ -126,7 +126,7 @@ class WeightNorm(nn.Module):
         return weight.norm(dim=1, keepdim=True), weight
 
 
-# %% wrong="(v, g) instead of (g, v)" says=["WeightNorm: parametrizations.weight.original0 at first"]
+# %% wrong="(v, g) instead of (g, v)" says=["this is v: right_inverse gives (g, v) in this order"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     del layer.weight
@@ -149,7 +149,7 @@ class WeightNorm(nn.Module):
         return weight, weight.norm(dim=1, keepdim=True)
 
 
-# %% wrong="matrices only" says=["weight_norm: weight_g at first"]
+# %% wrong="matrices only" says=["weight_norm, a Conv2d in torch.float64: weight_g at first: the norm is taken over one dimension"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     del layer.weight
