@@ -36,8 +36,8 @@
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from course_utils import check_close, check_equal, check_predictions, device, every_case
-from course_utils import forbid_operators, hook_slips, runs_with_the_answer, show
+from course_utils import check_predictions, device, every_case, hook_slips, hook_trials
+from course_utils import runs_with_the_answer, show
 
 # %% [markdown]
 # ## A patient · core
@@ -341,29 +341,16 @@ kept[0]
 # which `detach()` shares.
 #
 # To see whether a tool cleans up after itself, we need a count of what hangs on a model. PyTorch
-# has no public list of hooks; this one reads private attributes. It counts a module's eight kinds
-# and the two kinds on parameters. It misses hooks on intermediate tensors and those registered for
-# the whole process.
+# has no public list of hooks. The course brings `hooks_on(model)`, which reads private attributes
+# such as `_forward_hooks`. It counts a module's eight kinds and the two kinds on parameters. It
+# misses hooks on intermediate tensors and those registered for the whole process. **Predict:** a
+# layer has a hook as a module, and its weight has two as a tensor. What does a deep copy have?
 
-
-# %% nbgrader={"grade_id": "hooks-on", "locked": true} topics=["module-hooks"]
+# %% nbgrader={"grade_id": "hooks-on", "locked": true}
 import copy
 
+from course_utils.hook_trials import hooks_on
 
-def hooks_on(model: nn.Module) -> dict[str, int]:
-    """How many hooks hang on each module and parameter that has any."""
-    kinds = ["forward", "forward_pre", "backward", "backward_pre", "state_dict", "state_dict_pre"]
-    kinds = [f"_{kind}_hooks" for kind in (*kinds, "load_state_dict_pre", "load_state_dict_post")]
-    on_tensors = ["_backward_hooks", "_post_accumulate_grad_hooks"]
-    pairs = [(name, module, kinds) for name, module in model.named_modules()]
-    pairs += [(name, tensor, on_tensors) for name, tensor in model.named_parameters()]
-    found = {n: sum(len(getattr(x, k, None) or ()) for k in some) for n, x, some in pairs}
-    return {name: count for name, count in found.items() if count}
-
-
-# %% [markdown]
-# **Predict:** a layer has a hook as a module, and its weight has two as a tensor. What does a deep
-# copy have?
 
 # %% topics=["module-hooks"]
 layer = nn.Linear(2, 2)
@@ -418,42 +405,19 @@ class Network(nn.Module):
         return self.head(input=self.block(self.block(x)))
 
 
-# %% nbgrader={"grade_id": "try-capture", "locked": true} jupyter={"source_hidden": true}
-import contextlib
-
-
 def make_network(seed: int = 0) -> Network:
     torch.manual_seed(seed)
     return Network().to(device)
 
 
+# %% nbgrader={"grade_id": "try-capture", "locked": true}
+import contextlib
+
+
 @runs_with_the_answer
-def try_capture(
-    names: list[str], x: torch.Tensor, goes_wrong: bool = False, grad: bool = True
-) -> dict:
-    """What ``capture`` saw of one call, what was raised, and what is left behind."""
-    network, found, seen = make_network().to(x.dtype), {"error": "", "words": ""}, None
-    network.stem.register_forward_hook(lambda module, args, output: None)  # not the answer's
-    try:
-        manager = capture(network, names)
-        if not hasattr(manager, "__enter__"):
-            return found | {"error": "no manager", "words": f"capture returned {manager!r}"}
-        with manager as seen, torch.set_grad_enabled(grad):
-            y = network(x)
-            found["output"], found["flows"] = y.detach().clone(), y.requires_grad
-            if goes_wrong:
-                raise ZeroDivisionError("on purpose")
-    except Exception as caught:
-        found |= {"error": type(caught).__name__, "words": str(caught)}
-    network(2 * x)  # outside the block
-    if isinstance(seen, dict):
-        found["bytes"] = {
-            name: [t.untyped_storage().nbytes() for t in some if isinstance(t, torch.Tensor)]
-            for name, some in seen.items()
-            if isinstance(some, list)
-        }
-        seen = dict(seen)
-    return found | {"seen": seen, "hooks": hooks_on(network)}
+def try_capture(names, x, goes_wrong, grad) -> dict:
+    network = make_network().to(x.dtype)
+    return hook_trials.run_capture(capture, network, names, x, goes_wrong, grad)
 
 
 # %% nbgrader={"grade_id": "capture", "solution": true}
@@ -477,52 +441,9 @@ def capture(model: nn.Module, names: list[str]) -> contextlib.AbstractContextMan
     ### END SOLUTION
 
 
-# %% nbgrader={"grade_id": "capture-check", "grade": true, "points": 4} jupyter={"source_hidden": true}
-def check_outputs(name, found, outputs, truth, size):
-    assert isinstance(outputs, list), f"seen[{name!r}] is no list, with one entry for each call"
-    why = "one for each call inside the block, and none after it"
-    check_equal(len(outputs), len(truth), f"the length of seen[{name!r}]", why)
-    for output, right, held in zip(outputs, truth, found["bytes"][name], strict=True):
-        if isinstance(output, torch.Tensor) and output.shape == right.shape:
-            later = "as it is after the activation in place: detach() shares the memory"
-            leaked = torch.equal(output, F.leaky_relu(right, 0.1)) and not torch.equal(
-                output, right
-            )
-            assert not leaked, f"seen[{name!r}] is not what the module returned, but {later}"
-        check_close(output, right, f"seen[{name!r}]")
-        assert not output.requires_grad, f"seen[{name!r}] hangs on the graph: detach it"
-        small = f"its {right.nbytes} bytes lie in a storage of {held}: keep a copy of these alone"
-        assert held <= right.nbytes, f"seen[{name!r}]: {small}"
-
-
-def check_case(names, x, goes_wrong=False, grad=True):
-    network = make_network().to(x.dtype)
-    stem = network.stem(x).detach()
-    leaky = F.leaky_relu(stem, 0.1)
-    once = network.block(leaky[:, :6]).detach()
-    truth = {"stem": [stem], "leaky": [leaky], "crop": [leaky[:, :6]]}
-    truth |= {
-        "block": [once, network.block(once).detach()],
-        "block.0": [network.block[0](leaky[:, :6])],
-    }
-    truth["block.0"] = [network.block[0](h).detach() for h in (leaky[:, :6], once)]
-    truth[""] = truth["head"] = [network.head(truth["block"][1]).detach()]
-    found = try_capture(names, x, goes_wrong, grad)
-    assert found["error"] != "no manager", f"{found['words']}, no context manager"
-    expected = "ZeroDivisionError" if goes_wrong else ""
-    told = f"{found['error']} came out of the block ({found['words']})"
-    if goes_wrong and not found["error"]:
-        told = "the exception was swallowed: __exit__ returned True, or an except caught it"
-    assert found["error"] == expected, told
-    seen = found["seen"]
-    assert isinstance(seen, dict), f"the block was given {seen!r}, expected a dict of lists"
-    check_equal(sorted(seen), sorted(names), "the keys of seen")
-    for name in names:
-        check_outputs(name, found, seen[name], truth[name], len(x))
-    check_close(found["output"], truth[""][0], "what the model puts out inside the block")
-    kept = "a hook's return value replaces the output. Return nothing, and detach a copy"
-    assert found["flows"] == grad, f"the model's own output has lost its graph: {kept}"
-    check_equal(found["hooks"], {"stem": 1}, "hooks left", "one on stem, which is not yours")
+# %% nbgrader={"grade_id": "capture-check", "grade": true, "points": 4}
+def check_case(names, x, **options):
+    hook_trials.check_capture(try_capture, make_network().to(x.dtype), names, x, **options)
 
 
 x = torch.tensor([[1.0, -2, 0, 3], [0, 1, -1, 2]], device=device)
@@ -537,11 +458,7 @@ with every_case() as case:
     with case("an exception inside the block"):
         check_case(["stem", "block"], x, goes_wrong=True)
     with case("capture(network, ['head', 'nose'])"):
-        found = try_capture(["head", "nose"], x)
-        known = ", ".join(map(repr, dict(make_network().named_modules())))
-        told = f"raised {found['error'] or 'nothing'}, expected a KeyError: the names are {known}"
-        assert found["error"] == "KeyError", told
-        check_equal(found["hooks"], {"stem": 1}, "hooks left", "one on stem, which is not yours")
+        hook_trials.check_unknown_name(try_capture, make_network(), x)
 ### BEGIN HIDDEN TESTS
 check_case(["", "block", "leaky"], torch.ones(1, 4, device=device))
 check_case(["stem", "leaky", "head"], x[:0])
@@ -688,23 +605,11 @@ other.grad
 # of `y * y` with respect to `x` becomes -3 instead of 6. That of `y * y + x` becomes -2.
 
 
-# %% nbgrader={"grade_id": "try-reversal", "locked": true} jupyter={"source_hidden": true}
+# %% nbgrader={"grade_id": "try-reversal", "locked": true}
 @runs_with_the_answer
-def try_reversal(
-    x: torch.Tensor, strength: float, weight: float, by_function: bool, grad: bool = True
-) -> tuple:
-    """The layer's output y, and the gradient of sum((y + weight * x) ** 2) / 2 at x."""
-    x = x.detach().requires_grad_(grad is not None)
-    with torch.set_grad_enabled(bool(grad)):
-        y = (Reversal.apply if by_function else gradient_reversal)(x, strength)
-    if not isinstance(y, torch.Tensor) or not grad:
-        return y, None
-    with torch.enable_grad():
-        loss = (y + weight * x if weight != 1 else y + x).square().sum() / 2
-    gradient = None
-    if loss.requires_grad:
-        (gradient,) = torch.autograd.grad(loss, x, allow_unused=True)
-    return y.detach(), torch.zeros_like(x) if gradient is None else gradient
+def try_reversal(x, strength, weight, by_function, grad) -> tuple:
+    reverse = Reversal.apply if by_function else gradient_reversal
+    return hook_trials.run_reversal(reverse, x, strength, weight, grad)
 
 
 # %% nbgrader={"grade_id": "gradient-reversal", "solution": true}
@@ -738,21 +643,11 @@ class Reversal(torch.autograd.Function):
 
 
 # %% nbgrader={"grade_id": "gradient-reversal-check", "grade": true, "points": 3}
-def check_case(x, strength, weight, by_function, grad=True):
-    y, gradient = try_reversal(x, strength, weight, by_function, grad)
-    check_close(y, x, "y", rtol=1e-2, atol=1e-2)
-    assert torch.equal(y, x), "the values of y are not exactly those of x: was it computed anew?"
-    if grad:
-        truth, slips = hook_slips.reversal(x, strength, weight)
-        beside = f", where {weight:g} times x is used beside y" if weight else ""
-        what = f"the gradient at x for strength {strength:g}{beside}"
-        hook_slips.check_named(gradient, truth, what, slips)
-
-
 def check_both(case, name, *arguments):
     for by_function in (False, True):
         with case(f"{'Reversal.apply' if by_function else 'gradient_reversal'}, {name}"):
-            check_case(*arguments[:3], by_function, *arguments[3:])
+            first, more = arguments[:3], arguments[3:]
+            hook_trials.check_reversal(try_reversal, *first, by_function, *more)
 
 
 x = torch.tensor([3.0, -1.0], device=device)
@@ -764,8 +659,7 @@ with every_case() as case:
     check_both(case, "under no_grad", x, 0.5, 0, False)
     check_both(case, "an x that needs no gradient", x, 0.5, 0, None)
 ### BEGIN HIDDEN TESTS
-generator = torch.Generator().manual_seed(0)
-rows = torch.randn(4, 6, generator=generator, dtype=torch.float64).to(device)
+rows = torch.randn(4, 6, generator=torch.Generator().manual_seed(0)).double().to(device)
 with every_case() as case:
     for tensor in (rows, rows.t(), rows[:, ::2], rows[0, 0], rows[:0], rows[:1].expand(3, 6)):
         for strength, weight in ((0.3, 0), (1.7, 0.25), (0, 1), (-2, 1)):
@@ -810,27 +704,10 @@ with every_case() as case:
 # in the three steps after that. What is not named has its default.
 
 
-# %% nbgrader={"grade_id": "try-freezing", "locked": true} jupyter={"source_hidden": true}
+# %% nbgrader={"grade_id": "try-freezing", "locked": true}
 @runs_with_the_answer
-def try_freezing(table: torch.Tensor, rows: list[int]) -> dict[str, torch.Tensor]:
-    """The gradients of an embedding with frozen rows, and of a tensor without a hook."""
-    embedding = nn.Embedding.from_pretrained(table.clone(), freeze=False)
-    weight, other = embedding.weight, torch.ones_like(table, requires_grad=True)
-    handle = freeze_rows(embedding, rows)
-    assert hasattr(handle, "remove"), (
-        f"freeze_rows returned {handle!r}, not the handle of a hook: is there an answer yet?"
-    )
-    found, same = {}, embedding.weight is weight
-    assert same and weight.requires_grad, "weight was replaced, or needs no gradient any more"
-    (weight + other).square().sum().backward()
-    found["weight"], found["other"], weight.grad = weight.grad, other.grad, None
-    weight.sum().backward()
-    found["sum"] = weight.grad.clone()
-    (2 * weight).sum().backward()
-    found["accumulated"], weight.grad = weight.grad, None
-    handle.remove()
-    weight.sum().backward()
-    return {**found, "removed": weight.grad, "values": weight.detach()}
+def try_freezing(table, rows) -> dict[str, torch.Tensor]:
+    return hook_trials.run_freezing(freeze_rows, table, rows)
 
 
 # %% nbgrader={"grade_id": "freeze-rows", "solution": true}
@@ -859,53 +736,22 @@ the_frozen_row_moves = {name: name not in stays for name in the_frozen_row_moves
 
 
 # %% nbgrader={"grade_id": "freeze-rows-check", "grade": true, "points": 3}
-def check_case(table, rows):
-    ones, plain = torch.ones_like(table), 2 * (table + 1)
-    found = try_freezing(table, rows)
-    check_close(found["values"], table, "the table itself, which is not to be changed")
-    names = {
-        "sum": ("weight.grad after weight.sum().backward(), an expanded number", ones),
-        "weight": ("weight.grad after (weight + other).square().sum().backward()", plain),
-        "accumulated": ("weight.grad after two backwards", 3 * ones),
-    }
-    for name, (what, gradient) in names.items():
-        truth, slips = hook_slips.frozen_rows(gradient, rows)
-        hook_slips.check_named(found[name], truth, what, slips)
-    shared = "other.grad, which shared its gradient with weight (a hook never writes to it)"
-    check_close(found["other"], plain, shared)
-    check_close(found["removed"], ones, "weight.grad after handle.remove()")
-
-
 table = torch.arange(6.0, device=device).view(3, 2)
 with every_case() as case:
     for rows in ([0], [-1], [2, 0], []):
         with case(f"rows {rows} of 3"):
-            check_case(table, rows)
+            hook_trials.check_freezing(try_freezing, table, rows)
     with case("rows [1, -3] of 4, in torch.float64"):
-        check_case(torch.ones(4, 3, dtype=torch.float64, device=device), [1, -3])
+        ones = torch.ones(4, 3, dtype=torch.float64, device=device)
+        hook_trials.check_freezing(try_freezing, ones, [1, -3])
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape, rows in (((5, 3), [1, 4]), ((7, 1), [0, 2, -1]), ((2, 4), [0, 1]), ((4, 2), [-1])):
-    check_case(torch.randn(shape, generator=generator).to(device), rows)
+    table = torch.randn(shape, generator=generator).to(device)
+    hook_trials.check_freezing(try_freezing, table, rows)
 ### END HIDDEN TESTS
 
-
 # %% nbgrader={"grade_id": "freeze-rows-check-2", "grade": true, "points": 2}
-def check_by_running(name):
-    kind, *options = name.removesuffix(", after a step").split(", ")
-    options = {key: float(value) for key, _, value in (part.partition("=") for part in options)}
-    weight, mask = torch.ones(3, 2, requires_grad=True), torch.tensor([[0.0], [1.0], [1.0]])
-    optimizer = getattr(torch.optim, kind)([weight], lr=0.1, **options)
-    if name.endswith("after a step"):
-        weight.grad = torch.ones(3, 2)
-        optimizer.step()
-    before = weight[0].tolist()
-    for _ in range(3):
-        weight.grad = mask * torch.ones(3, 2)
-        optimizer.step()
-    return weight[0].tolist() != before
-
-
 because = {
     "SGD": "it moves by the gradient, and that is zero",
     "SGD, weight_decay=0.1": "the decay is added by the optimizer, after every hook",
@@ -915,7 +761,8 @@ because = {
     "Adam, after a step": "the first step left a running mean behind",
     "AdamW": "its weight decay is 0.01 unless you say otherwise",
 }
-check_predictions(the_frozen_row_moves, {n: check_by_running(n) for n in because}, because)
+truth = {name: hook_trials.frozen_row_moves(name) for name in because}
+check_predictions(the_frozen_row_moves, truth, because)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1149,22 +996,9 @@ hook_order = dict(zip(hook_order, (1, 5, 6, 14, 2, 12, 13, 3, 4, 7, 10, 8, 9, 11
 ### END SOLUTION
 
 
-# %% nbgrader={"grade_id": "hook-order-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
-model = TwoLayers().to(device)
-model.log, places = [], {"model": model, "a": model.a, "b": model.b, "b.weight": model.b.weight}
-for line in hook_slips.ORDER_REASONS:
-    name, _, kind = line.partition(": ")
-    if name != "h":
-        kind = kind.replace("-", " ").replace("pre hook", "pre_hook").replace(" ", "_")
-        kind = kind.replace("tensor_", "").replace("late_hook", "late_grad_hook")
-        getattr(places[name], f"register_{kind}")(lambda *_, line=line: model.log.append(line))
-model(torch.ones(4, 2, requires_grad=True, device=device)).sum().backward()
-given = {line: place for line, place in hook_order.items() if place is not None}
-for line, place in given.items():
-    assert place in range(1, 15), f"{line}: {place!r} is no place from 1 to 14"
-twice = sorted({place for place in given.values() if [*given.values()].count(place) > 1})
-assert not twice, f"each place is taken once; more than one line has the place {twice[0]}"
-truth = {line: place for place, line in enumerate(model.log, 1)}
+# %% nbgrader={"grade_id": "hook-order-check", "grade": true, "points": 3}
+hook_trials.check_places(hook_order)
+truth = hook_trials.order_of_hooks(TwoLayers().to(device))
 check_predictions(hook_order, truth, hook_slips.ORDER_REASONS)
 
 # %% [markdown]
@@ -1202,23 +1036,11 @@ check_predictions(hook_order, truth, hook_slips.ORDER_REASONS)
 # before it on your walk? Write its name into `ill_layer`.
 
 
-# %% nbgrader={"grade_id": "try-monitor", "locked": true} jupyter={"source_hidden": true}
+# %% nbgrader={"grade_id": "try-monitor", "locked": true}
 @runs_with_the_answer
-def try_monitor(steps: int, ill: bool, seed: int) -> tuple:
-    """What the monitor noted while a network was trained, and the weights after it."""
+def try_monitor(steps, ill, seed) -> tuple:
     network = nn.Sequential(nn.Sequential(make_patient(ill, seed), nn.Identity()))
-    found = grad_monitor(network)
-    pair = isinstance(found, tuple | list) and len(found) == 2
-    assert pair, f"grad_monitor returned {found!r}, not (norms, handles): is there an answer yet?"
-    norms, handles = found
-    assert isinstance(norms, dict), f"norms is {norms!r}, not a dict of lists"
-    train(network, steps)
-    for handle in handles:
-        handle.remove()
-    noted = {name: list(values) for name, values in norms.items()}
-    train(network, 1)
-    left = {name for name in noted if len(noted[name]) != len(norms[name])}
-    return noted, [parameter.detach() for parameter in network.parameters()], sorted(left)
+    return hook_trials.run_monitor(grad_monitor, network, train, steps)
 
 
 # %% nbgrader={"grade_id": "grad-monitor", "solution": true}
@@ -1243,35 +1065,9 @@ ill_layer = "layer4"
 
 
 # %% nbgrader={"grade_id": "grad-monitor-check", "grade": true, "points": 3}
-def check_norms(noted, network, prefix):
-    (out, y), outputs = points(), {"x": points()[0]}
-    outputs["x"] = out
-    for name, module in [*network.named_children(), ("1", nn.Identity())]:
-        outputs[f"0.0.{name}" if name != "1" else "0.1"] = out = module(out)
-    loss = F.binary_cross_entropy_with_logits(out, y)
-    grads = dict(zip(outputs, torch.autograd.grad(loss, [*outputs.values()]), strict=True))
-    for before, name in zip(outputs, [*outputs][1:], strict=False):
-        first, what = noted[name][0], f"norms[{name!r}][0]"
-        assert type(first) is float, f"{what} is a {type(first).__name__}, not a plain float"
-        right, slips = hook_slips.norms(grads[name], grads[before])
-        hook_slips.check_near(first, right, f"{what}, of the gradient of its output", slips)
-
-
 def check_case(steps, ill, seed):
-    noted, weights, left = try_monitor(steps, ill, seed)
-    network = make_patient(ill, seed)
-    names = [f"0.0.{name}" for name, _ in network.named_children()] + ["0.1"]
-    why = "every module without children, at any depth, by its full name"
-    if {*noted} == {*names}:
-        why = "one for each backward, in the list of its own module: what does a lambda look up, when?"
-    lengths = {name: len(values) for name, values in noted.items()}
-    hook_slips.check_entries(lengths, dict.fromkeys(names, steps), "numbers", why)
-    check_norms(noted, network, "0.0.")
-    grew = f"{len(left)} lists grew after all handles were removed: which hooks are missing there?"
-    assert not left, grew
-    train(network, steps + 1)
-    for weight, right in zip(weights, network.parameters(), strict=True):
-        check_close(weight, right.detach(), "a weight after training with the monitor", atol=1e-4)
+    found = try_monitor(steps, ill, seed)
+    hook_trials.check_monitor(found, make_patient(ill, seed), train, points, steps)
 
 
 with every_case() as case:
@@ -1285,16 +1081,7 @@ check_case(3, True, 2)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "grad-monitor-check-2", "grade": true, "points": 1}
-assert ill_layer is not None, "ill_layer is still None: use your monitor on make_patient(seed=1)"
-network = make_patient(seed=1)
-names = [name for name, module in network.named_children() if isinstance(module, nn.Linear)]
-biases = {name: network.get_submodule(name).bias.mean().item() for name in names}
-ill = max(biases, key=biases.get)
-assert ill_layer in names, f"{ill_layer!r} is no linear layer; these are: {', '.join(names)}"
-before = "it is told next to nothing, but so is a layer behind it: go from the head, stop sooner"
-behind = "its gradient is of ordinary size: go on towards layer1"
-told = before if names.index(ill_layer) < names.index(ill) else behind
-assert ill_layer == ill, f"it is not {ill_layer!r}: {told}"
+hook_trials.check_ill_layer(ill_layer, make_patient(seed=1))
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1557,28 +1344,12 @@ show(
 # both.to(device), 0)})`.
 
 
-# %% nbgrader={"grade_id": "try-grad-cam", "locked": true} jupyter={"source_hidden": true}
+# %% nbgrader={"grade_id": "try-grad-cam", "locked": true}
 @runs_with_the_answer
-def try_grad_cam(state: dict, layer: str, image: torch.Tensor, target: int) -> tuple:
-    """The map for a network with these weights, and what was changed besides."""
-    model, image = ShapeNet().to(image), image.clone()
+def try_grad_cam(state, layer, image, target) -> tuple:
+    model = ShapeNet().to(image)
     model.load_state_dict(state)
-    model.fc.register_forward_hook(lambda module, args, output: None)  # not the answer's
-    model.features.eval()
-    for parameter in model.parameters():
-        parameter.grad = torch.ones_like(parameter)
-    heat = grad_cam(model, layer, image, target)
-    grads = [parameter.grad for parameter in model.parameters()]
-    changed = []
-    if not all(grad is not None and bool((grad == 1).all()) for grad in grads):
-        changed.append("the .grad of the parameters: ask torch.autograd.grad for one gradient")
-    if not all(parameter.requires_grad for parameter in model.parameters()):
-        changed.append("requires_grad of the parameters")
-    if not (model.training and model.fc.training) or model.features.training:
-        changed.append("the mode (train or eval) of the model")
-    if image.requires_grad:
-        changed.append("requires_grad of the image")
-    return heat, changed, hooks_on(model)
+    return hook_trials.run_grad_cam(grad_cam, model, layer, image, target)
 
 
 # %% nbgrader={"grade_id": "grad-cam", "solution": true}
@@ -1598,39 +1369,25 @@ def grad_cam(model: nn.Module, layer: str, image: torch.Tensor, target: int) -> 
 
 
 # %% nbgrader={"grade_id": "grad-cam-check", "grade": true, "points": 4}
-def check_case(image, target, cut=9, bias=0.0, factor=1.0):
+def check_case(image, target, **options):
     torch.manual_seed(3)
-    model, layer = ShapeNet().to(image), "features" if cut == 9 else f"features.{cut - 1}"
-    with torch.no_grad():
-        model.fc.weight.mul_(factor).add_(bias)
-    state = {key: value.detach() for key, value in model.state_dict().items()}
-    heat, changed, hooks = try_grad_cam(state, layer, image, target)
-    maps = model.features[:cut](image[None])
-    truth, slips = hook_slips.heat_maps(
-        lambda maps: model.fc(model.features[cut:](maps).mean(dim=(2, 3))), maps, target
-    )
-    nan = isinstance(heat, torch.Tensor) and bool(heat.isnan().any())
-    assert not nan, "the map holds NaN: what is 0 / 0?"
-    hook_slips.check_named(heat, truth, "the map", slips, rtol=2e-3, atol=1e-4)
-    assert not heat.requires_grad, "the map hangs on the graph: detach it"
-    assert not changed, f"this is not as it was: {'; '.join(changed)}"
-    check_equal(hooks, {"fc": 1}, "hooks on the model", "one on fc, which is not yours")
+    hook_trials.check_grad_cam(try_grad_cam, ShapeNet(), image, target, **options)
 
 
 image = torch.rand(3, 24, 24, generator=torch.Generator().manual_seed(0)).to(device)
 with every_case() as case:
     with case("layer 'features', class 0"):
-        check_case(image, 0, factor=3.0)
+        check_case(image, 0)
     with case("layer 'features.4', class 2"):
-        check_case(image, 2, cut=5, factor=3.0)
+        check_case(image, 2, cut=5)
     with case("layer 'features.0', class 1, a wide image in torch.float64"):
-        check_case(image[:, 4:20].double(), 1, cut=1, factor=3.0)
+        check_case(image[:, 4:20].double(), 1, cut=1)
     with case("nothing in the image speaks for the class"):
-        check_case(image, 1, bias=-1.0)
+        check_case(image, 1, bias=-1.0, factor=1.0)
 ### BEGIN HIDDEN TESTS
 for cut in (1, 4, 6, 8, 9):
-    check_case(image[:, 4:20].double(), 2, cut)
-check_case(0 * image, 0, cut=8)
+    check_case(image[:, 4:20].double(), 2, cut=cut, factor=1.0)
+check_case(0 * image, 0, cut=8, factor=1.0)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1707,37 +1464,11 @@ except RuntimeError as error:
 # first `backward()` it is 0.9, after the second 0.75.
 
 
-# %% nbgrader={"grade_id": "try-step-in-backward", "locked": true} jupyter={"source_hidden": true}
+# %% nbgrader={"grade_id": "try-step-in-backward", "locked": true}
 @runs_with_the_answer
-def try_step_in_backward(
-    batches: list[torch.Tensor], lr: float, momentum: float, frozen: str, before: bool = False
-) -> tuple:
-    """Weights after each backward; the most gradients at once; whether it stops without hooks."""
-    network = make_network().to(batches[0].dtype)
-    network.get_submodule(frozen).requires_grad_(False)
-    parameters, alive, weights = list(network.parameters()), [], []
-    if before:
-        earlier = step_in_backward(parameters, 0.0, momentum)  # moves nothing
-        network(batches[0]).square().mean().backward()
-        for handle in earlier or []:
-            handle.remove()
-    handles = step_in_backward(parameters, lr, momentum)
-    missing = f"step_in_backward returned {handles!r}, not the handles of its hooks"
-    assert isinstance(handles, list | tuple | dict), f"{missing}: is there an answer yet?"
-    for parameter in parameters:
-        if parameter.requires_grad:
-            parameter.register_post_accumulate_grad_hook(
-                lambda _: alive.append(sum(p.grad is not None for p in parameters))
-            )
-    for x in batches:
-        network(x).square().mean().backward()
-        weights.append([parameter.detach().clone() for parameter in parameters])
-        alive.append(sum(p.grad is not None for p in parameters))
-    most = max(alive)
-    for handle in handles:
-        handle.remove()
-    network(batches[0]).square().mean().backward()
-    return weights, most, all(map(torch.equal, parameters, weights[-1]))
+def try_steps(batches, lr, momentum, frozen, before) -> tuple:
+    run = hook_trials.run_steps
+    return run(step_in_backward, make_network(), batches, lr, momentum, frozen, before)
 
 
 # %% nbgrader={"grade_id": "step-in-backward", "solution": true}
@@ -1759,24 +1490,8 @@ def step_in_backward(parameters: list[nn.Parameter], lr: float, momentum: float)
 
 
 # %% nbgrader={"grade_id": "step-in-backward-check", "grade": true, "points": 4}
-def check_case(batches, lr, momentum, frozen, before=False):
-    weights, most, stopped = try_step_in_backward(batches, lr, momentum, frozen, before)
-    runs = {}
-    for rule in ("", *hook_slips.DESCENTS):
-        network = make_network().to(batches[0].dtype)
-        network.get_submodule(frozen).requires_grad_(False)
-        runs[rule] = hook_slips.descent(network, batches, lr, momentum, rule)
-    names = [name for name, _ in network.named_parameters()]
-    for number, right in enumerate(runs[""]):
-        for place, name in enumerate(names):
-            slips = {
-                words: runs[rule][number][place] for rule, words in hook_slips.DESCENTS.items()
-            }
-            what = f"{name} after backward number {number + 1}"
-            found = weights[number][place]
-            hook_slips.check_named(found, right[place], what, slips, rtol=1e-4, atol=1e-6)
-    assert most == 0, f"{most} gradients at once: use each in its own hook, then set it to None"
-    assert stopped, "a backward() after all handles were removed still changed the weights"
+def check_case(*arguments, **options):
+    hook_trials.check_steps(try_steps, make_network, *arguments, **options)
 
 
 generator = torch.Generator().manual_seed(0)
@@ -1905,59 +1620,10 @@ print("the gradient is where the weight is:", weight.grad.device == weight.devic
 # `[0.0999756]`. An int64 tensor of shape (3, 5) is kept in its own 120 bytes.
 
 
-# %% nbgrader={"grade_id": "small-cnn", "locked": true} jupyter={"source_hidden": true}
-def make_cnn() -> nn.Sequential:
-    torch.manual_seed(0)
-    first, second = nn.Conv2d(2, 4, 3), nn.Conv2d(4, 6, 3)
-    return nn.Sequential(first, nn.GELU(), nn.MaxPool2d(2), second, nn.Tanh()).to(device)
-
-
-# %% nbgrader={"grade_id": "bytes", "locked": true} jupyter={"source_hidden": true}
-import weakref
-
-
-def bytes_of(kept: list, network: nn.Module) -> int:
-    """Bytes of the storages of all tensors in ``kept``, except those of the parameters."""
-    leaves = torch.utils._pytree.tree_leaves(kept)
-    storages = [leaf.untyped_storage() for leaf in leaves if isinstance(leaf, torch.Tensor)]
-    sizes = {storage.data_ptr(): storage.nbytes() for storage in storages}
-    for parameter in network.parameters():
-        sizes.pop(parameter.untyped_storage().data_ptr(), None)
-    return sum(sizes.values())
-
-
-# %% nbgrader={"grade_id": "try-offload", "locked": true} jupyter={"source_hidden": true}
-def run_cnn(x: torch.Tensor, keep, back) -> tuple[int, list[torch.Tensor], bool]:
-    """Bytes kept for a small CNN's backward, its gradients, and whether its output is set free."""
-    network, kept = make_cnn().to(x.dtype), []
-    plain = {torch.Tensor, nn.Parameter, torch.dtype, torch.device, torch.Size, int, float, bool}
-    plain |= {str, type(None)}
-
-    def pack(tensor):
-        kept.append((keep(tensor), tensor.dtype))
-        kinds = {type(leaf) for leaf in torch.utils._pytree.tree_leaves(kept[-1])} - plain
-        assert not kinds, f"keep tensors and plain values, not {kinds}"
-        return kept[-1]
-
-    def unpack(pair):
-        tensor = back(pair[0])
-        assert isinstance(tensor, torch.Tensor), f"bring_back gave {tensor!r}, no tensor"
-        assert tensor.dtype == pair[1], f"{pair[1]} was saved, and bring_back gave {tensor.dtype}"
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
-        output = network(x)
-        unused = network(x)
-    size, watched = bytes_of(kept, network) // 2, weakref.ref(unused)
-    gradients = torch.autograd.grad(output.square().sum(), list(network.parameters()))
-    kept.clear()
-    del unused
-    return size, list(gradients), watched() is None
-
-
+# %% nbgrader={"grade_id": "try-offload", "locked": true}
 @runs_with_the_answer
-def try_offload(x: torch.Tensor) -> tuple[int, list[torch.Tensor], bool]:
-    return run_cnn(x, offload_saved, bring_back)
+def try_offload(x) -> tuple[int, list[torch.Tensor], bool]:
+    return hook_trials.run_offload(offload_saved, bring_back, x)
 
 
 # %% nbgrader={"grade_id": "offload-saved", "solution": true}
@@ -1979,33 +1645,9 @@ def bring_back(kept: torch.Tensor | tuple | dict) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "offload-saved-check", "grade": true, "points": 3}
-def check_keep(tensor):
-    halved = tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter)
-    return (tensor.half() if halved else tensor.detach()), tensor.dtype
-
-
-def check_case(x):
-    least, truth, _ = run_cnn(x, check_keep, lambda pair: pair[0].to(pair[1]))
-    size, gradients, free = try_offload(x)
-    for gradient, right, layer in zip(gradients, truth, (0, 0, 3, 3), strict=True):
-        check_close(gradient, right, f"a gradient of layer {layer}", rtol=1e-3, atol=1e-3)
-    many = "was a float32 tensor kept whole, or a parameter or what is kept exactly copied?"
-    assert size <= least, f"{size} bytes are kept, {least} are enough: {many}"
-    assert free, "the output is never set free: a saved tensor holds its own node; detach it"
-
-
 def check_back(numbers, dtype):
     tensor = torch.tensor(numbers, dtype=dtype, device=device)
-    exact = tensor.half().float() if dtype == torch.float32 else tensor
-    parts = torch.view_as_real(tensor) if tensor.is_complex() else tensor
-    rounded = parts.half().to(parts.dtype)
-    rounded = torch.view_as_complex(rounded) if tensor.is_complex() else rounded
-    slips = {"it was rounded, and should be kept exactly": rounded}
-    if dtype == torch.float32:
-        slips = {"this is bfloat16's rounding, not float16's": tensor.bfloat16().float()}
-        slips["it comes back unrounded: was it kept in float16?"] = tensor
-    kept = bring_back(offload_saved(tensor))
-    hook_slips.check_named(kept, exact, f"{numbers}, kept and brought back", slips)
+    hook_trials.check_back(offload_saved, bring_back, tensor)
 
 
 kinds = (
@@ -2013,20 +1655,17 @@ kinds = (
     ([True, False], torch.bool), ([1 / 3, 2.0], torch.bfloat16), ([1 / 3 + 2j], torch.complex64),
     (0.1, torch.float32), ([[]], torch.float32),
 )  # fmt: skip
-generator = torch.Generator().manual_seed(0)
-images = torch.randn(2, 2, 12, 12, generator=generator).to(device)
+images = torch.randn(2, 2, 12, 12, generator=torch.Generator().manual_seed(0)).to(device)
 with every_case() as case:
     for numbers, dtype in kinds:
         with case(str(dtype)):
             check_back(numbers, dtype)
-    with case("a CNN, with a batch in float32"):
-        check_case(images)
-    with case("a CNN, with a batch in float64"):
-        check_case(images.double())
+    for batch in (images, images.double()):
+        with case(f"a CNN, with a batch in {batch.dtype}"):
+            hook_trials.check_offload(try_offload, batch)
 ### BEGIN HIDDEN TESTS
-check_case(images.transpose(2, 3)[:1, :, ::1, 2:])
-third = torch.tensor([1 / 3, -2 / 3], dtype=torch.float64, device=device)
-check_close(bring_back(offload_saved(third)), third, "a float64 tensor, kept and brought back")
+hook_trials.check_offload(try_offload, images.transpose(2, 3)[:1, :, ::1, 2:])
+check_back([1 / 3, -2 / 3], torch.float64)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2051,7 +1690,7 @@ def kept_bytes(activation: nn.Module, form) -> int:
     kept = []
     with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(form(t)), lambda _: None):
         network(torch.ones(1, 2, 32, 32, device=device))
-    return bytes_of(kept, network)
+    return hook_trials.bytes_of(kept, network)
 
 
 # %%
@@ -2155,46 +1794,11 @@ _ = copy.deepcopy(nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)))
 # `[[3, 4]]`. With g = 10 it becomes `[[6, 8]]`.
 
 
-# %% nbgrader={"grade_id": "layers", "locked": true} jupyter={"source_hidden": true}
-def make_layer(weight: torch.Tensor) -> nn.Module:
-    """A Linear or a Conv2d of this weight, with a bias of zeros."""
-    outs, ins, *window = weight.shape
-    layer = nn.Conv2d(ins, outs, window) if window else nn.Linear(ins, outs)
-    layer.to(weight).weight = nn.Parameter(weight.clone())
-    nn.init.zeros_(layer.bias)
-    return layer
-
-
-def try_layer(layer: nn.Module, x: torch.Tensor) -> tuple:
-    """Its parameters by name, their gradients, its output, and that after a step of descent."""
-    values = {name: parameter.detach().clone() for name, parameter in layer.named_parameters()}
-    output = layer(x)
-    output.square().sum().backward()
-    grads = {name: parameter.grad for name, parameter in layer.named_parameters()}
-    torch.optim.SGD(layer.parameters(), lr=0.05).step()
-    return values, grads, output.detach(), layer(x).detach()
-
-
+# %% nbgrader={"grade_id": "layers", "locked": true}
 @runs_with_the_answer
-def try_weight_norm(weight: torch.Tensor, x: torch.Tensor, by_hook: bool) -> tuple:
-    layer = make_layer(weight)
-    if by_hook:
-        returned = weight_norm(layer)
-        blank = "weight_norm returned None, not the layer: is there an answer yet?"
-        assert returned is not None, blank
-        assert returned is layer, f"weight_norm returned {returned!r}, not the layer itself"
-    else:
-        pair = WeightNorm().right_inverse(weight.clone())
-        blank = f"right_inverse returned {pair!r}, not (g, v): is there an answer yet?"
-        assert isinstance(pair, tuple | list) and len(pair) == 2, blank
-        again = WeightNorm().forward(*pair)
-        assert isinstance(again, torch.Tensor), f"forward(g, v) returned {again!r}, no weight"
-        torch.nn.utils.parametrize.register_parametrization(layer, "weight", WeightNorm())
-    try:
-        return try_layer(layer, x)
-    except TypeError as error:
-        hint = ". Take the old one out first: del layer.weight" * ("cannot assign" in str(error))
-        raise AssertionError(f"calling the layer raised: {error}{hint}") from error
+def try_weight_norm(weight, x, by_hook) -> tuple:
+    function = weight_norm if by_hook else None
+    return hook_trials.run_weight_norm(function, WeightNorm, weight, x)
 
 
 # %% nbgrader={"grade_id": "weight-norm", "solution": true}
@@ -2235,39 +1839,20 @@ class WeightNorm(nn.Module):
 
 
 # %% nbgrader={"grade_id": "weight-norm-check", "grade": true, "points": 4}
-def check_case(weight, x, by_hook):
-    right = torch.nn.utils.parametrizations.weight_norm(make_layer(weight))
-    truth, _, output, later = try_layer(right, x)
-    pairs = {f"parametrizations.weight.original{n}": f"weight_{'gv'[n]}" for n in (0, 1)}
-    truth = {pairs.get(name, name) if by_hook else name: value for name, value in truth.items()}
-    with forbid_operators("_weight_norm_interface", because="compute it yourself"):
-        values, grads, found, stepped = try_weight_norm(weight, x, by_hook)
-    note = "the old weight is no parameter any more" if by_hook else "right_inverse gives (g, v)"
-    check_equal(sorted(values), sorted(truth), "the layer's parameters", note)
-    for name, value in truth.items():
-        slips = hook_slips.lengths(weight) if value.numel() == len(weight) else {}
-        hook_slips.check_named(values[name], value, f"{name} at first", slips, rtol=1e-4)
-        assert grads[name] is not None, f"no gradient reaches {name}: was it detached?"
-    check_close(found, output, "the output right after", rtol=1e-4, atol=1e-4)
-    moved = found + right.bias.detach().view(-1, *[1] * (x.dim() - 2))
-    stuck = {"the weight is computed once, and not again before each call": moved}
-    what = "the output after a step"
-    hook_slips.check_named(stepped, later, what, stuck, rtol=1e-3, atol=1e-3)
-
-
 generator = torch.Generator().manual_seed(0)
 weight, x = (torch.randn(3, 4, generator=generator).to(device) for _ in range(2))
 kernels = torch.randn(2, 3, 2, 3, generator=generator).to(device)
 images = torch.randn(2, 3, 4, 5, generator=generator).to(device)
+check_case = hook_trials.check_weight_norm
 with every_case() as case:
     for by_hook, way in ((True, "weight_norm"), (False, "WeightNorm")):
         with case(f"{way}, a Linear"):
-            check_case(weight, x, by_hook)
+            check_case(try_weight_norm, weight, x, by_hook)
         with case(f"{way}, a Conv2d in torch.float64"):
-            check_case(kernels.double(), images.double(), by_hook)
+            check_case(try_weight_norm, kernels.double(), images.double(), by_hook)
 ### BEGIN HIDDEN TESTS
 for by_hook in (True, False):
-    check_case(kernels.transpose(2, 3)[:1], images, by_hook)
+    check_case(try_weight_norm, kernels.transpose(2, 3)[:1], images.transpose(2, 3), by_hook)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2340,41 +1925,10 @@ _ = pair.load_state_dict({"0.weight": torch.ones(1, 1), "1.weight": torch.ones(1
 # the list gets `"net.fc.bias -> net.head.bias"`.
 
 
-# %% nbgrader={"grade_id": "try-loading", "locked": true} jupyter={"source_hidden": true}
-class Pieces(nn.Module):
-    """Modules of one shape, so that their names can be swapped."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.stem, self.head, self.tail = (nn.Linear(2, 2) for _ in range(3))
-        self.block = nn.ModuleDict({"head": nn.Linear(2, 2), "0": nn.Linear(2, 2)})
-
-
-def make_pieces(seed: int) -> nn.Module:
-    torch.manual_seed(seed)
-    return Pieces().to(device)
-
-
+# %% nbgrader={"grade_id": "try-loading", "locked": true}
 @runs_with_the_answer
-def try_loading(state: dict, renamed: dict[str, str], prefix: str = "", loads: int = 1) -> tuple:
-    """The log, the module's state after loading, and the error if there was one."""
-    module, error = make_pieces(seed=1), ""
-    log = state_dict_hooks(module, renamed)
-    blank = f"state_dict_hooks returned {log!r}, no list: is there an answer yet?"
-    assert isinstance(log, list), blank
-    model = module
-    for name in reversed(prefix.split(".")) if prefix else ():
-        model = nn.ModuleDict({name: model, "other": nn.ModuleDict({"fc": nn.Linear(1, 1)})})
-    own = {key: value for key, value in model.state_dict().items() if "other.fc" in key}
-    state = {**own, **state}
-    keys = sorted(state)
-    try:
-        for _ in range(loads):
-            model.load_state_dict(state)
-    except Exception as caught:
-        error = f"{type(caught).__name__}: {caught}"
-    assert sorted(state) == keys, "the caller's dict was changed"
-    return log, {name: value.clone() for name, value in module.state_dict().items()}, error
+def try_loading(state, renamed, prefix, loads) -> tuple:
+    return hook_trials.run_loading(state_dict_hooks, state, renamed, prefix, loads)
 
 
 # %% nbgrader={"grade_id": "state-dict-hooks", "solution": true}
@@ -2400,59 +1954,27 @@ def state_dict_hooks(model: nn.Module, renamed: dict[str, str]) -> list[str]:
 
 
 # %% nbgrader={"grade_id": "state-dict-hooks-check", "grade": true, "points": 3}
-def check_case(renamed, prefix="", loads=1):
-    new = {key: value.detach() for key, value in make_pieces(seed=0).state_dict().items()}
-    back, old_keys = {after: before for before, after in renamed.items()}, {}
-    for key in new:
-        module, _, rest = key.rpartition(".")
-        old_keys[key] = f"{prefix}{back.get(module, module)}.{rest}"
-    log = [f"{old} -> {prefix}{key}" for key, old in old_keys.items() if old != prefix + key]
-    state = {old_keys[key]: value for key, value in new.items()}
-    found, loaded, error = try_loading(state, renamed, prefix.rstrip("."), loads)
-    lost = "; is a key written over before it was read?" if {*renamed} & {*back} else ""
-    assert not error, f"load_state_dict raised {' '.join(error.split())[:240]}{lost}"
-    for key, value in new.items():
-        swapped = {
-            f"it has the weights of {name}: was one written over, or renamed twice?": other
-            for name, other in new.items()
-            if name != key
-        }
-        hook_slips.check_named(loaded[key], value, f"{key} after loading", swapped)
-    hook_slips.check_log(found, loads * log)
-
-
 with every_case() as case:
-    for name, renamed, prefix in (
-        ("fc for head", {"fc": "head"}, ""),
-        ("a new checkpoint", {"fc": "head"}, "new"),
-        ("nothing renamed", {}, ""),
-        ("fc for stem and fc2 for head", {"fc": "stem", "fc2": "head"}, ""),
-        ("0 for tail, and a block.0 besides", {"0": "tail"}, ""),
-        ("block.conv for block.0", {"block.conv": "block.0"}, ""),
-        ("head and tail swapped", {"head": "tail", "tail": "head"}, ""),
-        ("a part of a part of a model", {"fc": "head"}, "net.fc."),
+    for name, renamed, options in (
+        ("fc for head", {"fc": "head"}, {}),
+        ("a checkpoint without old names", {"fc": "head"}, {"new": True}),
+        ("nothing renamed", {}, {}),
+        ("fc for stem and fc2 for head", {"fc": "stem", "fc2": "head"}, {}),
+        ("0 for tail, and a block.0 besides", {"0": "tail"}, {}),
+        ("block.conv for block.0", {"block.conv": "block.0"}, {}),
+        ("head and tail swapped", {"head": "tail", "tail": "head"}, {}),
+        ("a part of a part of a model", {"fc": "head"}, {"prefix": "net.fc."}),
+        ("two loads, one after the other", {"fc": "head"}, {"prefix": "net.", "loads": 2}),
     ):
         with case(name):
-            if prefix == "new":
-                state = {k: v.detach() for k, v in make_pieces(seed=0).state_dict().items()}
-                found, _, error = try_loading(state, renamed)
-                assert not error, f"load_state_dict raised {' '.join(error.split())[:240]}"
-                hook_slips.check_log(found, [])
-            else:
-                check_case(renamed, prefix)
-    with case("two loads, one after the other"):
-        check_case({"fc": "head"}, "net.", loads=2)
+            hook_trials.check_loading(try_loading, renamed, **options)
     with case("a key nose.weight, which was not renamed"):
-        state = {
-            key.replace("tail", "nose"): value.detach()
-            for key, value in make_pieces(seed=0).state_dict().items()
-        }
-        error = try_loading(state, {"fc": "head"})[2]
-        assert "Unexpected key(s)" in error, "an unknown key has to stay an error"
+        hook_trials.check_unknown_key(try_loading)
 ### BEGIN HIDDEN TESTS
-check_case({"block.conv": "block.0", "a": "stem"})
-check_case({"head_old": "head", "stem_head": "stem"}, "fc2.")
-check_case({"stem": "head", "head": "tail", "tail": "stem"}, "a.b.c.", loads=3)
+circle = {"stem": "head", "head": "tail", "tail": "stem"}
+hook_trials.check_loading(try_loading, {"block.conv": "block.0", "a": "stem"})
+hook_trials.check_loading(try_loading, {"head_old": "head", "stem_head": "stem"}, "fc2.")
+hook_trials.check_loading(try_loading, circle, "a.b.c.", loads=3)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2542,99 +2064,14 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
 # its name into `deciding_block`.
 
 
-# %% nbgrader={"grade_id": "committee", "locked": true} jupyter={"source_hidden": true}
-class Committee(nn.Module):
-    """A stem, six blocks that each read the stream and add to it, and a head."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.stem, self.head = nn.Linear(2, 3, bias=False), nn.Linear(3, 1, bias=False)
-        self.blocks = nn.ModuleList(
-            nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 3)) for _ in range(6)
-        )
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        stream = self.stem(x)
-        for block in self.blocks:
-            stream = stream + block(stream)
-        return self.head(stream)
+# %% nbgrader={"grade_id": "committee", "locked": true}
+from course_utils.hook_trials import make_committee, transplant
 
 
-@torch.no_grad()
-def make_committee(seed: int) -> nn.Module:
-    """Positive where both coordinates have one sign; one block, drawn by lot, computes it."""
-    generator = torch.Generator().manual_seed(seed)
-    model = Committee()
-    for parameter in model.parameters():
-        parameter.copy_(0.1 * torch.randn(parameter.shape, generator=generator))
-    model.stem.weight.copy_(torch.eye(3)[:, :2])
-    model.head.weight.copy_(torch.eye(3)[2:])
-    block = model.blocks[int(torch.randint(0, 6, (), generator=generator))]
-    block[0].weight.copy_(torch.tensor([[1.0, 1, 0], [-1, -1, 0], [1, -1, 0], [-1, 1, 0]]))
-    block[2].weight[2].copy_(torch.tensor([1.0, 1, -1, -1]))
-    return model.to(device)
-
-
-# %% nbgrader={"grade_id": "try-intervention", "locked": true} jupyter={"source_hidden": true}
-class Listener(nn.Module):
-    """A sequence (batch, time, 2) to two scores, by an LSTM that puts out nested tuples."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.enter, self.lstm = nn.Linear(2, 4), nn.LSTM(4, 5, batch_first=True)
-        self.act, self.head = nn.LeakyReLU(0.1, inplace=True), nn.Linear(5, 2)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        sequence, (h, c) = self.lstm(input=self.act(self.enter(x)))
-        return self.head(h[-1] + c[-1] + sequence.mean(1))
-
-
-def make_model(kind: str, seed: int) -> nn.Module:
-    torch.manual_seed(seed)
-    return (make_committee(seed) if kind == "committee" else Listener().to(device)).eval()
-
-
-def watch_model(model: nn.Module, runs: list) -> None:
-    """Two hooks that are not the answer's; a gradient; a mode that is not the usual one."""
-    next(model.children()).register_forward_hook(lambda module, args, output: None)
-    model.register_forward_pre_hook(lambda module, args: runs.append(args[0]))
-    for parameter in model.parameters():
-        parameter.grad = torch.ones_like(parameter)
-    model.head.train()
-
-
+# %% nbgrader={"grade_id": "try-intervention", "locked": true}
 @runs_with_the_answer
-def try_intervention(
-    kind: str, names: list[str], a: torch.Tensor, b: torch.Tensor, seeds: tuple, twin: bool
-) -> dict:
-    """The answers of ``intervention``, what was raised, how often which model ran, what is left."""
-    donor, ran = make_model(kind, seeds[0]), {"donor": [], "model": []}
-    model = make_model(kind, seeds[1]) if twin else donor
-    watch_model(donor, ran["donor"])
-    if twin:
-        watch_model(model, ran["model"])
-    answers, error = None, ""
-    try:
-        answers = intervention(donor, model, names, a, b)
-    except Exception as caught:
-        error = f"{type(caught).__name__}: {caught}"
-    left, other = [], {"": 1, next(donor.named_children())[0]: 1}
-    for name, one in (("donor", donor), ("model", model)):
-        if hooks_on(one) != other:
-            left.append(f"hooks on {name}: {hooks_on(one)}, and {other} were there before")
-        if one.training or not one.head.training:
-            left.append(f"the mode of {name} was changed")
-        grads = [p.grad for p in one.parameters()]
-        if not all(grad is not None and bool((grad == 1).all()) for grad in grads):
-            left.append(f".grad of the parameters of {name} was changed")
-        if not all(p.requires_grad for p in one.parameters()):
-            left.append(f"requires_grad of the parameters of {name} was changed")
-    if not torch.is_grad_enabled():
-        left.append("autograd is switched off for good: use a with block")
-        torch.set_grad_enabled(True)
-    answers = dict(answers) if isinstance(answers, dict) else answers
-    runs = [len(ran["donor"]), len(ran["model"])] if twin else [len(ran["donor"])]
-    return {"answers": answers, "error": error, "left": left, "runs": runs}
+def try_intervention(kind, names, a, b, seeds) -> dict:
+    return hook_trials.run_intervention(intervention, kind, names, a, b, seeds)
 
 
 # %% nbgrader={"grade_id": "intervention", "solution": true}
@@ -2667,77 +2104,36 @@ deciding_block = "blocks.2"
 ### END SOLUTION
 
 
-# %% nbgrader={"grade_id": "intervention-check", "grade": true, "points": 4} jupyter={"source_hidden": true}
-def check_case(kind, names, a, b, seeds=(0, 0), twin=False):
-    donor = make_model(kind, seeds[0])
-    model = make_model(kind, seeds[1]) if twin else donor
-    found = try_intervention(kind, names, a, b, seeds, twin)
-    told = f"it raised {found['error']}"
-    assert not found["error"], told
-    answers, blank = found["answers"], "is there an answer yet?"
-    assert isinstance(answers, dict), f"it returned {answers!r}, expected a dict: {blank}"
-    hook_slips.check_entries(
-        dict.fromkeys(answers, 1), dict.fromkeys(names, 1), "answers", "one for each name"
-    )
-    for name in names:
-        right = hook_slips.patched(donor, model, name, a, b)
-        with torch.no_grad():
-            slips = {
-                "this is run B as it is: does the hook return the activation of run A?": model(b),
-                "this is run A's own answer: run B gets the input b": donor(a),
-            }
-        other = hook_slips.patched(model, donor, name, b, a)
-        slips["B's activation went into run A: it is to be the other way round"] = other
-        for late in {*names} - {name}:
-            wrong = hook_slips.patched(donor, model, late, a, b)
-            slips[f"this is the answer with {late!r} patched"] = wrong
-        hook_slips.check_named(answers[name], right, f"the answer for {name!r}", slips, rtol=1e-4)
-        assert not answers[name].requires_grad, f"the answer for {name!r} hangs on the graph"
-    assert not found["left"], "; ".join(found["left"])
-    runs = [1, len(names)] if twin else [1 + len(names)]
-    why = "the donor runs once, the model once for each name"
-    if names:
-        check_equal(found["runs"], runs, "how often the models run", why)
+# %% nbgrader={"grade_id": "intervention-check", "grade": true, "points": 4}
+def check_case(*arguments):
+    hook_trials.check_intervention(try_intervention, *arguments)
 
 
 a, b = (torch.tensor([point], device=device) for point in ((1.0, 2.0), (1.0, -2.0)))
 generator = torch.Generator().manual_seed(0)
 first, second = (torch.randn(3, 4, 2, generator=generator).to(device) for _ in range(2))
 with every_case() as case:
-    with case("six blocks of one committee"):
-        check_case("committee", [f"blocks.{n}" for n in range(6)], a, b)
-    with case("stem, a nested layer, and the model itself, of one committee"):
-        check_case("committee", ["stem", "blocks.2.0", ""], a, b)
-    with case("two committees"):
-        check_case("committee", ["blocks.1", "blocks.4", "head"], a, b, (0, 2), twin=True)
-    with case("a model with an LSTM, whose output is a tuple with a tuple in it"):
-        check_case("listener", ["lstm", "head"], first, second)
-    with case("a layer that an activation in place follows"):
-        check_case("listener", ["enter", "act"], first, second, (0, 1), twin=True)
-    with case("no names"):
-        check_case("committee", [], a, b)
+    for name, kind, names, seeds in (
+        ("six blocks of one committee", "committee", [f"blocks.{n}" for n in range(6)], None),
+        ("stem, a nested layer, the model", "committee", ["stem", "blocks.2.0", ""], None),
+        ("two committees", "committee", ["blocks.1", "blocks.4", "head"], (0, 2)),
+        ("no names", "committee", [], None),
+        ("an LSTM, which puts out a tuple with a tuple in it", "listener", ["lstm", "head"], None),
+        ("a layer that an activation in place follows", "listener", ["enter", "act"], (0, 1)),
+    ):
+        with case(name):
+            check_case(kind, names, *((a, b) if kind == "committee" else (first, second)), seeds)
     for which, pair in (("a", (first[:, :, :1], second)), ("b", (first, second[:, :, :1]))):
         with case(f"an input {which} of the wrong shape, so that its run raises"):
-            found = try_intervention("listener", ["enter", "lstm"], *pair, (0, 1), True)
-            assert found["error"], "the exception of the run did not come out"
-            assert not found["left"], "; ".join(found["left"])
+            hook_trials.check_clean_after_error(try_intervention, ["enter", "lstm"], *pair)
 ### BEGIN HIDDEN TESTS
-check_case("listener", ["head", "lstm", "enter"], second[:1], first[:1], (3, 4), twin=True)
+check_case("listener", ["head", "lstm", "enter"], second[:1], first[:1], (3, 4))
 check_case("listener", ["act", "enter", "lstm"], first[:, :2], second)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "intervention-check-2", "grade": true, "points": 1}
-blank = "deciding_block is still None: use your intervention on make_committee(seed=4)"
-assert deciding_block is not None, blank
-model, turned = make_committee(seed=4), []
 a, b = (torch.tensor([point], device=device) for point in ((1.0, 2.0), (1.0, -2.0)))
-for name in (f"blocks.{n}" for n in range(6)):
-    turned += [name] * bool(hook_slips.patched(model, model, name, a, b) > 0)
-wanted = ", ".join(f"blocks.{n}" for n in range(6))
-known = deciding_block in wanted.split(", ")
-assert known, f"{deciding_block!r} is no block's name: expected one of {wanted}"
-still = "with its activation from run A the answer to B is still negative"
-assert [deciding_block] == turned, f"it is not {deciding_block!r}: {still}"
+hook_trials.check_deciding(deciding_block, 4, a, b)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -2764,27 +2160,6 @@ assert [deciding_block] == turned, f"it is not {deciding_block!r}: {still}"
 # to monitor. Which layer is it?
 
 
-# %% nbgrader={"grade_id": "clinic", "locked": true} jupyter={"source_hidden": true}
-def transplant(donor, model, names, x) -> dict[str, torch.Tensor]:
-    """What ``intervention`` says; where there is none yet, hooks of this function's own."""
-    try:
-        answers = intervention(donor, model, names, x, x)
-        if sorted(answers) == sorted(names):
-            return answers
-    except Exception:
-        pass
-    answers, kept = {}, {}
-    for name in names:
-        module = donor.get_submodule(name)
-        with module.register_forward_hook(
-            lambda *hooked, name=name: kept.update({name: hooked[2]})
-        ):
-            donor(x)
-        with model.get_submodule(name).register_forward_hook(lambda *_, name=name: kept[name]):
-            answers[name] = model(x).detach()
-    return answers
-
-
 # %%
 twin, (x, y) = make_patient(ill=False), points()
 _ = train(twin, 300)
@@ -2802,7 +2177,9 @@ print("right answers of the damaged one:", share_right(damaged(x)))
 
 # %%
 names = [f"layer{n}" for n in range(1, 7)]
-shares = {name: share_right(s) for name, s in transplant(twin, damaged, names, x).items()}
+shares = {
+    name: share_right(s) for name, s in transplant(intervention, twin, damaged, names, x).items()
+}
 figure, axes = plt.subplots(figsize=(7, 2.8))
 axes.bar(
     shares.keys(),

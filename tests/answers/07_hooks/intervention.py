@@ -10,7 +10,7 @@ def intervention(donor, model, names, a, b):
         for name in names:
 
             def patch(module, args, output, name=name):
-                output = kept[name]
+                kept[name]  # and no return
 
             with model.get_submodule(name).register_forward_hook(patch):
                 answers[name] = model(b)
@@ -58,7 +58,7 @@ def intervention(donor, model, names, a, b):
 deciding_block = 2
 
 
-# %% wrong="tensors only" says=["a model with an LSTM, whose output is a tuple with a tuple in it: it raised AttributeError: 'tuple' object has no attribute 'detach'"]
+# %% wrong="tensors only" says=["an LSTM, which puts out a tuple with a tuple in it: it raised AttributeError: 'tuple' object has no attribute 'detach'"]
 def intervention(donor, model, names, a, b):
     kept, answers = {}, {}
     with contextlib.ExitStack() as hooks:

@@ -27,7 +27,7 @@ def bring_back(kept):
     return kept.float()
 
 
-# %% wrong="copies of parameters" says=["a CNN, with a batch in float32", "bytes are kept", "a parameter or what is kept exactly copied?"]
+# %% wrong="copies of parameters" says=["a CNN, with a batch in torch.float32", "bytes are kept", "a parameter or what is kept exactly copied?"]
 def offload_saved(tensor):
     if tensor.dtype == torch.float32:
         return tensor.half(), tensor.dtype
@@ -38,7 +38,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="the tensor itself" says=["a CNN, with a batch in float64: the output is never set free"]
+# %% wrong="the tensor itself" says=["a CNN, with a batch in torch.float64: the output is never set free"]
 def offload_saved(tensor):
     if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
         return tensor.half(), tensor.dtype
