@@ -175,6 +175,8 @@ because = {
     "F.linear(x, layer.weight, layer.bias)": "the hook hangs on the module, not on its weight",
     "handle.remove(); layer(x)": "the hook is gone",
 }
+plain = all(not isinstance(count, bool) for count in hook_calls.values())
+assert plain, "True and False are no numbers here: how often does the hook run?"
 counts = {name: -len(ran) + (call(), len(ran))[1] for name, call in calls.items()}
 check_predictions(hook_calls, counts, because)
 
@@ -1503,7 +1505,7 @@ with every_case() as case:
         check_case(batches, 0.1, 0.5, "leaky")
     with case("lr 0.1, momentum 0.5, the stem frozen, torch.float64"):
         check_case([x.double() for x in batches], 0.1, 0.5, "stem")
-    with case("a second call for the same parameters"):
+    with case("a second call, which has velocities of its own"):
         check_case(batches[:2], 0.1, 0.9, "leaky", before=True)
 ### BEGIN HIDDEN TESTS
 check_case(batches[::-1], 0.02, 0.9, "head")
@@ -1770,6 +1772,8 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     hooked = nn.utils.weight_norm(nn.Linear(2, 2))
 print(caught[0].category.__name__)
+
+# %%
 try:
     copy.deepcopy(hooked)
 except RuntimeError as error:
@@ -2065,7 +2069,7 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
 
 
 # %% nbgrader={"grade_id": "committee", "locked": true}
-from course_utils.hook_trials import make_committee, transplant
+from course_utils.hook_trials import make_committee, transplant  # noqa: F401
 
 
 # %% nbgrader={"grade_id": "try-intervention", "locked": true}

@@ -100,6 +100,9 @@ def heat_maps(
         "each place has its own weight here: the weight of a map is the mean of its gradient": (
             _scaled((gradient * maps).sum(dim=1)[0].relu().detach())
         ),
+        "the weight of a map is the mean of its gradient, not of the absolute values": _scaled(
+            (gradient.abs().mean(dim=(2, 3), keepdim=True) * maps).sum(dim=1)[0].relu().detach()
+        ),
         "this is the gradient alone: it should weigh the maps": _scaled(
             gradient.sum(dim=1)[0].relu()
         ),
@@ -321,3 +324,10 @@ def patched(donor: nn.Module, model: nn.Module, name: str, a: Any, b: Any) -> Te
             donor(a)
         with model.get_submodule(name).register_forward_hook(lambda *_: kept[0]):
             return model(b)
+
+
+def directions(weight: Tensor) -> dict[str, Tensor]:
+    """What known slips make of v, which at first is the weight."""
+    flat = weight.flatten(1)
+    unit = (flat / flat.norm(dim=1, keepdim=True)).view_as(weight)
+    return {"it has length 1: at first v is the old weight as it is": unit}

@@ -263,7 +263,7 @@ def frozen_row_moves(name: str) -> bool:
 
 
 def order_of_hooks(model: nn.Module) -> dict[str, int]:
-    """Register the fourteen hooks on the chapter's two layers; the place at which each is called."""
+    """Register the fourteen hooks on the chapter's two layers; the place of each."""
     model.log, places = [], {"model": model, "a": model.a, "b": model.b, "b.weight": model.b.weight}
     for line in hook_slips.ORDER_REASONS:
         name, _, kind = line.partition(": ")
@@ -292,13 +292,17 @@ def check_places(order: Any) -> None:
 
 
 def run_monitor(grad_monitor: Callable, network: nn.Module, train: Callable, steps: int) -> tuple:
-    """What the monitor noted while a network was trained, the weights after it, which lists grew."""
+    """What the monitor noted while a network was trained; weights after it; which lists grew."""
     found = grad_monitor(network)
     pair = isinstance(found, tuple | list) and len(found) == 2
     assert pair, f"grad_monitor returned {found!r}, not (norms, handles): is there an answer yet?"
     norms, handles = found
     assert isinstance(norms, dict), f"norms is {norms!r}, not a dict of lists"
-    train(network, steps)
+    try:
+        train(network, steps)
+    except TypeError as error:
+        hint = ". Does a hook return something? What a backward hook returns replaces grad_input"
+        raise AssertionError(f"training raised TypeError: {error}{hint}") from error
     for handle in handles:
         handle.remove()
     noted = {name: list(values) for name, values in norms.items()}
@@ -366,7 +370,10 @@ def run_grad_cam(
     model.features.eval()
     for parameter in model.parameters():
         parameter.grad = torch.ones_like(parameter)
-    heat = grad_cam(model, layer, image, target)
+    try:
+        heat = grad_cam(model, layer, image, target)
+    except (AttributeError, KeyError) as error:
+        raise AssertionError(_about_names(error, model)) from error
     grads = [parameter.grad for parameter in model.parameters()]
     changed = []
     if not all(grad is not None and bool((grad == 1).all()) for grad in grads):
@@ -407,6 +414,15 @@ def check_grad_cam(
     assert not heat.requires_grad, "the map hangs on the graph: detach it"
     assert not changed, f"this is not as it was: {'; '.join(changed)}"
     check_equal(hooks, {"fc": 1}, "hooks on the model", "one on fc, which is not yours")
+
+
+def _about_names(error: Exception, model: nn.Module) -> str:
+    """What was raised, and the names that the model has."""
+    known = ", ".join(repr(name) for name, _ in model.named_modules())
+    words = f"it raised {type(error).__name__}: {error}"
+    if isinstance(error, KeyError) or "has no attribute" in str(error):
+        words += f" (the model's modules are {known}; get_submodule finds deep ones)"
+    return words
 
 
 # Steps inside backward
@@ -470,6 +486,10 @@ def check_steps(
         network.get_submodule(frozen).requires_grad_(False)
         runs[rule] = hook_slips.descent(network, batches, lr, momentum, rule)
     names = [name for name, _ in network.named_parameters()]
+    first = dict(make_network().to(batches[0].dtype).named_parameters())
+    for name, weight in zip(names, weights[-1], strict=True):
+        still = not name.startswith(frozen) or torch.equal(weight, first[name])
+        assert still, f"{name} moved: its requires_grad is False, so leave it be"
     for number, right in enumerate(runs[""]):
         for place, name in enumerate(names):
             slips = {
@@ -621,7 +641,8 @@ def check_weight_norm(trial: Callable, weight: Tensor, x: Tensor, by_hook: bool)
     note = "the old weight is no parameter any more" if by_hook else "right_inverse gives (g, v)"
     check_equal(sorted(values), sorted(truth), "the layer's parameters", note)
     for name, value in truth.items():
-        slips = hook_slips.lengths(weight) if value.numel() == len(weight) else {}
+        slips = hook_slips.lengths(weight) if value.shape != weight.shape else {}
+        slips |= hook_slips.directions(weight) if value.shape == weight.shape else {}
         check_named(values[name], value, f"{name} at first", slips, rtol=1e-4)
         assert grads[name] is not None, f"no gradient reaches {name}: was it detached?"
     check_close(found, output, "the output right after", rtol=1e-4, atol=1e-4)
@@ -809,7 +830,7 @@ def run_intervention(
     try:
         answers = intervention(donor, model, names, a, b)
     except Exception as caught:
-        error = f"{type(caught).__name__}: {caught}"
+        error = _about_names(caught, donor)
     left = [words for name, one in pairs.items() for words in _left(name, one)]
     if not torch.is_grad_enabled():
         left.append("autograd is switched off for good: use a with block")
@@ -830,9 +851,13 @@ def check_intervention(
     """Check the answers of one model, or of a donor and a model of two seeds."""
     __tracebackhide__ = True
     (donor, model), found = _pair(kind, seeds), trial(kind, names, a, b, seeds)
-    assert not found["error"], f"it raised {found['error']}"
-    answers, blank = found["answers"], "is there an answer yet?"
-    assert isinstance(answers, dict), f"it returned {answers!r}, expected a dict: {blank}"
+    assert not found["error"], found["error"]
+    answers = found["answers"]
+    assert answers is not None, "it returned None, expected a dict: is there an answer yet?"
+    kind_of = type(answers).__name__
+    assert isinstance(answers, dict), (
+        f"it returned a {kind_of}, expected a dict from name to answer"
+    )
     wanted = dict.fromkeys(names, 1)
     check_entries(dict.fromkeys(answers, 1), wanted, "answers", "one for each name")
     for name in names:

@@ -118,6 +118,56 @@ def capture(model, names):
     return {name: [] for name in names}
 
 
+# %% wrong="deepcopy of the detached view" says=["its 48 bytes lie in a storage of 480: keep a copy of these alone"]
+@contextlib.contextmanager
+def capture(model, names):
+    modules, seen = dict(model.named_modules()), {n: [] for n in names}
+    for n in names:
+        modules[n]
+    with contextlib.ExitStack() as st:
+        for n in names:
+            st.enter_context(
+                modules[n].register_forward_hook(
+                    lambda m, a, o, n=n: seen[n].append(copy.deepcopy(o.detach()))
+                )
+            )
+        yield seen
+
+
+# %% wrong="returns the copy from the hook" says=["the model's own output has lost its graph: a hook's return value replaces the output"]
+@contextlib.contextmanager
+def capture(model, names):
+    modules, seen = dict(model.named_modules()), {n: [] for n in names}
+    for n in names:
+        modules[n]
+
+    def keep(n):
+        def h(m, a, o):
+            o = o.detach().clone()
+            seen[n].append(o)
+            return o
+
+        return h
+
+    with contextlib.ExitStack() as st:
+        for n in names:
+            st.enter_context(modules[n].register_forward_hook(keep(n)))
+        yield seen
+
+
+# %% wrong="get_submodule" says=["raised AttributeError, expected a KeyError: the names are '', 'stem', 'leaky'"]
+@contextlib.contextmanager
+def capture(model, names):
+    mods = [(n, model.get_submodule(n)) for n in names]
+    seen = {n: [] for n in names}
+    with contextlib.ExitStack() as st:
+        for n, m in mods:
+            st.enter_context(
+                m.register_forward_hook(lambda m, a, o, n=n: seen[n].append(o.detach().clone()))
+            )
+        yield seen
+
+
 # %% right="a class, with one hook for the whole library"
 class capture:
     def __init__(self, model, names):
@@ -160,3 +210,33 @@ def capture(model, names):
     finally:
         for name, module in chosen:
             del module.forward
+
+
+# %% right="a class, a defaultdict, hooks that are always called"
+import collections
+
+
+class capture:
+    def __init__(self, model, names):
+        self.model, self.names = model, names
+
+    def __enter__(self):
+        mods = dict(self.model.named_modules())
+        pairs = [(n, mods[n]) for n in self.names]
+        self.seen = collections.defaultdict(list)
+        for n in self.names:
+            self.seen[n]
+        self.handles = [m.register_forward_hook(self.keep(n), always_call=True) for n, m in pairs]
+        return self.seen
+
+    def keep(self, n):
+        @torch.no_grad()
+        def hook(m, a, o):
+            self.seen[n].append(torch.empty_like(o).copy_(o).contiguous())
+
+        return hook
+
+    def __exit__(self, *e):
+        while self.handles:
+            self.handles.pop().remove()
+        return False

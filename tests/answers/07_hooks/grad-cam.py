@@ -91,6 +91,37 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max().clamp(min=1e-12)
 
 
+# %% wrong="eval for good" says=["the mode (train or eval) of the model"]
+def grad_cam(model, layer, image, target):
+    model.eval()
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, a, o: kept.append(o)):
+        s = model(image[None])[0, target]
+    (g,) = torch.autograd.grad(s, kept[0])
+    h = (g.mean((2, 3), keepdim=True) * kept[0]).sum(1)[0].relu().detach()
+    return h / h.max() if h.max() > 0 else h
+
+
+# %% wrong="weights of absolute values" says=["the weight of a map is the mean of its gradient, not of the absolute values"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, a, o: kept.append(o)):
+        s = model(image[None])[0, target]
+    (g,) = torch.autograd.grad(s, kept[0])
+    h = (g.abs().mean((2, 3), keepdim=True) * kept[0]).sum(1)[0].relu().detach()
+    return h / h.max() if h.max() > 0 else h
+
+
+# %% wrong="looks among the children" says=["get_submodule finds deep ones"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    with getattr(model, layer).register_forward_hook(lambda m, a, o: kept.append(o)):
+        s = model(image[None])[0, target]
+    (g,) = torch.autograd.grad(s, kept[0])
+    h = (g.mean((2, 3), keepdim=True) * kept[0]).sum(1)[0].relu().detach()
+    return h / h.max() if h.max() > 0 else h
+
+
 # %% right="a tensor hook for the gradient, and old gradients put back"
 def grad_cam(model, layer, image, target):
     found = {}
@@ -127,3 +158,16 @@ def grad_cam(model, layer, image, target):
         torch.autograd.grad(score, list(model.parameters()), allow_unused=True)
     heat = torch.einsum("bchw,bc->hw", maps[0].detach(), grads[0].mean((-1, -2))).relu()
     return torch.nan_to_num(heat / heat.max())
+
+
+# %% right="loops"
+def grad_cam(model, layer, image, target):
+    acts = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, i, o: acts.append(o)):
+        y = model(image[None])
+    g = torch.autograd.grad(y[0][target], acts)[0][0].detach()
+    a = acts[0][0].detach()
+    cam = sum(g[k].mean() * a[k] for k in range(len(a)))
+    cam = torch.maximum(cam, torch.zeros_like(cam))
+    m = cam.max().item()
+    return cam if m == 0 else cam / m

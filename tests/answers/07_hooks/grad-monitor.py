@@ -133,6 +133,31 @@ def grad_monitor(model):
 ill_layer = "layer4"
 
 
+# %% wrong="returns the norm from the hook" says=["What a backward hook returns replaces grad_input"]
+def grad_monitor(model):
+    norms, hs = {}, []
+
+    def hook(n):
+        def h(m, i, o):
+            norms[n].append(o[0].norm().item())
+            return i[0] * 1.0
+
+        return h
+
+    for n, m in model.named_modules():
+        if not len(list(m.children())):
+            norms[n] = []
+            hs.append(
+                m.register_full_backward_hook(
+                    lambda m, i, o, n=n: norms[n].append(o[0].norm().item()) or norms[n][-1]
+                )
+            )
+    return norms, hs
+
+
+ill_layer = "layer6"
+
+
 # %% right="a tensor hook from within a forward hook"
 def grad_monitor(model):
     norms = {}
@@ -170,3 +195,26 @@ def grad_monitor(model):
 
 
 ill_layer = "layer" + str(4)
+
+
+# %% right="OrderedDict, numpy"
+import collections
+
+
+def grad_monitor(model):
+    import numpy as np
+
+    norms, handles = collections.OrderedDict(), []
+    for n, m in model.named_modules():
+        if any(True for _ in m.children()):
+            continue
+        store = norms.setdefault(n, [])
+
+        def hook(mod, g, store=store):
+            store.append(float(np.linalg.norm(g[0].cpu().numpy())))
+
+        handles.append(m.register_full_backward_pre_hook(hook))
+    return norms, handles
+
+
+ill_layer = "layer4"

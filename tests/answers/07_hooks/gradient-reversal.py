@@ -122,6 +122,43 @@ class Reversal(torch.autograd.Function):
         return -ctx.strength * grad_output, None
 
 
+# %% wrong="a detached copy" says=["nothing comes back through y: was it detached?"]
+def gradient_reversal(x, strength):
+    y = x.detach().clone().requires_grad_()
+    y.register_hook(lambda g: -strength * g)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.mul_(-ctx.strength), None
+
+
+# %% wrong="forgets the strength" says=["the gradient through y is negated, whatever the strength"]
+def gradient_reversal(x, strength):
+    y = x.clone()
+    if y.requires_grad:
+        y.register_hook(lambda g: -g)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return -ctx.strength * grad, None
+
+
 # %% right="a clone with its hook, and setup_context"
 def gradient_reversal(x, strength):
     y = torch.clone(x)
@@ -161,3 +198,28 @@ class Reversal(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         return -grad * ctx.saved_tensors[0], None
+
+
+# %% right="x itself where nothing is recorded"
+def gradient_reversal(x, strength):
+    if not (x.requires_grad and torch.is_grad_enabled()):
+        return x
+    y = torch.mul(x, 1)
+    y.register_hook(lambda g: torch.mul(g, -strength))
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, strength):
+        return x.clone()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        _, ctx.s = inputs
+
+    @staticmethod
+    def backward(ctx, g):
+        return torch.negative(g).mul(ctx.s), None

@@ -34,6 +34,16 @@ hook_calls = {
     "handle.remove(); layer(x)": 0,
 }
 
+# %% wrong="True/False" says=["True and False are no numbers here"]
+hook_calls = {
+    "layer(x)": True,
+    "layer.forward(x)": False,
+    "nn.Sequential(layer, nn.Tanh(), layer)(x)": 2,
+    "F.linear(x, layer.weight, layer.bias)": False,
+    "handle.remove(); layer(x)": False,
+}
+
+
 # %% right="counted by a run"
 test_layer, test_calls = nn.Linear(2, 2), []
 test_handle = test_layer.register_forward_hook(lambda *_: test_calls.append(1))

@@ -204,6 +204,70 @@ def intervention(donor, model, names, a, b):
 deciding_block = "blocks.2"
 
 
+# %% wrong="only top-level children" says=["has no attribute 'blocks.0'", "get_submodule finds deep ones"]
+def intervention(donor, model, names, a, b):
+    kept, out = {}, {}
+    with torch.no_grad():
+        with contextlib.ExitStack() as st:
+            for n in names:
+                st.enter_context(
+                    getattr(donor, n).register_forward_hook(
+                        lambda m, i, o, n=n: kept.update({n: copy.deepcopy(o)})
+                    )
+                )
+            donor(a)
+        for n in names:
+            with getattr(model, n).register_forward_hook(lambda *_: kept[n]):
+                out[n] = model(b)
+    return out
+
+
+deciding_block = "blocks.1"
+
+
+# %% wrong="freezes the parameters" says=["requires_grad of the parameters of donor was changed"]
+def intervention(donor, model, names, a, b):
+    for p in [*donor.parameters(), *model.parameters()]:
+        p.requires_grad_(False)
+    kept, out = {}, {}
+    with contextlib.ExitStack() as st:
+        for n in names:
+            st.enter_context(
+                donor.get_submodule(n).register_forward_hook(
+                    lambda m, i, o, n=n: kept.update({n: copy.deepcopy(o)})
+                )
+            )
+        donor(a)
+    for n in names:
+        with model.get_submodule(n).register_forward_hook(lambda *_: kept[n]):
+            out[n] = model(b)
+    return out
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="list instead of dict" says=["it returned a list, expected a dict from name to answer"]
+def intervention(donor, model, names, a, b):
+    kept, out = {}, []
+    with torch.no_grad():
+        with contextlib.ExitStack() as st:
+            for n in names:
+                st.enter_context(
+                    donor.get_submodule(n).register_forward_hook(
+                        lambda m, i, o, n=n: kept.update({n: copy.deepcopy(o)})
+                    )
+                )
+            donor(a)
+        for n in names:
+            with model.get_submodule(n).register_forward_hook(lambda *_: kept[n]):
+                out.append(model(b))
+    return out
+
+
+deciding_block = None
+
+
 # %% right="a recursive copy, handles and finally"
 def copied(output):
     if isinstance(output, torch.Tensor):
@@ -255,6 +319,39 @@ def intervention(donor, model, names, a, b):
         with nn.modules.module.register_module_forward_hook(swap):
             answers[name] = model(b).clone()
     return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% right="two loops, each with a finally"
+def intervention(donor, model, names, a, b):
+    def clone(o):
+        return o.clone() if torch.is_tensor(o) else type(o)(map(clone, o))
+
+    kept, out = {}, {}
+    mods = dict(donor.named_modules())
+    with torch.no_grad():
+        hs = []
+        try:
+            for n in names:
+
+                def h(m, args, kwargs, o, n=n):
+                    kept[n] = clone(o)
+
+                hs.append(mods[n].register_forward_hook(h, with_kwargs=True))
+            donor(a)
+        finally:
+            for h in hs:
+                h.remove()
+        targets = dict(model.named_modules())
+        for n in names:
+            handle = targets[n].register_forward_hook(lambda m, args, o, n=n: clone(kept[n]))
+            try:
+                out[n] = model(b)
+            finally:
+                handle.remove()
+    return out
 
 
 deciding_block = "blocks.2"

@@ -125,3 +125,17 @@ def offload_saved(tensor):
 def bring_back(kept):
     tensor, small = kept
     return tensor.view(torch.float16).float() if small else tensor
+
+
+# %% right="dtype string"
+def offload_saved(tensor):
+    small = tensor.dtype == torch.float and not isinstance(tensor, torch.nn.Parameter)
+    with torch.no_grad():
+        return [
+            tensor.to(torch.half) if small else tensor.view(tensor.shape).detach(),
+            str(tensor.dtype),
+        ]
+
+
+def bring_back(kept):
+    return kept[0].to(getattr(torch, kept[1].split(".")[1]))

@@ -134,6 +134,63 @@ def state_dict_hooks(model, renamed):
     return log
 
 
+# %% wrong="replaces the name and a dot wherever they are" says=["0 for tail, and a block.0 besides: load_state_dict raised"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def pre(m, sd, prefix, *r):
+        fresh = {}
+        for k, v in sd.items():
+            n = k
+            for o, w in renamed.items():
+                if o + "." in k:
+                    n = k.replace(o + ".", w + ".")
+                    log.append(f"{k} -> {n}")
+                    break
+            fresh[n] = v
+        sd.clear()
+        sd.update(fresh)
+
+    model.register_load_state_dict_pre_hook(pre)
+    return log
+
+
+# %% wrong="renames twice" says=["head and tail swapped", "is a key written over before it was read?"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def pre(m, sd, prefix, *r):
+        for o, w in renamed.items():
+            for k in list(sd):
+                if k.startswith(prefix + o + "."):
+                    n = prefix + w + k[len(prefix + o) :]
+                    sd[n] = sd.pop(k)
+                    log.append(f"{k} -> {n}")
+
+    model.register_load_state_dict_pre_hook(pre)
+    return log
+
+
+# %% wrong="logs once" says=["two loads, one after the other: the log: 2 lines are missing"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def pre(m, sd, prefix, *r):
+        moved = {}
+        for k in list(sd):
+            for o, w in renamed.items():
+                if k.startswith(prefix + o + "."):
+                    n = prefix + w + k[len(prefix + o) :]
+                    moved[n] = sd.pop(k)
+                    if f"{k} -> {n}" not in log:
+                        log.append(f"{k} -> {n}")
+                    break
+        sd.update(moved)
+
+    model.register_load_state_dict_pre_hook(pre)
+    return log
+
+
 # %% right="builds the dict anew"
 def state_dict_hooks(model, renamed):
     import re
@@ -174,4 +231,29 @@ def state_dict_hooks(model, renamed):
         state_dict.update({new: state_dict.pop(old) for new, old in found.items()})
 
     model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% right="temporary names"
+def state_dict_hooks(model, renamed):
+    class Log(list):
+        pass
+
+    log = Log()
+
+    def pre(m, sd, prefix, *rest):
+        for k in tuple(sd):
+            module = k[len(prefix) :] if k.startswith(prefix) else None
+            if module is None:
+                continue
+            for o in renamed:
+                if module.startswith(o + "."):
+                    sd["\0" + prefix + renamed[o] + module[len(o) :]] = sd.pop(k)
+                    log.append(f"{k} -> {prefix}{renamed[o]}{module[len(o) :]}")
+                    break
+        for k in tuple(sd):
+            if k[0] == "\0":
+                sd[k[1:]] = sd.pop(k)
+
+    model.register_load_state_dict_pre_hook(pre)
     return log

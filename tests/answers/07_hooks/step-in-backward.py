@@ -107,6 +107,45 @@ def step_in_backward(parameters, lr, momentum):
             parameter.register_post_accumulate_grad_hook(lambda p: None)
 
 
+# %% wrong="global velocities by place" says=["a second call, which has velocities of its own: stem.weight after backward number 1"]
+VEL = {}
+
+
+def step_in_backward(parameters, lr, momentum):
+    hs = []
+    for i, p in enumerate(parameters):
+        if not p.requires_grad:
+            continue
+
+        @torch.no_grad()
+        def step(q, i=i):
+            VEL[i] = (
+                momentum * VEL[i] + q.grad
+                if i in VEL and VEL[i].shape == q.grad.shape and VEL[i].dtype == q.dtype
+                else q.grad.clone()
+            )
+            q -= lr * VEL[i]
+            q.grad = None
+
+        hs.append(p.register_post_accumulate_grad_hook(step))
+    return hs
+
+
+# %% wrong="makes all trainable" says=["stem.weight moved: its requires_grad is False, so leave it be"]
+def step_in_backward(parameters, lr, momentum):
+    v = {}
+
+    def step(p):
+        with torch.no_grad():
+            v[p] = momentum * v.get(p, 0) + p.grad
+            p.sub_(v[p], alpha=lr)
+            p.grad = None
+
+    for p in parameters:
+        p.requires_grad_(True)
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters]
+
+
 # %% right="an optimizer for each parameter"
 def step_in_backward(parameters, lr, momentum):
     optimizers = {
@@ -142,3 +181,18 @@ def step_in_backward(parameters, lr, momentum):
         stepper = Stepper(lr, momentum)
         handles.append(parameter.register_post_accumulate_grad_hook(stepper))
     return tuple(handles)
+
+
+# %% right="data and id"
+def step_in_backward(parameters, lr, momentum):
+    buf = {}
+
+    def hook(p):
+        g = p.grad.data
+        b = buf.get(id(p))
+        b = g.clone() if b is None else momentum * b + g
+        buf[id(p)] = b
+        p.data = p.data - lr * b
+        del p.grad
+
+    return [p.register_post_accumulate_grad_hook(hook) for p in parameters if p.requires_grad]

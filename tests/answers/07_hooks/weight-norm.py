@@ -172,6 +172,26 @@ class WeightNorm(nn.Module):
         return weight.norm(dim=1, keepdim=True), weight
 
 
+# %% wrong="never divides by the norm of v" says=["it has length 1: at first v is the old weight as it is"]
+def weight_norm(layer):
+    w = layer.weight.detach()
+    del layer.weight
+    n = w.flatten(1).norm(dim=1).view(-1, *[1] * (w.dim() - 1))
+    layer.weight_g = nn.Parameter(n)
+    layer.weight_v = nn.Parameter(w / n)
+    layer.register_forward_pre_hook(lambda m, a: setattr(m, "weight", m.weight_g * m.weight_v))
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v
+
+    def right_inverse(self, w):
+        n = w.flatten(1).norm(dim=1).view(-1, *[1] * (w.dim() - 1))
+        return n, w / n
+
+
 # %% right="directions of length one, and F.normalize"
 def weight_norm(layer):
     weight = layer.weight.data
@@ -225,3 +245,27 @@ class WeightNorm(nn.Module):
 
     def right_inverse(self, weight):
         return [lengths(weight), weight]
+
+
+# %% right="kwargs pre-hook"
+def weight_norm(layer):
+    w = layer._parameters.pop("weight").detach().clone()
+    layer.weight_g = nn.Parameter(
+        torch.stack([row.norm() for row in w]).reshape(-1, *(1,) * (w.dim() - 1))
+    )
+    layer.weight_v = nn.Parameter(w)
+
+    def compute(m, args, kwargs):
+        rows = [g * v / v.norm() for g, v in zip(m.weight_g.flatten(), m.weight_v)]
+        m.weight = torch.stack(rows)
+
+    layer.register_forward_pre_hook(compute, with_kwargs=True)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return torch.stack([a * b / b.norm() for a, b in zip(g.flatten(), v)])
+
+    def right_inverse(self, w):
+        return torch.stack([r.norm() for r in w]).reshape(-1, *(1,) * (w.dim() - 1)), w
