@@ -804,10 +804,10 @@ print("first column:", [round(value, 3) for value in weight[:, 0].tolist()])
 
 # %% topics=["module-hooks"]
 def tell_gradients(module, grad_input, grad_output):
-    shapes = [
-        [None if g is None else tuple(g.shape) for g in gs] for gs in (grad_input, grad_output)
-    ]
-    print("grad_input:", shapes[0], " grad_output:", shapes[1])
+    def shapes(grads):
+        return tuple(None if grad is None else tuple(grad.shape) for grad in grads)
+
+    print("grad_input:", shapes(grad_input), " grad_output:", shapes(grad_output))
 
 
 layer = nn.Linear(3, 2)
@@ -1127,11 +1127,11 @@ axes.set_xlabel("the way back →")
 axes.legend(loc="lower left")
 show(
     figure,
-    "On the way back the patient's norms fall a millionfold at layer2, the healthy one's don't.",
+    "On the way back the patient's norms fall steeply at layer2, the healthy network's don't.",
 )
 
 # %% [markdown]
-# Read it from left to right, as the gradient travels. The two curves run together to `layer3`.
+# Read it from left to right, as the gradient travels. The two curves stay close up to `layer3`.
 # At `layer2` the patient's falls a hundred thousandfold, and it stays down: everything before it is
 # cut off from the loss.
 #
@@ -1530,13 +1530,13 @@ check_case([batches[0][:1]], 1.0, 0.0, "leaky")
 
 # %% [markdown]
 # What does it buy? Here are the bytes of all living gradients during one `backward()` of the
-# healthy network. Each point is one gradient that was just made; setting `.grad` to `None` in the
+# patient. Each point is one gradient that was just made; setting `.grad` to `None` in the
 # hook stands for "used and set free".
 
 
 # %% topics=["post-accumulate-hooks"]
 def living_gradients(free: bool) -> list[int]:
-    network, sizes = make_patient(ill=False), []
+    network, sizes = make_patient(), []
     parameters = [*network.parameters()]
 
     def note(parameter):
@@ -1558,7 +1558,7 @@ axes.set(xlabel="gradients made so far", ylabel="bytes of gradients", title="Dur
 axes.legend()
 show(
     figure,
-    "Bytes of gradients: a staircase up to 1572 where they are kept, at most 256 where freed.",
+    "Bytes of gradients: they climb to 1572 where they are kept, and stay at 256 or less where freed.",
 )
 
 # %% [markdown]
