@@ -1,4 +1,4 @@
-# %% wrong="writes to the gradient" says=["weight.grad after weight.sum().backward(), whose gradient is an expanded number"]
+# %% wrong="writes to the gradient" says=["a hook that writes to it writes to all rows", "rows [0] of 3"]
 def freeze_rows(embedding, rows):
     def hook(grad):
         grad[rows] = 0
@@ -18,7 +18,7 @@ the_frozen_row_moves = {
 }
 
 
-# %% wrong="trains only these rows" says=["weight.grad after weight.sum().backward()", "with rows [0] of 3 frozen"]
+# %% wrong="trains only these rows" says=["these rows alone get a gradient: it is they that should stay"]
 def freeze_rows(embedding, rows):
     mask = torch.zeros_like(embedding.weight)
     mask[rows] = 1
@@ -73,7 +73,7 @@ the_frozen_row_moves = {
 }
 
 
-# %% wrong="a hook that returns nothing" says=["weight.grad after weight.sum().backward()"]
+# %% wrong="a hook that returns nothing" says=["no row is frozen: does the hook return the new gradient?"]
 def freeze_rows(embedding, rows):
     def hook(grad):
         grad = grad.clone()
@@ -138,6 +138,23 @@ the_frozen_row_moves = {
 }
 
 
+# %% wrong="no negative rows, and a mask of one dtype" says=["rows [-1] of 3", "no row is frozen"]
+def freeze_rows(embedding, rows):
+    keep = torch.tensor([[0.0 if i in rows else 1.0] for i in range(len(embedding.weight))])
+    return embedding.weight.register_hook(lambda g: g * keep)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
 # %% right="index_fill"
 def freeze_rows(embedding, rows):
     index = torch.tensor(rows, dtype=torch.long, device=embedding.weight.device) % len(
@@ -174,4 +191,23 @@ the_frozen_row_moves = {
     "SGD, weight_decay=0.1": True,
     "SGD, momentum=0.9": False,
     "SGD, momentum=0.9, after a step": True,
+}
+
+
+# %% right="diag"
+def freeze_rows(embedding, rows):
+    w = embedding.weight
+    d = torch.ones(w.shape[0], dtype=w.dtype, device=w.device)
+    d[list(rows)] = 0
+    return w.register_hook(lambda g: torch.diag(d) @ g)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
 }

@@ -8,7 +8,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max()
 
 
-# %% wrong="backward fills .grad" says=[".grad of the parameters was changed"]
+# %% wrong="backward fills .grad" says=["this is not as it was: the .grad of the parameters"]
 def grad_cam(model, layer, image, target):
     kept = []
     with model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y)):
@@ -19,7 +19,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max().clamp(min=1e-12)
 
 
-# %% wrong="clears the gradients that it found" says=[".grad of the parameters was changed"]
+# %% wrong="clears the gradients that it found" says=["this is not as it was: the .grad of the parameters"]
 def grad_cam(model, layer, image, target):
     kept = []
     with model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y)):
@@ -32,7 +32,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max().clamp(min=1e-12)
 
 
-# %% wrong="leaves the hook" says=["hooks on the model after an image", "take yours out"]
+# %% wrong="leaves the hook" says=["hooks on the model: expected {'fc': 1}"]
 def grad_cam(model, layer, image, target):
     kept = []
     model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y))
@@ -42,7 +42,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max().clamp(min=1e-12)
 
 
-# %% wrong="the softmax instead of the score" says=["the map of an image, layer 'features', class 0", "differs"]
+# %% wrong="the softmax instead of the score" says=["layer 'features', class 0: the map: this is the gradient of the softmax's probability"]
 def grad_cam(model, layer, image, target):
     kept = []
     with model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y)):
@@ -52,7 +52,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.max().clamp(min=1e-12)
 
 
-# %% wrong="no relu" says=["the map of an image, layer 'features', class 0", "differs"]
+# %% wrong="no relu" says=["without the relu: what speaks against the class has to become 0"]
 def grad_cam(model, layer, image, target):
     kept = []
     with model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y)):
@@ -62,7 +62,7 @@ def grad_cam(model, layer, image, target):
     return heat / heat.abs().max().clamp(min=1e-12)
 
 
-# %% wrong="CAM, which knows the last layer only" says=["the map of an image, layer 'features.4', class 2"]
+# %% wrong="CAM, which knows the last layer only" says=["layer 'features.4', class 2: the map has shape (6, 6), expected (12, 12)"]
 def grad_cam(model, layer, image, target):
     kept = []
     with model.features.register_forward_hook(lambda m, a, y: kept.append(y)):
@@ -89,6 +89,37 @@ def grad_cam(model, layer, image, target):
     (gradient,) = torch.autograd.grad(score, kept[0])
     heat = (gradient.mean((2, 3), keepdim=True) * kept[0]).sum(1)[0].relu()
     return heat / heat.max().clamp(min=1e-12)
+
+
+# %% wrong="eval for good" says=["the mode (train or eval) of the model"]
+def grad_cam(model, layer, image, target):
+    model.eval()
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, a, o: kept.append(o)):
+        s = model(image[None])[0, target]
+    (g,) = torch.autograd.grad(s, kept[0])
+    h = (g.mean((2, 3), keepdim=True) * kept[0]).sum(1)[0].relu().detach()
+    return h / h.max() if h.max() > 0 else h
+
+
+# %% wrong="weights of absolute values" says=["the weight of a map is the mean of its gradient, not of the absolute values"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, a, o: kept.append(o)):
+        s = model(image[None])[0, target]
+    (g,) = torch.autograd.grad(s, kept[0])
+    h = (g.abs().mean((2, 3), keepdim=True) * kept[0]).sum(1)[0].relu().detach()
+    return h / h.max() if h.max() > 0 else h
+
+
+# %% wrong="looks among the children" says=["get_submodule finds deep ones"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    with getattr(model, layer).register_forward_hook(lambda m, a, o: kept.append(o)):
+        s = model(image[None])[0, target]
+    (g,) = torch.autograd.grad(s, kept[0])
+    h = (g.mean((2, 3), keepdim=True) * kept[0]).sum(1)[0].relu().detach()
+    return h / h.max() if h.max() > 0 else h
 
 
 # %% right="a tensor hook for the gradient, and old gradients put back"
@@ -127,3 +158,16 @@ def grad_cam(model, layer, image, target):
         torch.autograd.grad(score, list(model.parameters()), allow_unused=True)
     heat = torch.einsum("bchw,bc->hw", maps[0].detach(), grads[0].mean((-1, -2))).relu()
     return torch.nan_to_num(heat / heat.max())
+
+
+# %% right="loops"
+def grad_cam(model, layer, image, target):
+    acts = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, i, o: acts.append(o)):
+        y = model(image[None])
+    g = torch.autograd.grad(y[0][target], acts)[0][0].detach()
+    a = acts[0][0].detach()
+    cam = sum(g[k].mean() * a[k] for k in range(len(a)))
+    cam = torch.maximum(cam, torch.zeros_like(cam))
+    m = cam.max().item()
+    return cam if m == 0 else cam / m

@@ -1,4 +1,4 @@
-# %% wrong="a lambda in a loop" says=["how many numbers each name has", "what does a lambda look up, and when"]
+# %% wrong="a lambda in a loop" says=["'0.0.layer1' has 0 numbers, expected 2", "what does a lambda look up, when?"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -14,7 +14,7 @@ def grad_monitor(model):
 ill_layer = "layer4"
 
 
-# %% wrong="the gradient of the input; and the layer behind" says=["norms['0.layer1'][0], of the gradient of the module's output", "it is not 'layer5'"]
+# %% wrong="the gradient of the input; and the layer behind" says=["this is the norm of the gradient of the module's input", "it is not 'layer5': its gradient is of ordinary size"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -30,7 +30,7 @@ def grad_monitor(model):
 ill_layer = "layer5"
 
 
-# %% wrong="tensors in the list; the layer that is told least" says=["is a Tensor, not a plain float", "it is not 'layer2'"]
+# %% wrong="tensors in the list; the layer that is told least" says=["is a Tensor, not a plain float", "it is not 'layer2': it is told next to nothing, but so is a layer behind it"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -44,7 +44,7 @@ def grad_monitor(model):
 ill_layer = "layer2"
 
 
-# %% wrong="children only" says=["how many numbers each name has", "every module without children"]
+# %% wrong="children only" says=["'0.0.layer1' is missing", "every module without children, at any depth"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_children():
@@ -57,7 +57,7 @@ def grad_monitor(model):
 ill_layer = "layer4"
 
 
-# %% wrong="containers too; no answer about the layer" says=["how many numbers each name has", "ill_layer is still None"]
+# %% wrong="containers too; no answer about the layer" says=["'0.0' does not belong here", "ill_layer is still None"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -86,7 +86,7 @@ def grad_monitor(model):
 ill_layer = "layer4"
 
 
-# %% wrong="handles of nothing" says=["norms grew after all handles were removed"]
+# %% wrong="handles of nothing" says=["14 lists grew after all handles were removed"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -102,7 +102,7 @@ def grad_monitor(model):
 ill_layer = "layer4"
 
 
-# %% wrong="mean of the absolute values" says=["norms['0.layer1'][0], of the gradient of the module's output"]
+# %% wrong="mean of the absolute values" says=["this is the mean of the absolute values, not the norm"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -116,7 +116,7 @@ def grad_monitor(model):
 ill_layer = "layer4"
 
 
-# %% wrong="changes the gradient while it looks" says=["norms['0.layer1'][0], of the gradient of the module's output"]
+# %% wrong="changes the gradient while it looks" says=["norms['0.0.layer1'][0], of the gradient of its output: expected"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -131,6 +131,31 @@ def grad_monitor(model):
 
 
 ill_layer = "layer4"
+
+
+# %% wrong="returns the norm from the hook" says=["What a backward hook returns replaces grad_input"]
+def grad_monitor(model):
+    norms, hs = {}, []
+
+    def hook(n):
+        def h(m, i, o):
+            norms[n].append(o[0].norm().item())
+            return i[0] * 1.0
+
+        return h
+
+    for n, m in model.named_modules():
+        if not len(list(m.children())):
+            norms[n] = []
+            hs.append(
+                m.register_full_backward_hook(
+                    lambda m, i, o, n=n: norms[n].append(o[0].norm().item()) or norms[n][-1]
+                )
+            )
+    return norms, hs
+
+
+ill_layer = "layer6"
 
 
 # %% right="a tensor hook from within a forward hook"
@@ -170,3 +195,26 @@ def grad_monitor(model):
 
 
 ill_layer = "layer" + str(4)
+
+
+# %% right="OrderedDict, numpy"
+import collections
+
+
+def grad_monitor(model):
+    import numpy as np
+
+    norms, handles = collections.OrderedDict(), []
+    for n, m in model.named_modules():
+        if any(True for _ in m.children()):
+            continue
+        store = norms.setdefault(n, [])
+
+        def hook(mod, g, store=store):
+            store.append(float(np.linalg.norm(g[0].cpu().numpy())))
+
+        handles.append(m.register_full_backward_pre_hook(hook))
+    return norms, handles
+
+
+ill_layer = "layer4"

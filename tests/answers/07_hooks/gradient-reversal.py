@@ -1,4 +1,4 @@
-# %% wrong="a hook on x itself" says=["gradient_reversal, strength 0.5: the gradient at x (2 times x is used beside y)"]
+# %% wrong="a hook on x itself" says=["gradient_reversal, two numbers: the gradient at x for strength 0.5, where 2 times x is used beside y: what reaches x beside y was reversed as well"]
 def gradient_reversal(x, strength):
     if x.requires_grad:
         x.register_hook(lambda grad: -strength * grad)
@@ -16,7 +16,7 @@ class Reversal(torch.autograd.Function):
         return -ctx.strength * grad_output, None
 
 
-# %% wrong="writes to the gradient" says=["gradient_reversal, strength 0.5: the gradient at x (1 times x is used beside y)"]
+# %% wrong="writes to the gradient" says=["gradient_reversal, two numbers: the gradient at x for strength 0.5, where 1 times x is used beside y: what reaches x beside y was reversed as well"]
 def gradient_reversal(x, strength):
     y = x.view_as(x)
     if y.requires_grad:
@@ -35,7 +35,7 @@ class Reversal(torch.autograd.Function):
         return -ctx.strength * grad_output, None
 
 
-# %% wrong="forgets that x may need no gradient" says=["cannot register a hook on a tensor that doesn't require gradient", "RuntimeError"]
+# %% wrong="forgets that x may need no gradient" says=["gradient_reversal, an x that needs no gradient", "cannot register a hook on a tensor that doesn't require gradient"]
 def gradient_reversal(x, strength):
     y = x * 1
     y.register_hook(lambda grad: -strength * grad)
@@ -53,7 +53,7 @@ class Reversal(torch.autograd.Function):
         return -ctx.strength * grad_output, None
 
 
-# %% wrong="reverses the values too" says=["the values of y are not exactly those of x"]
+# %% wrong="reverses the values too" says=["y differs"]
 def gradient_reversal(x, strength):
     return -strength * x
 
@@ -68,7 +68,7 @@ class Reversal(torch.autograd.Function):
         return grad_output, None
 
 
-# %% wrong="the Function forgets the sign" says=["Reversal.apply, strength 0.5: the gradient at x"]
+# %% wrong="the Function forgets the sign" says=["Reversal.apply, two numbers", "and the minus is missing"]
 def gradient_reversal(x, strength):
     y = x.view_as(x)
     if y.requires_grad:
@@ -87,7 +87,7 @@ class Reversal(torch.autograd.Function):
         return ctx.strength * grad_output, None
 
 
-# %% wrong="the hook only looks" says=["gradient_reversal, strength 0.5: the gradient at x differs"]
+# %% wrong="the hook only looks" says=["the gradient is not reversed at all: does the hook return what it computes?"]
 def gradient_reversal(x, strength):
     y = x.view_as(x)
     if y.requires_grad:
@@ -120,6 +120,43 @@ class Reversal(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return -ctx.strength * grad_output, None
+
+
+# %% wrong="a detached copy" says=["nothing comes back through y: was it detached?"]
+def gradient_reversal(x, strength):
+    y = x.detach().clone().requires_grad_()
+    y.register_hook(lambda g: -strength * g)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.mul_(-ctx.strength), None
+
+
+# %% wrong="forgets the strength" says=["the gradient through y is negated, whatever the strength"]
+def gradient_reversal(x, strength):
+    y = x.clone()
+    if y.requires_grad:
+        y.register_hook(lambda g: -g)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return -ctx.strength * grad, None
 
 
 # %% right="a clone with its hook, and setup_context"
@@ -161,3 +198,28 @@ class Reversal(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         return -grad * ctx.saved_tensors[0], None
+
+
+# %% right="x itself where nothing is recorded"
+def gradient_reversal(x, strength):
+    if not (x.requires_grad and torch.is_grad_enabled()):
+        return x
+    y = torch.mul(x, 1)
+    y.register_hook(lambda g: torch.mul(g, -strength))
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, strength):
+        return x.clone()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        _, ctx.s = inputs
+
+    @staticmethod
+    def backward(ctx, g):
+        return torch.negative(g).mul(ctx.s), None

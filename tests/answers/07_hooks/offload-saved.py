@@ -1,4 +1,4 @@
-# %% wrong="everything in half" says=["[3, 1099511627776], kept and brought back"]
+# %% wrong="everything in half" says=["torch.int64: [3, 1099511627776], kept and brought back"]
 def offload_saved(tensor):
     return tensor.half(), tensor.dtype
 
@@ -27,7 +27,7 @@ def bring_back(kept):
     return kept.float()
 
 
-# %% wrong="copies of parameters" says=["bytes are kept of a batch in float32", "are enough"]
+# %% wrong="copies of parameters" says=["a CNN, with a batch in torch.float32", "bytes are kept", "a parameter or what is kept exactly copied?"]
 def offload_saved(tensor):
     if tensor.dtype == torch.float32:
         return tensor.half(), tensor.dtype
@@ -38,7 +38,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="the tensor itself" says=["a batch in float64: the output is never set free"]
+# %% wrong="the tensor itself" says=["a CNN, with a batch in torch.float64: the output is never set free"]
 def offload_saved(tensor):
     if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
         return tensor.half(), tensor.dtype
@@ -49,7 +49,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="float64 too" says=["a float64 tensor, kept and brought back"]
+# %% wrong="float64 too" says=["torch.float64: [0.3333333333333333], kept and brought back: it was rounded, and should be kept exactly"]
 def offload_saved(tensor):
     if tensor.is_floating_point() and not isinstance(tensor, nn.Parameter):
         return tensor.half(), tensor.dtype
@@ -60,7 +60,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="bfloat16" says=["[[0.1, -7.0]], kept and brought back"]
+# %% wrong="bfloat16" says=["this is bfloat16's rounding, not float16's"]
 def offload_saved(tensor):
     if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
         return tensor.bfloat16(), tensor.dtype
@@ -71,7 +71,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="keeps it as it is" says=["[[0.1, -7.0]], kept and brought back"]
+# %% wrong="keeps it as it is" says=["it comes back unrounded: was it kept in float16?"]
 def offload_saved(tensor):
     return tensor.detach()
 
@@ -80,7 +80,7 @@ def bring_back(kept):
     return kept
 
 
-# %% wrong="clones what is kept exactly" says=["bytes are kept of a batch in float32", "are enough"]
+# %% wrong="clones what is kept exactly" says=["bytes are kept", "a parameter or what is kept exactly copied?"]
 def offload_saved(tensor):
     if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
         return tensor.half(), tensor.dtype
@@ -125,3 +125,17 @@ def offload_saved(tensor):
 def bring_back(kept):
     tensor, small = kept
     return tensor.view(torch.float16).float() if small else tensor
+
+
+# %% right="dtype string"
+def offload_saved(tensor):
+    small = tensor.dtype == torch.float and not isinstance(tensor, torch.nn.Parameter)
+    with torch.no_grad():
+        return [
+            tensor.to(torch.half) if small else tensor.view(tensor.shape).detach(),
+            str(tensor.dtype),
+        ]
+
+
+def bring_back(kept):
+    return kept[0].to(getattr(torch, kept[1].split(".")[1]))

@@ -18,7 +18,7 @@ def step_in_backward(parameters, lr, momentum):
     return handles
 
 
-# %% wrong="keeps the gradients" says=["stem.weight (lr 0.1, momentum 0, backward number 2)"]
+# %% wrong="keeps the gradients" says=["the gradients of earlier backwards are added in"]
 def step_in_backward(parameters, lr, momentum):
     velocities = {}
 
@@ -60,7 +60,7 @@ def step_in_backward(parameters, lr, momentum):
     return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]
 
 
-# %% wrong="no velocity" says=["(lr 0.1, momentum 0.5, backward number 2)"]
+# %% wrong="no velocity" says=["the velocity is missing"]
 def step_in_backward(parameters, lr, momentum):
     def step(parameter):
         with torch.no_grad():
@@ -71,7 +71,7 @@ def step_in_backward(parameters, lr, momentum):
     return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]
 
 
-# %% wrong="damps the gradient as well" says=["(lr 0.1, momentum 0.5, backward number 1)"]
+# %% wrong="damps the gradient as well" says=["the gradient is multiplied by (1 - momentum)"]
 def step_in_backward(parameters, lr, momentum):
     velocities = {}
 
@@ -105,6 +105,45 @@ def step_in_backward(parameters, lr, momentum):
     for parameter in parameters:
         if parameter.requires_grad:
             parameter.register_post_accumulate_grad_hook(lambda p: None)
+
+
+# %% wrong="global velocities by place" says=["a second call, which has velocities of its own: stem.weight after backward number 1"]
+VEL = {}
+
+
+def step_in_backward(parameters, lr, momentum):
+    hs = []
+    for i, p in enumerate(parameters):
+        if not p.requires_grad:
+            continue
+
+        @torch.no_grad()
+        def step(q, i=i):
+            VEL[i] = (
+                momentum * VEL[i] + q.grad
+                if i in VEL and VEL[i].shape == q.grad.shape and VEL[i].dtype == q.dtype
+                else q.grad.clone()
+            )
+            q -= lr * VEL[i]
+            q.grad = None
+
+        hs.append(p.register_post_accumulate_grad_hook(step))
+    return hs
+
+
+# %% wrong="makes all trainable" says=["stem.weight moved: its requires_grad is False, so leave it be"]
+def step_in_backward(parameters, lr, momentum):
+    v = {}
+
+    def step(p):
+        with torch.no_grad():
+            v[p] = momentum * v.get(p, 0) + p.grad
+            p.sub_(v[p], alpha=lr)
+            p.grad = None
+
+    for p in parameters:
+        p.requires_grad_(True)
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters]
 
 
 # %% right="an optimizer for each parameter"
@@ -142,3 +181,18 @@ def step_in_backward(parameters, lr, momentum):
         stepper = Stepper(lr, momentum)
         handles.append(parameter.register_post_accumulate_grad_hook(stepper))
     return tuple(handles)
+
+
+# %% right="data and id"
+def step_in_backward(parameters, lr, momentum):
+    buf = {}
+
+    def hook(p):
+        g = p.grad.data
+        b = buf.get(id(p))
+        b = g.clone() if b is None else momentum * b + g
+        buf[id(p)] = b
+        p.data = p.data - lr * b
+        del p.grad
+
+    return [p.register_post_accumulate_grad_hook(hook) for p in parameters if p.requires_grad]

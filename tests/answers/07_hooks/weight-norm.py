@@ -1,4 +1,4 @@
-# %% wrong="computes the weight once" says=["weight_norm: the output after a step (is the weight computed for each call?)"]
+# %% wrong="computes the weight once" says=["weight_norm, a Linear: the output after a step: the weight is computed once"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     dims = tuple(range(1, weight.dim()))
@@ -19,7 +19,7 @@ class WeightNorm(nn.Module):
         return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight
 
 
-# %% wrong="the old weight stays a parameter" says=["TypeError", "cannot assign"]
+# %% wrong="the old weight stays a parameter" says=["cannot assign", "Take the old one out first: del layer.weight"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     layer.weight_g = nn.Parameter(weight.norm(dim=1, keepdim=True))
@@ -41,7 +41,7 @@ class WeightNorm(nn.Module):
         return weight.norm(dim=1, keepdim=True), weight
 
 
-# %% wrong="writes into the old weight" says=["weight_norm: the layer's parameters", "the old weight is no parameter any more"]
+# %% wrong="writes into the old weight" says=["weight_norm, a Linear: the layer's parameters", "the old weight is no parameter any more"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     layer.weight_g = nn.Parameter(weight.norm(dim=1, keepdim=True))
@@ -64,7 +64,7 @@ class WeightNorm(nn.Module):
         return weight.norm(dim=1, keepdim=True), weight
 
 
-# %% wrong="one norm for the whole matrix" says=["weight_norm: weight_g at first", "shape"]
+# %% wrong="one norm for the whole matrix" says=["weight_norm, a Linear: weight_g at first: this is the norm of the whole weight"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     del layer.weight
@@ -126,7 +126,7 @@ class WeightNorm(nn.Module):
         return weight.norm(dim=1, keepdim=True), weight
 
 
-# %% wrong="(v, g) instead of (g, v)" says=["WeightNorm: parametrizations.weight.original0 at first"]
+# %% wrong="(v, g) instead of (g, v)" says=["this is v: right_inverse gives (g, v) in this order"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     del layer.weight
@@ -149,7 +149,7 @@ class WeightNorm(nn.Module):
         return weight, weight.norm(dim=1, keepdim=True)
 
 
-# %% wrong="matrices only" says=["weight_norm: weight_g at first"]
+# %% wrong="matrices only" says=["weight_norm, a Conv2d in torch.float64: weight_g at first: the norm is taken over one dimension"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     del layer.weight
@@ -170,6 +170,26 @@ class WeightNorm(nn.Module):
 
     def right_inverse(self, weight):
         return weight.norm(dim=1, keepdim=True), weight
+
+
+# %% wrong="never divides by the norm of v" says=["it has length 1: at first v is the old weight as it is"]
+def weight_norm(layer):
+    w = layer.weight.detach()
+    del layer.weight
+    n = w.flatten(1).norm(dim=1).view(-1, *[1] * (w.dim() - 1))
+    layer.weight_g = nn.Parameter(n)
+    layer.weight_v = nn.Parameter(w / n)
+    layer.register_forward_pre_hook(lambda m, a: setattr(m, "weight", m.weight_g * m.weight_v))
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v
+
+    def right_inverse(self, w):
+        n = w.flatten(1).norm(dim=1).view(-1, *[1] * (w.dim() - 1))
+        return n, w / n
 
 
 # %% right="directions of length one, and F.normalize"
@@ -225,3 +245,27 @@ class WeightNorm(nn.Module):
 
     def right_inverse(self, weight):
         return [lengths(weight), weight]
+
+
+# %% right="kwargs pre-hook"
+def weight_norm(layer):
+    w = layer._parameters.pop("weight").detach().clone()
+    layer.weight_g = nn.Parameter(
+        torch.stack([row.norm() for row in w]).reshape(-1, *(1,) * (w.dim() - 1))
+    )
+    layer.weight_v = nn.Parameter(w)
+
+    def compute(m, args, kwargs):
+        rows = [g * v / v.norm() for g, v in zip(m.weight_g.flatten(), m.weight_v)]
+        m.weight = torch.stack(rows)
+
+    layer.register_forward_pre_hook(compute, with_kwargs=True)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return torch.stack([a * b / b.norm() for a, b in zip(g.flatten(), v)])
+
+    def right_inverse(self, w):
+        return torch.stack([r.norm() for r in w]).reshape(-1, *(1,) * (w.dim() - 1)), w

@@ -1,0 +1,357 @@
+# %% wrong="the hook looks and returns nothing" says=["the answer for 'blocks.0': this is run B as it is: does the hook return the activation of run A?", "it is not 'blocks.5': with its activation from run A the answer to B is still negative"]
+def intervention(donor, model, names, a, b):
+    kept, answers = {}, {}
+    with torch.no_grad():
+        with contextlib.ExitStack() as hooks:
+            for name in names:
+                keep = lambda m, args, out, name=name: kept.update({name: copy.deepcopy(out)})
+                hooks.enter_context(donor.get_submodule(name).register_forward_hook(keep))
+            donor(a)
+        for name in names:
+
+            def patch(module, args, output, name=name):
+                kept[name]  # and no return
+
+            with model.get_submodule(name).register_forward_hook(patch):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.5"
+
+
+# %% wrong="B into A" says=["B's activation went into run A: it is to be the other way round"]
+def intervention(donor, model, names, a, b):
+    answers = {}
+    with torch.no_grad():
+        for name in names:
+            kept = []
+            keep = lambda m, args, out: kept.append(copy.deepcopy(out))
+            with model.get_submodule(name).register_forward_hook(keep):
+                model(b)
+            with donor.get_submodule(name).register_forward_hook(lambda *_: kept[0]):
+                answers[name] = donor(a)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="a lambda in a loop keeps everything under the last name" says=["six blocks of one committee: it raised KeyError"]
+def intervention(donor, model, names, a, b):
+    kept, answers, handles = {}, {}, []
+    with torch.no_grad():
+        for name in names:
+            keep = lambda m, args, out: kept.update({name: copy.deepcopy(out)})
+            handles.append(donor.get_submodule(name).register_forward_hook(keep))
+        try:
+            donor(a)
+        finally:
+            for handle in handles:
+                handle.remove()
+        for name in names:
+            with model.get_submodule(name).register_forward_hook(lambda *_: kept[name]):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = 2
+
+
+# %% wrong="tensors only" says=["an LSTM, which puts out a tuple with a tuple in it: it raised AttributeError: 'tuple' object has no attribute 'detach'"]
+def intervention(donor, model, names, a, b):
+    kept, answers = {}, {}
+    with contextlib.ExitStack() as hooks:
+        for name in names:
+            keep = lambda m, args, out, name=name: kept.update({name: out.detach().clone()})
+            hooks.enter_context(donor.get_submodule(name).register_forward_hook(keep))
+        donor(a)
+    for name in names:
+        with model.get_submodule(name).register_forward_hook(lambda *_: kept[name]):
+            answers[name] = model(b).detach()
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="keeps what an activation in place writes over" says=["a layer that an activation in place follows: the answer for 'enter'"]
+def intervention(donor, model, names, a, b):
+    kept, answers = {}, {}
+    with torch.no_grad():
+        with contextlib.ExitStack() as hooks:
+            for name in names:
+                keep = lambda m, args, out, name=name: kept.update({name: out})
+                hooks.enter_context(donor.get_submodule(name).register_forward_hook(keep))
+            donor(a)
+        for name in names:
+            with model.get_submodule(name).register_forward_hook(lambda *_: kept[name]):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="patches stay for the names that follow" says=["hooks on model", "six blocks of one committee: the answer for 'blocks.1'"]
+def intervention(donor, model, names, a, b):
+    kept, answers = {}, {}
+    with torch.no_grad():
+        with contextlib.ExitStack() as hooks:
+            for name in names:
+                keep = lambda m, args, out, name=name: kept.update({name: copy.deepcopy(out)})
+                hooks.enter_context(donor.get_submodule(name).register_forward_hook(keep))
+            donor(a)
+        for name in names:
+            model.get_submodule(name).register_forward_hook(lambda *_, name=name: kept[name])
+            answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="no finally: a run that raises leaves its hook" says=["an input b of the wrong shape, so that its run raises: hooks on model", "an input a of the wrong shape, so that its run raises: hooks on donor"]
+def intervention(donor, model, names, a, b):
+    answers = {}
+    with torch.no_grad():
+        kept, handles = {}, []
+        for name in names:
+            keep = lambda m, args, out, name=name: kept.update({name: copy.deepcopy(out)})
+            handles.append(donor.get_submodule(name).register_forward_hook(keep))
+        donor(a)
+        for handle in handles:
+            handle.remove()
+        for name in names:
+            handle = model.get_submodule(name).register_forward_hook(lambda *_: kept[name])
+            answers[name] = model(b)
+            handle.remove()
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="the donor runs for each name" says=["how often the models run: expected [7], got [12]"]
+def intervention(donor, model, names, a, b):
+    answers = {}
+    with torch.no_grad():
+        for name in names:
+            kept = []
+            keep = lambda m, args, out: kept.append(copy.deepcopy(out))
+            with donor.get_submodule(name).register_forward_hook(keep):
+                donor(a)
+            with model.get_submodule(name).register_forward_hook(lambda *_: kept[0]):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="answers with a graph, and eval for good" says=["the answer for 'blocks.0' hangs on the graph"]
+def intervention(donor, model, names, a, b):
+    donor.eval(), model.eval()
+    kept, answers = {}, {}
+    with torch.no_grad(), contextlib.ExitStack() as hooks:
+        for name in names:
+            keep = lambda m, args, out, name=name: kept.update({name: copy.deepcopy(out)})
+            hooks.enter_context(donor.get_submodule(name).register_forward_hook(keep))
+        donor(a)
+    for name in names:
+        with model.get_submodule(name).register_forward_hook(lambda *_: kept[name]):
+            answers[name] = model(b)
+    return answers
+
+
+deciding_block = "head"
+
+
+# %% wrong="eval for good" says=["the mode of donor was changed"]
+def intervention(donor, model, names, a, b):
+    donor.eval(), model.eval()
+    kept, answers = {}, {}
+    with torch.no_grad():
+        with contextlib.ExitStack() as hooks:
+            for name in names:
+                keep = lambda m, args, out, name=name: kept.update({name: copy.deepcopy(out)})
+                hooks.enter_context(donor.get_submodule(name).register_forward_hook(keep))
+            donor(a)
+        for name in names:
+            with model.get_submodule(name).register_forward_hook(lambda *_: kept[name]):
+                answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="switches autograd off" says=["autograd is switched off for good: use a with block"]
+def intervention(donor, model, names, a, b):
+    torch.set_grad_enabled(False)
+    kept, answers = {}, {}
+    with contextlib.ExitStack() as hooks:
+        for name in names:
+            keep = lambda m, args, out, name=name: kept.update({name: copy.deepcopy(out)})
+            hooks.enter_context(donor.get_submodule(name).register_forward_hook(keep))
+        donor(a)
+    for name in names:
+        with model.get_submodule(name).register_forward_hook(lambda *_: kept[name]):
+            answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="only top-level children" says=["has no attribute 'blocks.0'", "get_submodule finds deep ones"]
+def intervention(donor, model, names, a, b):
+    kept, out = {}, {}
+    with torch.no_grad():
+        with contextlib.ExitStack() as st:
+            for n in names:
+                st.enter_context(
+                    getattr(donor, n).register_forward_hook(
+                        lambda m, i, o, n=n: kept.update({n: copy.deepcopy(o)})
+                    )
+                )
+            donor(a)
+        for n in names:
+            with getattr(model, n).register_forward_hook(lambda *_: kept[n]):
+                out[n] = model(b)
+    return out
+
+
+deciding_block = "blocks.1"
+
+
+# %% wrong="freezes the parameters" says=["requires_grad of the parameters of donor was changed"]
+def intervention(donor, model, names, a, b):
+    for p in [*donor.parameters(), *model.parameters()]:
+        p.requires_grad_(False)
+    kept, out = {}, {}
+    with contextlib.ExitStack() as st:
+        for n in names:
+            st.enter_context(
+                donor.get_submodule(n).register_forward_hook(
+                    lambda m, i, o, n=n: kept.update({n: copy.deepcopy(o)})
+                )
+            )
+        donor(a)
+    for n in names:
+        with model.get_submodule(n).register_forward_hook(lambda *_: kept[n]):
+            out[n] = model(b)
+    return out
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="list instead of dict" says=["it returned a list, expected a dict from name to answer"]
+def intervention(donor, model, names, a, b):
+    kept, out = {}, []
+    with torch.no_grad():
+        with contextlib.ExitStack() as st:
+            for n in names:
+                st.enter_context(
+                    donor.get_submodule(n).register_forward_hook(
+                        lambda m, i, o, n=n: kept.update({n: copy.deepcopy(o)})
+                    )
+                )
+            donor(a)
+        for n in names:
+            with model.get_submodule(n).register_forward_hook(lambda *_: kept[n]):
+                out.append(model(b))
+    return out
+
+
+deciding_block = None
+
+
+# %% right="a recursive copy, handles and finally"
+def copied(output):
+    if isinstance(output, torch.Tensor):
+        return output.detach().clone()
+    return tuple(copied(part) for part in output)
+
+
+def intervention(donor, model, names, a, b):
+    found = {}
+
+    def run(one, hooks, x):
+        handles = [one.get_submodule(n).register_forward_hook(h) for n, h in hooks.items()]
+        try:
+            return one(x).detach()
+        finally:
+            [handle.remove() for handle in handles]
+
+    def keeper(name):
+        def keep(module, args, kwargs_or_output, *rest):
+            found[name] = copied(rest[0] if rest else kwargs_or_output)
+
+        return keep
+
+    run(donor, {name: keeper(name) for name in names}, a)
+    return {name: run(model, {name: lambda *_, n=name: copied(found[n])}, b) for name in names}
+
+
+deciding_block = "blocks." + str(2)
+
+
+# %% right="one hook for the whole process"
+@torch.inference_mode()
+def intervention(donor, model, names, a, b):
+    from torch.utils._pytree import tree_map
+
+    modules = {id(m): name for name, m in donor.named_modules()}
+    kept = {}
+
+    def keep(module, args, output):
+        if modules.get(id(module)) in names:
+            kept[modules[id(module)]] = tree_map(torch.clone, output)
+
+    with nn.modules.module.register_module_forward_hook(keep):
+        donor(a)
+    answers = {}
+    for name in names:
+        target = dict(model.named_modules())[name]
+        swap = lambda module, args, out: kept[name] if module is target else None
+        with nn.modules.module.register_module_forward_hook(swap):
+            answers[name] = model(b).clone()
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% right="two loops, each with a finally"
+def intervention(donor, model, names, a, b):
+    def clone(o):
+        return o.clone() if torch.is_tensor(o) else type(o)(map(clone, o))
+
+    kept, out = {}, {}
+    mods = dict(donor.named_modules())
+    with torch.no_grad():
+        hs = []
+        try:
+            for n in names:
+
+                def h(m, args, kwargs, o, n=n):
+                    kept[n] = clone(o)
+
+                hs.append(mods[n].register_forward_hook(h, with_kwargs=True))
+            donor(a)
+        finally:
+            for h in hs:
+                h.remove()
+        targets = dict(model.named_modules())
+        for n in names:
+            handle = targets[n].register_forward_hook(lambda m, args, o, n=n: clone(kept[n]))
+            try:
+                out[n] = model(b)
+            finally:
+                handle.remove()
+    return out
+
+
+deciding_block = "blocks.2"
