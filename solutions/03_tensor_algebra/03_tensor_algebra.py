@@ -33,7 +33,7 @@
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
 import torch.nn.functional as F
-from course_utils import check_close, check_predictions, count_operators, device, draw_einsum
+from course_utils import check_close, count_operators, device, draw_einsum
 from course_utils import forbid_changes, forbid_copies, show
 from einops import rearrange, reduce, repeat
 
