@@ -37,7 +37,7 @@ from course_utils import runs_with_the_answer, shapes_folder, show, through_pick
 #
 # The course draws its own pictures: coloured shapes, as real JPEG files. About two hundred of them
 # go through a small network below: first with a loader that works in the same process, then with
-# two and with four helpers. Each file arrives 3 ms late, as if it came over a network. We note when
+# one and with two helpers. Each file arrives 5 ms late, as if it came over a network. We note when
 # each batch arrived and when each step was done.
 
 # %%
@@ -55,10 +55,10 @@ import threading
 
 
 class FarAway(ImageFolder):
-    """Files that arrive 3 ms late."""
+    """Files that arrive 5 ms late."""
 
     def __getitem__(self, index):
-        threading.Event().wait(0.003)
+        threading.Event().wait(0.005)
         return super().__getitem__(index)
 
 
@@ -99,7 +99,7 @@ def draw_relay(rows, alt):
 
 # %% tags=["nbval-ignore-output"] topics=["num-workers"]
 rows = {}
-for n in (0, 2, 4):
+for n in (0, 1, 2):
     rows[f"num_workers={n}"] = watch(DataLoader(images, batch_size=16, num_workers=n))
 draw_relay(rows, "Twelve steps on a time axis: the more workers, the less orange after the start.")
 
@@ -395,7 +395,7 @@ from PIL import Image
 
 jpeg = (folder / "images/circle/0000.jpg").read_bytes()
 cut = Path(tempfile.mkdtemp()) / "cut.jpg"
-cut.write_bytes(jpeg[: len(jpeg) // 2])
+print("kept", cut.write_bytes(jpeg[: len(jpeg) // 2]), "of", len(jpeg), "bytes")
 
 # %%
 image = Image.open(cut)
@@ -1207,7 +1207,7 @@ for axis, batches, name in zip(
     axis.bar(
         range(96), np.repeat(words[batches].max(1), 8), width=1, color="#e8b06a", label="padding"
     )
-    axis.bar(range(96), words[batches].ravel(), width=0.8, color="#0072b2", label="words")
+    axis.bar(range(96), words[batches].ravel(), width=1, color="#0072b2", label="words")
     axis.set(title=f"batches {name}", xlabel="items, batch by batch")
 axes[0].set_ylabel("length in the batch")
 axes[0].legend(loc="upper center", bbox_to_anchor=(1.1, 1.28), ncols=2)
@@ -2182,7 +2182,7 @@ for reader in (pack, h5py.File(shelf / "pack.h5")):
 try:
     lmdb.open(str(shelf / "pack.lmdb"), subdir=False, readonly=True, lock=False)
 except lmdb.Error as error:
-    print("a second time:", str(error).split("'")[-1])
+    print("a second time:", str(error).split("'")[-1].strip())
 pack.close()
 
 # %% [markdown]
