@@ -2649,7 +2649,6 @@ def _take(loader, count: int, leave: bool = False) -> list[list[int]]:
             batches.append(batch.tolist())
             if leave or len(batches) == count:
                 break
-    gc.collect()
     return batches
 
 
@@ -2673,6 +2672,8 @@ def try_resumable(n: int, batch_size: int, seed: int, workers: int, stop: int, c
     for name in ("__iter__", "state_dict", "load_state_dict"):
         assert hasattr(loader, name), f"resumable returned {type(loader).__name__}, without {name}"
     head = _take(loader, stop)
+    if len(multiprocessing.active_children()) > before:
+        gc.collect()
     running = len(multiprocessing.active_children()) - before
     state = loader.state_dict()
     try:
