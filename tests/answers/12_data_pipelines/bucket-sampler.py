@@ -63,7 +63,7 @@ def weighted_sampling(labels, draws, seed):
     return torch.multinomial(weights, draws, replacement=True, generator=generator).tolist()
 
 
-# %% wrong="weights by the count; a fixed seed" says=["the same items share a batch", "the classes' shares are"]
+# %% wrong="weights by the count; a fixed seed" says=["the same items share a batch", "the shares are"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     order = sorted(range(len(lengths)), key=lambda i: lengths[i])
     batches = [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
@@ -140,3 +140,18 @@ def weighted_sampling(labels, draws, seed):
     generator = torch.Generator()
     generator.manual_seed(seed)
     return list(WeightedRandomSampler(weights, draws, replacement=True, generator=generator))
+
+
+# %% wrong="weights by the class's size" says=["the frequent class got the larger weight"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng((seed, epoch))
+    order = rng.permutation(len(lengths))
+    order = order[np.argsort([lengths[i] for i in order], kind="stable")]
+    batches = [order[i : i + batch_size].tolist() for i in range(0, len(order), batch_size)]
+    return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels, draws, seed):
+    g = torch.Generator().manual_seed(seed)
+    counts = torch.tensor([labels.count(c) for c in labels], dtype=torch.float)
+    return torch.multinomial(counts / counts.sum(), draws, True, generator=g).tolist()

@@ -163,3 +163,59 @@ def collate_boxes(items):
         )
         out["mask"].append(torch.tensor([k < len(boxes) for k in range(most)], dtype=torch.bool))
     return {key: torch.stack(value) for key, value in out.items()}
+
+
+# %% wrong="three channels assumed" says=["one channel", "has shape"]
+def collate_boxes(items):
+    items = [x for x in items if x is not None]
+    if not items:
+        return None
+    h = max(i.shape[-2] for i, _ in items)
+    w = max(i.shape[-1] for i, _ in items)
+    n = max(b.shape[0] for _, b in items)
+    img0, box0 = items[0]
+    images = torch.zeros(len(items), 3, h, w, dtype=img0.dtype)
+    boxes = torch.zeros(len(items), n, 4, dtype=box0.dtype)
+    for k, (i, b) in enumerate(items):
+        images[k, :, : i.shape[-2], : i.shape[-1]] = i
+        boxes[k, : b.shape[0]] = b
+    mask = torch.tensor(
+        [[j < len(b) for j in range(n)] for _, b in items], dtype=torch.bool
+    ).reshape(len(items), n)
+    return {
+        "images": images,
+        "sizes": torch.tensor([list(i.shape[1:]) for i, _ in items]),
+        "boxes": boxes,
+        "mask": mask,
+    }
+
+
+# %% right="numpy arrays filled, then from_numpy"
+import numpy as np
+
+
+def collate_boxes(items):
+    images, boxes = [], []
+    for item in items:
+        if item is None:
+            continue
+        images.append(item[0].detach().numpy())
+        boxes.append(item[1].detach().numpy())
+    if not images:
+        return
+    c = images[0].shape[0]
+    big = np.zeros(
+        (len(images), c, max(i.shape[1] for i in images), max(i.shape[2] for i in images)),
+        images[0].dtype,
+    )
+    frames = np.zeros((len(images), max(map(len, boxes)), 4), boxes[0].dtype)
+    mask = np.zeros(frames.shape[:2], bool)
+    sizes = np.zeros((len(images), 2), np.int64)
+    for k in range(len(images)):
+        _, h, w = images[k].shape
+        big[k, :, :h, :w], sizes[k] = images[k], (h, w)
+        frames[k, : len(boxes[k])], mask[k, : len(boxes[k])] = boxes[k], True
+    return {
+        k: torch.from_numpy(v)
+        for k, v in zip(("images", "sizes", "boxes", "mask"), (big, sizes, frames, mask))
+    }

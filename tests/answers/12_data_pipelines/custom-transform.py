@@ -180,3 +180,75 @@ def custom_transform(p=1.0):
             return out
 
     return Turn()
+
+
+# %% wrong="Python's random for the coin" says=["another coin: draw with torch.rand"]
+import random as rnd
+
+
+def custom_transform(p=1.0):
+    def turn(sample):
+        if rnd.random() < p:
+            image, mask, boxes = sample["image"], sample["mask"], sample["boxes"]
+            H, W = image.shape[-2:]
+            image = tv_tensors.Image(image.rot90(1, (-2, -1)))
+            mask = tv_tensors.Mask(mask.rot90(1, (-2, -1)))
+            new = torch.stack((boxes[:, 1], W - boxes[:, 2], boxes[:, 3], W - boxes[:, 0]), dim=1)
+            boxes = tv_tensors.BoundingBoxes(new, format="XYXY", canvas_size=(W, H))
+            return {**sample, "image": image, "mask": mask, "boxes": boxes}
+        return dict(sample)
+
+    return turn
+
+
+# %% wrong="the library's rotate for everything" says=["floats, and no box at all", "canvas_size"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        if torch.rand(1) >= p:
+            return dict(sample)
+        out = {}
+        for k, v in sample.items():
+            out[k] = (
+                v2.functional.rotate(v, 90, expand=True)
+                if isinstance(v, tv_tensors.TVTensor)
+                else v
+            )
+        return out
+
+    return turn
+
+
+# %% wrong="hands the dict itself back when the coin says no" says=["this is the dict that came in: return a new one"]
+def custom_transform(p=1.0):
+    def turn(s):
+        if torch.rand(()) >= p:
+            return s
+        h, w = s["image"].shape[-2:]
+        x1, y1, x2, y2 = s["boxes"].unbind(-1)
+        b = torch.stack([y1, w - x2, y2, w - x1], -1)
+        return s | {
+            "image": tv_tensors.Image(torch.rot90(s["image"], 1, (-2, -1))),
+            "mask": tv_tensors.Mask(torch.rot90(s["mask"], 1, (-2, -1))),
+            "boxes": tv_tensors.BoundingBoxes(b, format="XYXY", canvas_size=(w, h)),
+        }
+
+    return turn
+
+
+# %% right="the library's functional rotate, the canvas said again"
+def custom_transform(p=1.0):
+    def turn(sample):
+        if torch.rand(1) >= p:
+            return dict(sample)
+        out = {}
+        for k, v in sample.items():
+            out[k] = (
+                v2.functional.rotate(v, 90, expand=True)
+                if isinstance(v, tv_tensors.TVTensor)
+                else v
+            )
+        h, w = sample["boxes"].canvas_size
+        out["boxes"] = tv_tensors.BoundingBoxes(out["boxes"], format="XYXY", canvas_size=(w, h))
+        return out
+
+    return turn

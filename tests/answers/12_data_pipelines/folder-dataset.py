@@ -293,3 +293,77 @@ class FolderDataset(Listing):
 
 def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="keeps what it has read" says=["it was kept, not read again"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.classes = sorted(d.name for d in Path(root).iterdir() if d.is_dir())
+        self.samples = [
+            (p, k)
+            for k, c in enumerate(self.classes)
+            for p in sorted(Path(root, c).iterdir())
+            if p.suffix.lower() in (".jpg", ".jpeg")
+        ]
+        self.transform, self.on_error, self.cache = transform, on_error, {}
+
+    def __len__(self):
+        return len(self.samples)
+
+    def load(self, path):
+        return Image.open(path).convert("RGB")
+
+    def __getitem__(self, i):
+        path, label = self.samples[i]
+        try:
+            if i not in self.cache:
+                self.cache[i] = self.load(path)
+            image = self.cache[i]
+        except OSError as e:
+            if self.on_error == "raise":
+                raise OSError(f"{path}: {e}") from e
+            warnings.warn(str(path))
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="folders inside folders, too" says=["those in a_circle/more lie deeper"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.classes = sorted(d.name for d in Path(root).iterdir() if d.is_dir())
+        self.samples = [
+            (p, k)
+            for k, c in enumerate(self.classes)
+            for p in sorted(Path(root, c).rglob("*"))
+            if p.suffix.lower() in (".jpg", ".jpeg")
+        ]
+        self.transform, self.on_error, self.cache = transform, on_error, {}
+
+    def __len__(self):
+        return len(self.samples)
+
+    def load(self, path):
+        return Image.open(path).convert("RGB")
+
+    def __getitem__(self, i):
+        path, label = self.samples[i]
+        try:
+            image = self.load(path)
+        except OSError as e:
+            if self.on_error == "raise":
+                raise OSError(f"{path}: {e}") from e
+            warnings.warn(str(path))
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)

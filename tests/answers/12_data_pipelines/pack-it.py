@@ -292,3 +292,133 @@ class PackedDataset(Dataset):
             if found is None:
                 raise IndexError
             return bytes(found)
+
+
+# %% wrong="goes on in the part that a killed writer left" says=["did the killed writer's half-written file come back?"]
+def pack_it(items, path):
+    part = str(path) + ".part"
+    env = lmdb.open(part, subdir=False, map_size=2**30, lock=False)
+    try:
+        for n, item in enumerate(items):
+            with env.begin(write=True) as txn:
+                txn.put(str(n).encode(), item)
+    finally:
+        env.close()
+    os.replace(part, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def _open(self):
+        if self.pid != os.getpid():
+            if self.env is not None:
+                self.env.close()
+            self.env, self.pid = (
+                lmdb.open(self.path, subdir=False, readonly=True, lock=False),
+                os.getpid(),
+            )
+        return self.env
+
+    def __len__(self):
+        return self._open().stat()["entries"]
+
+    def __getitem__(self, i):
+        with self._open().begin() as txn:
+            v = txn.get(str(i).encode())
+        if v is None:
+            raise IndexError(i)
+        return v
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="opens in the constructor, and again when unpickled" says=["unpickling opened it: open at first use"]
+def pack_it(items, path):
+    tmp = str(path) + ".tmp"
+    env = lmdb.open(tmp, subdir=False, map_size=2**30, lock=False)
+    with env.begin(write=True) as txn:
+        for n, item in enumerate(items):
+            txn.put(b"%09d" % n, item)
+    env.close()
+    os.replace(tmp, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path = str(path)
+        self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+
+    def __len__(self):
+        return self.env.stat()["entries"]
+
+    def __getitem__(self, i):
+        if i >= len(self):
+            raise IndexError(i)
+        with self.env.begin() as txn:
+            return txn.get(b"%09d" % i)
+
+    def __getstate__(self):
+        return {"path": self.path}
+
+    def __setstate__(self, state):
+        self.__init__(state["path"])
+
+
+# %% right="commits in tens to a hidden file, the length kept"
+def pack_it(items, path):
+    part = Path(path).with_name("." + Path(path).name + ".part")
+    part.unlink(missing_ok=True)
+    env = lmdb.open(str(part), map_size=2**32, subdir=False, lock=False, sync=False)
+    txn, n = env.begin(write=True), 0
+    try:
+        for item in items:
+            txn.put(f"{n:012}".encode(), item)
+            n += 1
+            if n % 10 == 0:
+                txn.commit()
+                txn = env.begin(write=True)
+        txn.put(b"count", str(n).encode())
+        txn.commit()
+        env.sync(True)
+    except BaseException:
+        txn.abort()
+        env.close()
+        part.unlink()
+        raise
+    env.close()
+    os.replace(part, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path = Path(path)
+        self._env = self._pid = self._length = None
+
+    @property
+    def env(self):
+        if self._pid != os.getpid():
+            if self._env is not None:
+                self._env.close()
+            self._env = lmdb.open(
+                str(self.path), subdir=False, readonly=True, lock=False, readahead=False
+            )
+            self._pid = os.getpid()
+        return self._env
+
+    def __len__(self):
+        if self._length is None:
+            with self.env.begin() as txn:
+                self._length = int(txn.get(b"count"))
+        return self._length
+
+    def __getitem__(self, index):
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        with self.env.begin(buffers=True) as txn:
+            return bytes(txn.get(f"{index:012}".encode()))
+
+    def __reduce__(self):
+        return type(self), (self.path,)

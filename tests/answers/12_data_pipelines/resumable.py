@@ -215,3 +215,107 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader(
         dataset, batch_size, sampler=Skipping(len(dataset), seed), num_workers=num_workers
     )
+
+
+# %% wrong="keeps one iterator with workers between loops" says=["workers that still run after a for was left by break"]
+class _Loader:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.bs, self.seed, self.nw = dataset, batch_size, seed, num_workers
+        self.epoch, self.done, self.it = 0, 0, None
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.it is None:
+            order = (
+                np.random.default_rng([self.seed, self.epoch])
+                .permutation(len(self.dataset))
+                .tolist()
+            )
+            rest = [order[i : i + self.bs] for i in range(0, len(order), self.bs)][self.done :]
+            self.it = iter(DataLoader(self.dataset, batch_sampler=rest, num_workers=self.nw))
+        try:
+            batch = next(self.it)
+        except StopIteration:
+            self.epoch, self.done, self.it = self.epoch + 1, 0, None
+            raise
+        self.done += 1
+        return batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, s):
+        self.epoch, self.done, self.it = s["epoch"], s["done"], None
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return _Loader(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="NumPy numbers in the state" says=["json can't write what state_dict() returned"]
+class _Loader:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.bs, self.seed, self.nw = dataset, batch_size, seed, num_workers
+        self.epoch, self.done, self.order = 0, 0, None
+
+    def __iter__(self):
+        self.order = np.random.default_rng([self.seed, self.epoch]).permutation(len(self.dataset))
+        rest = [self.order[i : i + self.bs] for i in range(0, len(self.order), self.bs)][
+            self.done :
+        ]
+        for batch in DataLoader(self.dataset, batch_sampler=rest, num_workers=self.nw):
+            self.done += 1
+            yield batch
+        self.epoch, self.done = self.epoch + 1, 0
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done, "order": self.order}
+
+    def load_state_dict(self, s):
+        self.epoch, self.done = s["epoch"], s["done"]
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return _Loader(dataset, batch_size, seed, num_workers)
+
+
+# %% right="the state is a list of what is left"
+from random import Random
+
+from torch.utils.data import Subset
+
+
+class Remaining:
+    def __init__(self, dataset, batch_size, seed, num_workers=0):
+        self.dataset, self.batch_size, self.seed, self.num_workers = (
+            dataset,
+            batch_size,
+            seed,
+            num_workers,
+        )
+        self.epoch, self.left = -1, []
+
+    def _begin(self):
+        self.epoch += 1
+        self.left = list(range(len(self.dataset)))
+        Random(f"{self.seed} {self.epoch}").shuffle(self.left)
+
+    def __iter__(self):
+        if not self.left:
+            self._begin()
+        todo = Subset(self.dataset, list(self.left))
+        for batch in DataLoader(todo, batch_size=self.batch_size, num_workers=self.num_workers):
+            self.left = self.left[len(batch) :]
+            yield batch
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "left": list(self.left)}
+
+    def load_state_dict(self, state):
+        self.epoch, self.left = state["epoch"], list(state["left"])
+
+
+def resumable(dataset, batch_size, seed, num_workers=0):
+    return Remaining(dataset, batch_size, seed, num_workers)

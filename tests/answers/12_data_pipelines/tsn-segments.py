@@ -104,3 +104,52 @@ def tsn_segments(seconds, rate, segments, generator=None):
         else:
             out.append(part[(len(part) - 1) // 2])
     return tuple(out)
+
+
+# %% wrong="round() of a draw: the ends are half as likely" says=["not equally likely"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    F = max(1, round(seconds * rate))
+    out = []
+    for k in range(segments):
+        a = k * F // segments
+        b = max((k + 1) * F // segments, a + 1)
+        if generator is None:
+            out.append((a + b - 1) // 2)
+        else:
+            u = torch.rand((), generator=generator).item()
+            out.append(round(a + u * (b - 1 - a)))
+    return out
+
+
+# %% wrong="one draw for all segments" says=["each segment needs a draw of its own"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    F = max(1, round(seconds * rate))
+    u = (
+        None
+        if generator is None
+        else torch.rand((), generator=generator, dtype=torch.float64).item()
+    )
+    out = []
+    for k in range(segments):
+        a = k * F // segments
+        b = max((k + 1) * F // segments, a + 1)
+        out.append((a + b - 1) // 2 if u is None else a + int(u * (b - a)))
+    return out
+
+
+# %% right="lists of frames, statistics.median_low and randperm"
+import statistics
+
+
+def tsn_segments(seconds, rate, segments, generator=None):
+    total = int(seconds * rate + 0.5) or 1
+    chosen = []
+    for k in range(segments):
+        first = int(np.floor(k * total / segments + 1e-9))
+        last = int(np.floor((k + 1) * total / segments + 1e-9))
+        part = list(range(first, last)) or [first]
+        if generator is None:
+            chosen.append(statistics.median_low(part))
+        else:
+            chosen.append(part[torch.randperm(len(part), generator=generator)[0].item()])
+    return chosen

@@ -45,3 +45,11 @@ def worker_rng(worker_id: int) -> None:
     copy.rng = np.random.default_rng(np.random.randint(0, 2**31, size=4))
     copy.generator = torch.Generator()
     copy.generator.manual_seed(torch.randint(2**60, ()).item())
+
+
+# %% wrong="seeds the global generators, as the old recipes do" says=["it still draws what the one from __init__ drew"]
+def worker_rng(worker_id):
+    seed = torch.initial_seed() % 2**32
+    np.random.seed(seed)
+    random.seed(seed)
+    torch.manual_seed(seed)
