@@ -30,8 +30,6 @@
 # two and a half hours. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
-from collections.abc import Callable
-
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -904,6 +902,8 @@ with Names():
 
 
 # %% nbgrader={"grade_id": "describe", "locked": true}
+from collections.abc import Callable
+
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
@@ -2337,6 +2337,8 @@ one_by_one([*short, "print('never reached')"], lambda lines: failure_of(lines) =
 # - Be quick: for 400 lines of which 2 matter, `fails` is called at most 150 times.
 
 # %% nbgrader={"grade_id": "try-shrink-it", "locked": true} jupyter={"source_hidden": true}
+from collections.abc import Callable
+
 from course_utils.sickbay import check_shrunk, shrink_with
 
 

@@ -14,10 +14,12 @@ into that exercise's cell::
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from types import CodeType
+from unittest.mock import patch
 
 import jupytext
 from nbformat import NotebookNode
@@ -156,8 +158,9 @@ def verdicts_of(chapter: Chapter, answer: Answer) -> dict[str, BaseException | N
 
 
 def run_cell(source: str, name: str, namespace: dict) -> None:
-    """Execute a cell's text; a traceback calls it ``<name>``."""
-    exec(_compiled(source, f"<{name}>"), namespace)
+    """Execute a cell's text; a traceback calls it ``<name>``. Pictures are words, as in grading."""
+    with patch.dict(os.environ, COURSE_PICTURES="words"):
+        exec(_compiled(source, f"<{name}>"), namespace)
 
 
 @lru_cache(maxsize=200)
