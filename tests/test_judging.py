@@ -1,5 +1,6 @@
 """The judge: what a check may do with a learner's names, and what its failure says."""
 
+import ast
 import contextlib
 import inspect
 import os
@@ -19,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 from course_utils import count_operators, forbid_changes, forbid_copies
 from course_utils.grading import wire
 from course_utils.grading.answering import Answering, integrity, small_message
-from course_utils.grading.execution import names_of_the_answer, top_level_names
+from course_utils.grading.execution import bound_names, names_of_checks, names_of_the_answer
 from course_utils.grading.judging import (
     Answers,
     NoAnswer,
@@ -494,9 +495,33 @@ def test_a_malformed_error_is_still_an_error(told):
 
 def test_the_names_of_an_exercise():
     source = "import os\nx = y, (z, *w) = f()\ndef g(a):\n    b = 1\nclass C: d = 1\n"
-    assert top_level_names(source) == ["x", "y", "z", "w", "g", "C"]
+    assert bound_names(ast.parse(source)) == ["x", "y", "z", "w", "g", "C"]
     loops = "{e: 1 for e in x}; [(v := u) for u in x if (w := 1)]; {i for i in x}; f(t for t in x)"
-    assert top_level_names(f"{loops}\nfor k in x: pass") == ["v", "w", "k"]
+    assert bound_names(ast.parse(f"{loops}\nfor k in x: pass")) == ["v", "w", "k"]
+
+
+def cell_of(source, **marks):
+    return nbformat.v4.new_code_cell(source, metadata={"nbgrader": marks} if marks else {})
+
+
+def test_the_names_that_a_check_uses_by_way_of_locked_cells():
+    notebook = nbformat.v4.new_notebook()
+    tried = "@runs_with_the_answer\ndef try_rows(n):\n    return rows(n)"
+    checks = "def check_rows(n):\n    assert try_rows(n) == right\nright = [columns]"
+    notebook.cells = [
+        cell_of(tried, grade_id="trials", locked=True),
+        cell_of(checks, grade_id="checks", locked=True),
+        cell_of("%matplotlib inline", grade_id="magic", locked=True),
+        cell_of("def unmarked(n):\n    return other(n)"),
+        cell_of("def rows(n): ...", grade_id="rows", solution=True),
+        cell_of("def columns(n): ...\nother = 1", grade_id="columns", solution=True),
+        cell_of("check_rows(2); unmarked(3)", grade_id="rows-check", grade=True),
+        cell_of("columns(2)", grade_id="columns-check", grade=True),
+    ]
+    assert names_of_checks(notebook) == {
+        "rows-check": ["columns", "rows", "try_rows"],
+        "columns-check": ["columns"],
+    }
 
 
 def test_the_digest_of_the_watching_code_does_not_depend_on_who_holds_its_constants():

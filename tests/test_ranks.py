@@ -1,11 +1,13 @@
 """What a rank communicates is counted, also in backward passes."""
 
+import time
+
 import torch
 import torch.distributed as dist
 import torch.nn as nn
 from torch.nn.parallel import DistributedDataParallel
 
-from course_utils import count_traffic, launch, rank_device
+from course_utils import count_traffic, launch, rank_device, rank_trials
 
 
 def calls_of(work, world_size=2):
@@ -53,6 +55,26 @@ def test_sending_names_the_other_rank_and_receiving_costs_nothing():
     assert calls_of(work)[0] == [("send", 12, 1), ("recv", 0, 1)]
 
 
+def test_a_broadcast_costs_its_root_alone():
+    def work(rank):
+        x = torch.ones(3)
+        dist.broadcast(x, 0)
+        dist.broadcast(x, 1)
+
+    assert calls_of(work)[0] == [("broadcast", 12, None), ("broadcast", 0, None)]
+
+
+def test_in_a_group_of_its_own_the_root_is_found_as_well():
+    def work(rank, world_size):
+        group = dist.new_group([1, 2])
+        with count_traffic() as traffic:
+            if rank > 0:
+                dist.broadcast(torch.ones(3), 1, group=group)
+        return traffic.nbytes()
+
+    assert launch(work, 3) == [0, 12, 0]
+
+
 def test_backward_passes_are_counted():
     def work(rank):
         model = DistributedDataParallel(nn.Linear(4, 2))
@@ -66,3 +88,14 @@ def test_backward_passes_are_counted():
 
 def test_without_a_group_tensors_live_on_the_cpu():
     assert rank_device() == torch.device("cpu")
+
+
+def test_a_report_waits_until_the_ranks_stand_still():
+    def late(rank, world_size):
+        if rank == 0:
+            time.sleep(0.5)
+            dist.all_reduce(torch.ones(1))
+
+    words = rank_trials.stuck(late, 2, timeout=0.2)
+    assert "rank 0 was in all_reduce" in words
+    assert "rank 1 returned" in words

@@ -52,3 +52,29 @@ def test_a_job_that_runs_nothing_is_told_so():
     found = sharding.elastic_trial(never, 2, 1, ("",))
     with pytest.raises(AssertionError, match=r"training\.run was not called"):
         sharding.check_elastic(found, 2, 1, ("",))
+
+
+def test_after_a_job_that_hung_the_next_one_gets_less_time(monkeypatch):
+    given = []
+
+    def ready(function, world_size, *args, timeout):
+        given.append(timeout)
+        if function is None:
+            raise sharding.LaunchTimeout("after some seconds ranks 0, 1 were not through", [])
+        return [function]
+
+    monkeypatch.setattr(sharding, "on_ranks", ready)
+    for function in ("goes", None, None, "goes", "goes"):
+        sharding.attempt(function, 2)
+    assert given == [12.0, 12.0, 6.0, 6.0, 12.0]
+
+
+def test_a_save_that_hangs_is_not_taken_for_a_killed_one():
+    words = "after 12 seconds ranks 0, 1 were not through\nin sharded_checkpoint, line 3"
+    with pytest.raises(AssertionError, match=r"dcp\.save and dcp\.load are for all of them"):
+        sharding.check_checkpoint(words, 2, [0, 1], "table", 1)
+
+
+def test_a_slip_that_has_a_name_comes_before_bare_numbers():
+    words = sharding.some_of(["a differs in 1", "b differs in 2", "c was forgotten"] * 2, most=2)
+    assert words == "c was forgotten; a differs in 1; and 1 more"

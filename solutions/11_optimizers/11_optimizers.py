@@ -2156,7 +2156,7 @@ show(
 # `"zero_grad forgotten"`.
 
 
-# %% nbgrader={"grade_id": "five-curves", "locked": true} jupyter={"source_hidden": true}
+# %% jupyter={"source_hidden": true}
 import matplotlib.pyplot as plt
 
 

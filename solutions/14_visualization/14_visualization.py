@@ -48,7 +48,10 @@ axes.plot(run()["loss"], label="one")
 axes.plot(run(dead=40)["loss"], label="the other")
 axes.set(xlabel="step", ylabel="training loss", title="Which of the two is ill?", ylim=(0, 2.6))
 axes.legend()
-show(figure, "Two noisy loss curves that both fall from 2.3 to near 0, close to each other.")
+show(
+    figure,
+    "Two noisy loss curves that both fall from 2.3 to near 0; one starts to fall a little later.",
+)
 
 # %%
 for name, seen in {"one": run(), "the other": run(dead=40)}.items():
@@ -60,14 +63,15 @@ for name, seen in {"one": run(), "the other": run(dead=40)}.items():
     )
 
 # %% [markdown]
-# The second network works with a sixth of a layer. Nothing in its loss says so; on harder data you
-# would pay for 48 units and wonder why a bigger model doesn't help. One number for each step can't
-# hold everything. So the question of this chapter: *what would I have to see?* It starts before the
+# The second network works with a sixth of a layer. Its loss starts to fall some twenty steps later
+# and ends almost as low: a smaller rate or another seed would look the same, so nothing in the curve
+# says *dead units*. On harder data you would pay for 48 units and wonder why a bigger model doesn't
+# help. One number for each step can't hold everything. So the question of this chapter: *what would I have to see?* It starts before the
 # first step, with the data.
 #
 # ## 1. The batch, as the network sees it · core
 #
-# Most bugs of a training are bugs of its data: turned twice, normalised twice, labels one off. One
+# Most bugs of a training are bugs of its data: turned twice, normalised twice, labels off by one. One
 # look at one batch finds them, if the picture is honest. `imshow` wants (height, width) or
 # (height, width, channel). Floats are meant to lie in [0, 1], integers in [0, 255]. A tensor has
 # its channel first, and is normalised. Here is one image of three colours, with the usual slip
@@ -108,8 +112,8 @@ print("bytes at once:    ", (bright * 255).to(torch.int16).to(torch.uint8).tolis
 # `show_batch` gets `images` (batch, 3, height, width), normalised by `mean` and `std` (3,), and a
 # list of `labels`, indices into `names`. It returns a figure with one axes for each image, in
 # order, its title the label's name. The frame is written. What is missing is one line: make
-# `picture` the image as it was before it was normalised, (height, width, 3), cut off at 0 and 1.
-# Images may need a gradient or be on a GPU, and are not to be changed.
+# `picture` the image as it was before it was normalised, (height, width, 3). What lies beyond 0 or 1
+# is shown as 0 or 1. Images may need a gradient or be on a GPU, and are not to be changed.
 #
 # Example: with mean 0.5 and std 0.25 in every channel, a value of 1 is shown as 0.75, and one of 4
 # as 1.
@@ -184,8 +188,8 @@ show(figure, "Two rows of eight digits; the labels above them agree with what th
 # The data is fine. The next thing that goes wrong happens at step 3000, at night. So a run should
 # leave a trace that you can open while it runs, beside the traces of its predecessors.
 #
-# `SummaryWriter` appends **events** to a file in a log folder. TensorBoard is a program apart that
-# reads a folder of such folders and draws. Training needs no TensorBoard, and TensorBoard no
+# `SummaryWriter` appends **events** to a file in a log folder. TensorBoard is a separate program
+# that reads a folder of such folders and draws. Training needs no TensorBoard, and TensorBoard no
 # PyTorch. One folder is one run.
 
 # %% nbgrader={"grade_id": "writer", "locked": true}
@@ -204,7 +208,7 @@ sorted(folder.name for folder in logs.iterdir())
 
 # %% [markdown]
 # The part of a tag before the slash groups charts. Give the step yourself; without it all points
-# lie on each other. Now look:
+# lie at step 0. Now look:
 
 # %% topics=["tensorboard-scalars"] tags=["nbval-ignore-output"]
 from course_utils import tensorboard_server
@@ -258,8 +262,8 @@ sorted(path.name for path in (logs / "pair").iterdir() if path.is_dir())
 # ### Pictures, words, figures
 #
 # A validation number says *how many* are wrong; ten images say *which*. `add_image` takes a grid,
-# `add_figure` a matplotlib figure, `add_text` Markdown. In Markdown a single line break is none:
-# end the line by two spaces, or leave a line empty.
+# `add_figure` a matplotlib figure, `add_text` Markdown. In Markdown a single line break
+# doesn't show: end the line with two spaces, or leave a line empty.
 
 # %% topics=["tensorboard-images", "tensorboard-text-figure"]
 with SummaryWriter(logs / "rate 0.1") as writer:
@@ -403,7 +407,8 @@ axes[0].set_ylabel("units")
 show(figure, "Left: the 48 units' largest outputs spread. Right: 40 of them stand at zero.")
 
 # %% [markdown]
-# There is the illness. In TensorBoard the same is a histogram for each step, stacked in depth:
+# There is the illness. (The first bar holds everything below 0.5: on the left it has a few weak units
+# and the three dead ones.) In TensorBoard the same is a histogram for each step, stacked in depth:
 # `add_histogram(tag, values, step)`. Weights that stand still, or run off, and activations that
 # shrink to a spike are seen there at a glance.
 #
@@ -527,8 +532,8 @@ show(figure, words)
 # - **two scales**: the validation loss seems to follow down to the floor; its axis begins at 0.4, and
 #   it ends far above the other.
 # - **one seed**: the best of five.
-# - **stopped early**: the plot ends where the validation loss was best, and it was going to rise.
-# - **own colours**: A and B look alike; a dark square means another number in each.
+# - **stopped early**: the plot ends where the validation loss was best, just before it rises.
+# - **own colours**: A and B look alike, but the same blue stands for more errors in B.
 #
 # ### Exercise 14.4 — Lie detector ★★ · 12 min · 3 points · core
 #
@@ -604,14 +609,14 @@ with every_case() as case:
 # %% [markdown]
 # ## 5. Which ones? Maps and scores
 #
-# A validation accuracy of 0.95 raises the next question: *which* five in a hundred are wrong, and
+# A validation accuracy of 0.93 raises the next question: *which* seven in a hundred are wrong, and
 # what are they near to? The last hidden layer of our network turns each digit into 48 numbers.
 # Nobody sees in 48 dimensions. Two ways out: the **projector** of TensorBoard, which turns and
 # re-embeds such a cloud in the browser (PCA, t-SNE, UMAP), and PCA of your own.
 #
 # **PCA** takes the two directions in which the centred cloud is longest. With the singular value
-# decomposition `U, S, V` of the centred features, they are the first two rows of `V`, and the
-# coordinates are the features times these. **Predict:** four points on a slanted line, and one
+# decomposition `U, S, Vh` of the centred features, they are the first two rows of `Vh`, and the
+# coordinates are the products of the centred features with these. **Predict:** four points on a slanted line, and one
 # direction; what are their coordinates?
 
 # %%
@@ -714,9 +719,9 @@ print("neighbours of another label:", int(odd.sum()), "of", len(odd))
 
 # %%
 figure, axes = plt.subplots(figsize=(6, 4))
-dots = axes.scatter(*places.T, c=y_validation.cpu(), cmap="tab10", s=10)
+dots = axes.scatter(*places.T, c=y_validation.cpu(), cmap="tab10", s=10, vmin=-0.5, vmax=9.5)
 axes.scatter(*places[odd].T, s=60, facecolors="none", edgecolors="black")
-figure.colorbar(dots, label="digit")
+figure.colorbar(dots, label="digit", ticks=range(10))
 axes.set(
     xlabel="first direction", ylabel="second direction", title="48 features, seen from one side"
 )
@@ -852,12 +857,13 @@ for (i, j), count in np.ndenumerate(table):
         color="white" if i == j else "black",
         fontsize=7,
     )
-axes[1].set(xlabel="said", ylabel="truth", xticks=range(10), yticks=range(10))
+axes[1].set(title="10 classes", xlabel="said", ylabel="truth", xticks=range(10), yticks=range(10))
 show(figure, "A precision-recall curve far above chance; a 10 x 10 matrix whose diagonal is dark.")
 
 # %% [markdown]
-# Off the diagonal, the matrix says what is taken for what: a single dark square there is a pair of
-# classes to look at.
+# Off the diagonal, the matrix says what is taken for what. (The colour is the logarithm of the count,
+# or the diagonal would drown the rest.) A dark square there is a pair of classes to look at: here,
+# nines and fives.
 #
 # ## 6. Windows instead of files: visdom
 #
@@ -1089,7 +1095,8 @@ print(
 # `(name, shape, parameters, macs)`: the name as in `named_modules()`, the output's shape as a tuple,
 # the module's number of parameters (biases too), and the MACs of this call for the whole batch.
 # `nn.Linear` (any number of dimensions) and `nn.Conv2d` (any stride, padding, groups) have MACs,
-# without biases; all others 0. A module that is called twice has two rows.
+# without biases; all others 0. A module that is called twice has two rows. `model` itself, if it has
+# no children, is the only row, and its name is `""`.
 #
 # Leave the model as it was: modes, hooks, gradients, buffers. Example: for the `conv` from above,
 # alone in an `nn.Sequential`, `[("0", (1, 8, 10, 10), 296, 28800)]`.
@@ -1136,6 +1143,8 @@ def network_drawn(model: nn.Module, x: torch.Tensor) -> list[tuple[str, tuple, i
 with every_case(at_most=12) as case:
     for kind in ("the example", "strides and groups, batch 3", "called twice, three dimensions"):
         visualization.check_table(case, try_network_drawn, kind)
+    kind = "one linear layer alone, one dimension"
+    visualization.check_table(case, try_network_drawn, kind)
     ### BEGIN HIDDEN TESTS
     visualization.check_table(case, try_network_drawn, "grouped pixels")
     ### END HIDDEN TESTS
@@ -1157,7 +1166,7 @@ with every_case(at_most=12) as case:
 # A network is right in 99 of 100 cases, for the wrong reason: it looks at the label that the
 # photographer left in the corner. The accuracy can't tell. What you would have to see is *where*
 # the answer came from. Here is a small network for shapes: convolutions, then a mean over all places,
-# then one linear layer. And an image such as it never met, with a cross and a square. **Predict** its
+# then one linear layer. And an image of a kind it has never met, with a cross and a square. **Predict** its
 # answer.
 
 # %%
@@ -1417,7 +1426,7 @@ with every_case() as case:
 
 # %% [markdown]
 # The shape network's own: eight filters, where they fire on the image of two shapes, and what three
-# units of the last layer climb to, from noise: for each class the unit that brings it most.
+# units of the last layer climb to, from noise: for each class the unit that adds most to its score.
 
 # %%
 filters = network.features[0].weight[:, 0].cpu()
@@ -1449,7 +1458,7 @@ show(
 # %% [markdown]
 # The maps show which filter fires where. The dreams are textures rather than shapes: a unit sees a
 # small patch, so it can't ask for a whole square. And look at the first and the third: the unit that
-# brings most for *disk* asks for the same lattice as the one for *cross*. This network has no unit for
+# adds most to *disk* asks for the same lattice as the one for *cross*. This network has no unit for
 # disks. A disk is what it says when neither of the others is heard, which is why it said so above.
 # That is an answer, too, to what it looks at.
 #
@@ -1492,9 +1501,9 @@ show(figure, "The loss is below 0.2 at both minima and rises to 0.6 between them
 #
 # ### How steep is a valley?
 #
-# For one minimum there is no second point, so one walks in a random direction. But how far is "one
-# step"? Behind a ReLU, you may multiply a layer by 10 and divide the next by 10: the function stays
-# the same. Look what a plain step of the same length does to both. **Predict:** equal?
+# For one minimum there is no second point, so you walk in a random direction. But how far is "one
+# step"? With a ReLU between two layers, you may multiply the first by 10 and divide the second by
+# 10: the function stays the same. See what a plain step of the same length does to both. **Predict:** equal?
 
 
 # %%
@@ -1581,7 +1590,7 @@ with every_case() as case:
     visualization.check_slice(case, try_landscape, "dense", [-0.4, 0.0, 0.3, 0.7])
     visualization.check_slice(case, try_landscape, "dense, rescaled", [-0.4, 0.0, 0.3, 0.7])
     visualization.check_slice(case, try_landscape, "conv", [0.5, -0.5])
-    visualization.check_slice(case, try_landscape, "dense, a filter of zeros", [0.2])
+    visualization.check_slice(case, try_landscape, "dense, a filter of zeros", [0.2, -0.6])
     ### BEGIN HIDDEN TESTS
     visualization.check_slice(case, try_landscape, "conv, rescaled, zeros", [0.8, 0.1, 0.1])
     visualization.check_slice(case, try_landscape, "dense", [])
@@ -1623,7 +1632,7 @@ show(figure, "Two dark basins side by side with higher ground between them.")
 
 # %% [markdown]
 # Two basins, a ridge. It is a slice, not the landscape: in 5000 dimensions there may be a way around
-# the ridge that this plane doesn't hold. So such a picture can suggest, and hardly prove.
+# the ridge that this plane doesn't hold. Such a picture suggests; it proves little.
 #
 # ## 10. Twelve patients · core
 #
@@ -1682,7 +1691,8 @@ show(
 #
 # Write the illness of each patient into `diagnose`, and a cure that you would try into `cures`, both
 # in the words of the table. A cure counts if it works: the cured run, trained by the check, must
-# reach a validation accuracy of 0.85. (It need not be the one of the same row.)
+# reach a validation accuracy of 0.85. `lower the rate` makes it a fifth, and 0.1 at most; `raise the
+# rate` makes it five times as large, and 0.1 at least.
 
 # %% nbgrader={"grade_id": "diagnose", "solution": true}
 diagnose = {
@@ -1744,8 +1754,8 @@ with every_case(at_most=12) as case:
 # </details>
 
 # %% [markdown]
-# And see it work. For each patient the validation loss as it was, and with your cure, where you named
-# one that works; otherwise with the table's.
+# And see it work. For each patient the validation accuracy as it was, and with the cure that you
+# named; where you named none, with the table's.
 
 # %%
 from course_utils.visualization import after_cure

@@ -435,7 +435,8 @@ def _wait(ranks: list[_Rank], order: _Order, timeout: float) -> tuple[str, type[
             _ask_for_stacks(waiting, order)
             names = ", ".join(str(rank.number) for rank in waiting)
             which = f"rank {names} was" if len(waiting) == 1 else f"ranks {names} were"
-            return f"after {timeout:g} seconds {which} not through", LaunchTimeout
+            plural = "" if timeout == 1 else "s"
+            return f"after {timeout:g} second{plural} {which} not through", LaunchTimeout
         time.sleep(POLL_SECONDS)
 
 

@@ -34,7 +34,7 @@ def draw_collectives() -> None:
             axis.set_yticklabels(["rank 0", "rank 1", "rank 2"] if column == 0 else [])
             axis.tick_params(length=0)
             axis.spines[:].set_visible(False)
-            axis.set_title(name if row == 0 else "then", fontsize=10)
+            axis.set_title(name if row == 0 else "then", fontsize=10, loc="left")
     figure.tight_layout()
     show(
         figure,

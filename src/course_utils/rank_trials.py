@@ -7,6 +7,10 @@ with the truth that it works out by itself, in one process.
 
 from __future__ import annotations
 
+import itertools
+import tempfile
+import time
+from pathlib import Path
 from unittest import mock
 
 import torch
@@ -31,6 +35,28 @@ def launched(function, world_size, *args, timeout=10):
         return launch(function, world_size, *args, timeout=timeout, quiet=True)
     except LaunchError as error:
         return str(error)
+
+
+def stuck(function, world_size, *args, timeout=0.8):
+    """The report on ranks that can't go on, whenever they have come to where they stand still.
+
+    On a busy machine a rank may still be on its way when time is up: then it gets more.
+    """
+    for patience in (timeout, 4 * timeout, 16 * timeout):
+        try:
+            launch(function, world_size, *args, timeout=patience, quiet=True)
+        except LaunchError as error:
+            words = str(error)
+            waiting = [r for r in error.reports if r.status == "waited"]
+            places = [r.stack[-1] for r in waiting if r.stack]
+            if len(waiting) == len(set(places) & STANDSTILLS):
+                break  # each in a collective, and not all on their way through the same one
+        else:
+            return "every rank returned"
+    return words
+
+
+STANDSTILLS = {"all_reduce", "broadcast", "barrier", "send", "recv", "wait"}
 
 
 def check_ran(found, world_size, what):
@@ -93,6 +119,9 @@ def check_one_collective(kind, whole, root, rank, result, untouched, calls):
         own = {"reduce_scatter": whole[rank, rank] if whole.dim() > 1 else None}.get(kind)
         if own is not None and torch.equal(result, own) and not torch.equal(own, right):
             raise AssertionError("that is the rank's own x[rank]: nothing was added to it")
+        of_rank_0 = kind == "broadcast" and torch.equal(result, whole[0])
+        if of_rank_0 and not torch.equal(whole[0], right):
+            raise AssertionError(f"that is the x of rank 0, and root is {root}")
     check_close(result, right, "the result")
 
 
@@ -129,10 +158,41 @@ def check_ring(try_ring, world_size, cases):
                 with case(f"shape {tuple(x.shape)}, {x.dtype}, rank {rank} of {world_size}"):
                     used = sorted({name for name, _, _ in calls} - {"send", "recv"})
                     assert not used, f"only send and recv are allowed, not {', '.join(used)}"
+                    check_ring_slips(result, right, tensors, rank)
                     check_close(result, right, "the sum")
                     assert kept, "x was changed, or returned itself: work on a copy"
                     assert torch.equal(result, found[0][number][0]), "not the bits of rank 0's sum"
                     check_bytes(calls, rank, world_size, most)
+
+
+def check_ring_slips(result, right, tensors, rank):
+    same = isinstance(result, torch.Tensor) and result.shape == right.shape
+    if not same or result.dtype != right.dtype or torch.allclose(result, right):
+        return
+    if torch.allclose(result, ring_that_only_adds(tensors)[rank].view(right.shape).to(right)):
+        raise AssertionError(
+            "what comes in was added in the second half as well: by then it is a finished sum, and "
+            "replaces what is there"
+        )
+    mine, wrong = tensors[rank], ~torch.isclose(result, right)
+    first = int(wrong.flatten().nonzero()[0])
+    if wrong.flatten()[first:].all() and torch.equal(result[wrong], mine[wrong]):
+        raise AssertionError(
+            f"from element {first} on it is this rank's own x: the remainder of "
+            f"{mine.numel()} elements cut into {len(tensors)} chunks was left out"
+        )
+
+
+def ring_that_only_adds(tensors):
+    ranks = len(tensors)
+    held = [x.double().flatten() for x in tensors]
+    chunks = [x.clone().tensor_split(ranks) for x in held]
+    for step in range(2 * (ranks - 1)):
+        before = [[chunk.clone() for chunk in row] for row in chunks]
+        for rank in range(ranks):
+            place = (rank - step - 1) % ranks
+            chunks[rank][place].add_(before[(rank - 1) % ranks][place])
+    return [torch.cat(row) for row in chunks]
 
 
 def check_bytes(calls, rank, world_size, most):
@@ -181,10 +241,12 @@ def check_indices(result, right, length, ranks, options):
     cut = options.get("drop_last")
     count = f"{'⌊' if cut else '⌈'}{length} / {ranks}{'⌋' if cut else '⌉'} = {len(right)}"
     assert len(result) == len(right), f"{len(result)} indices; each rank gets {count}"
-    check_equal(result, right, "the indices", explain(result, right, options))
+    check_equal(result, right, "the indices", explain(result, right, options, length // ranks))
 
 
-def explain(result, right, options):
+def explain(result, right, options, whole_rounds):
+    if right and result[:whole_rounds] == right[:whole_rounds] and whole_rounds < len(right):
+        return "only the padding differs: it is the beginning of the order, shuffled or not"
     if options.get("epoch", 0) and options.get("shuffle", True):
         return "the seed of the shuffle is seed + epoch"
     if options.get("shuffle", True):
@@ -377,11 +439,15 @@ def check_unequal(try_unequal, world_size, cases):
                 result, kept, calls = found[rank][number]
                 with case(f"counts {counts}, {right.dtype}, rank {rank}"):
                     check_company(calls, found[0][number][2], rank)
-                    check_weighted(result, right, plain.to(right.dtype))
+                    check_weighted(result, right, plain.to(right.dtype), sum(counts) / world_size)
                     assert kept, "the gradient that was handed in was changed"
 
 
 def check_company(calls, of_rank_0, rank):
+    calls, of_rank_0 = (  # who sends and who receives may differ
+        {name: times for name, times in each.items() if name not in ("send", "recv")}
+        for each in (calls, of_rank_0)
+    )
     if calls != of_rank_0:
         raise AssertionError(
             f"rank 0 called {of_rank_0 or 'nothing'}, rank {rank} called "
@@ -390,13 +456,18 @@ def check_company(calls, of_rank_0, rank):
         )
 
 
-def check_weighted(result, right, plain):
+def check_weighted(result, right, plain, samples_a_rank):
     if isinstance(result, torch.Tensor) and result.shape == right.shape and result.numel():
         assert not result.isnan().any(), (
             "NaN: a rank without samples spoils the sum, for 0 * NaN is NaN"
         )
         if torch.allclose(result.to(plain), plain) and not torch.allclose(plain, right):
             raise AssertionError("that is the mean of the ranks' means: weight each by its count")
+        many = samples_a_rank * right
+        if torch.allclose(result.to(many), many) and not torch.allclose(many, right):
+            raise AssertionError(
+                "the weighted sum was divided by the number of ranks: divide by all samples"
+            )
     check_close(result, right, "the gradient of the mean over all samples")
 
 
@@ -441,16 +512,19 @@ def check_no_sync(try_no_sync, world_size, steps, seed):
     flat = [pair for rank in batches for pair in rank]
     x, y = (torch.cat(part) for part in zip(*flat, strict=True))
     (right,) = torch.autograd.grad(F.mse_loss(layer(x), y), layer.weight)
+    ends = [torch.cat(part) for part in zip(*(rank[-1] for rank in batches), strict=True)]
+    (alone,) = torch.autograd.grad(F.mse_loss(layer(ends[0]), ends[1]), layer.weight)
+    last = [alone, alone / steps] if steps > 1 else []
     with every_case() as case:
         for rank, (grad, calls, later, kept) in enumerate(found):
             with case(f"{steps} batches, rank {rank} of {world_size}, gradient"):
-                check_accumulated(grad, right, steps)
+                check_accumulated(grad, right, steps, last)
             with case(f"{steps} batches, rank {rank} of {world_size}, calls"):
                 check_rounds(calls, later)
                 assert kept, "the weights have changed: no step is asked for"
 
 
-def check_accumulated(grad, right, steps):
+def check_accumulated(grad, right, steps, last):
     if (
         isinstance(grad, torch.Tensor)
         and steps > 1
@@ -459,6 +533,8 @@ def check_accumulated(grad, right, steps):
         raise AssertionError(
             f"the gradient is {steps} times too large: a sum of means, not their mean"
         )
+    if isinstance(grad, torch.Tensor) and any(torch.allclose(grad, g, 1e-4, 1e-6) for g in last):
+        raise AssertionError("that is the gradient of the last batch alone: the others are lost")
     check_close(grad, right, ".grad over all batches of all ranks", rtol=1e-4, atol=1e-6)
 
 
@@ -467,7 +543,8 @@ def check_rounds(calls, later):
     assert rounds, "the ranks never talked: the last batch's backward has to synchronise"
     assert rounds == ["all_reduce"], (
         f"{len(rounds)} calls ({', '.join(rounds)}), expected one all_reduce: forward *and* "
-        "backward of all batches but the last belong into no_sync"
+        "backward of all batches but the last belong into no_sync, and DDP's own all_reduce of the "
+        "last does the rest"
     )
     assert "all_reduce" in later, "after it an ordinary backward no longer synchronises"
 
@@ -492,29 +569,84 @@ class Unread(list):
         )
 
 
+class Saved(list):
+    """A list to which rank 0 appends slowly: meanwhile it looks whether another rank is through."""
+
+    def __init__(self, rank, folder):
+        super().__init__()
+        self.rank, self.folder, self.alone = rank, folder, False
+
+    def append(self, value):
+        until = time.monotonic() + (0.3 if self.rank == 0 else 0)
+        while time.monotonic() < until and not self.alone:
+            self.alone = any(self.folder.iterdir())
+            time.sleep(0.01)
+        super().append(value)
+
+    def extend(self, values):
+        for value in values:
+            self.append(value)
+
+    def __iadd__(self, values):
+        self.extend(values)
+        return self
+
+    def insert(self, place, value):
+        self.append(value)
+
+
 def run_repair(answer, world_size: int, batches: list) -> list | str:
-    """What each rank returned, and what it found in ``saved``."""
+    """What each rank returned, what it found in ``saved``, and whether others were through then."""
 
-    def work(rank, world_size):
-        saved = []
-        total = answer(rank, world_size, Unread(batches, rank), saved)
-        return total, saved
+    with tempfile.TemporaryDirectory() as folder:
 
-    return launched(work, world_size, timeout=5)
+        def work(rank, world_size):
+            saved = Saved(rank, Path(folder))
+            total = answer(rank, world_size, Unread(batches, rank), saved)
+            if rank > 0:
+                Path(folder, str(rank)).touch()
+            return total, list(saved), saved.alone
+
+        return launched(work, world_size, timeout=5)
 
 
 @ends_in_notebook
 def check_repair(try_repair, world_size, batches):
     found = try_repair(world_size, batches)
     check_ran(found, world_size, f"clinic_repair with {batches}")
-    numbers = [float(text) for mine in batches for text in mine if text[0] in "-0123456789"]
     with every_case() as case:
-        for rank, (total, saved) in enumerate(found):
+        for rank, (total, saved, alone) in enumerate(found):
             with case(f"{batches}, rank {rank}"):
-                assert total is not None, "it returned None: is there an answer yet?"
-                check_equal(total, sum(numbers), "the total over all ranks")
-                want = [sum(numbers)] if rank == 0 else []
+                check_total(total, batches, rank)
+                want = [total_of(batches)] if rank == 0 else []
                 check_equal(saved, want, "saved", "rank 0 alone saves the total, once")
+                assert not alone, (
+                    "another rank had returned before rank 0 saved the total: all wait for it, "
+                    "at a barrier that every rank comes to after rank 0 has saved"
+                )
+
+
+def is_number(text):
+    return text[0] in "-0123456789"
+
+
+def total_of(batches, counts=is_number):
+    return sum(float(text) for mine in batches for text in mine if counts(text))
+
+
+def check_total(total, batches, rank):
+    assert total is not None, "it returned None: is there an answer yet?"
+    right = total_of(batches)
+    first = [list(itertools.takewhile(is_number, mine)) for mine in batches]
+    slips = {
+        "that is this rank's own sum: the ranks have to add theirs up": total_of([batches[rank]]),
+        "one text that is no number ends a rank's sum: go on with the next text": total_of(first),
+        "it leaves out numbers that float accepts, such as '-2.5'": total_of(batches, str.isdigit),
+    }
+    for words, slip in slips.items():
+        if isinstance(total, float) and total == slip != right:
+            raise AssertionError(f"the total over all ranks is {right}, got {total}: {words}")
+    check_equal(total, right, "the total over all ranks")
 
 
 def run_sync_bn(answer, world_size: int, cases: list) -> list | str:
@@ -574,9 +706,11 @@ def check_sync_bn(try_sync_bn, world_size, cases):
                         if shards[rank][:, 0].numel() > 1
                         else part
                     )
+                    check_bn_slips(result, shards, rank, w.detach(), b.detach(), part, loose)
                     check_normalised(result, part.detach().to(kind), alone.detach(), loose)
                     assert len(forward) == 1, (
-                        f"{len(forward)} collective calls in forward ({forward}), not 1"
+                        f"{len(forward)} collective calls in forward ({forward}), not 1: put "
+                        "the numbers side by side into one tensor"
                     )
                 if grads is None:
                     continue
@@ -585,8 +719,40 @@ def check_sync_bn(try_sync_bn, world_size, cases):
                     own = torch.autograd.grad((part * g[rows]).sum(), (w, b), retain_graph=True)
                     check_sync_grads(grads, part_grad.to(kind), [o.to(kind) for o in own], loose)
                     assert len(backward) == 1, (
-                        f"{len(backward)} collective calls in backward ({backward}), not 1"
+                        f"{len(backward)} collective calls in backward ({backward}), not 1: put "
+                        "the numbers side by side into one tensor"
                     )
+
+
+def check_bn_slips(result, shards, rank, weight, bias, right, loose):
+    """What comes out when the ranks' means and variances are merged in ways that are often seen."""
+    if not isinstance(result, torch.Tensor) or result.shape != right.shape:
+        return
+    if torch.allclose(result.double(), right, **loose):
+        return
+    flat = [x.double().movedim(1, 0).flatten(1) for x in shards]
+    counts = torch.tensor([[x.shape[1]] for x in flat], dtype=torch.float64)
+    means = torch.stack([x.mean(1) for x in flat])
+    squares = torch.stack([x.var(1, correction=0) for x in flat])
+    shares, equal = counts / counts.sum(), torch.full_like(counts, 1 / len(shards))
+    true, plain = (shares * means).sum(0), means.mean(0)
+    misses = "that is the average of the ranks' variances: it misses that their means differ"
+    weights = "that weights all ranks alike: one with more samples counts for more"
+    slips = [(true, (shares * squares).sum(0), misses), (plain, squares.mean(0), misses)]
+    slips += [(true, squares.mean(0), misses), (plain, (shares * squares).sum(0), misses)]
+    for mean in (plain, true):
+        spread = squares + (means - mean) ** 2
+        slips += [(mean, (part * spread).sum(0), weights) for part in (equal, shares)]
+    x = shards[rank].double().movedim(1, -1)
+    for mean, square, words in slips:
+        y = ((x - mean) * (square + 1e-5).rsqrt() * weight + bias).movedim(-1, 1)
+        if torch.allclose(result.double(), y, **loose) and not torch.allclose(y, right, **loose):
+            raise AssertionError(f"the output: {words}")
+    if shards[0].dtype == torch.float32 and abs(float(true.mean())) > 100:
+        raise AssertionError(
+            "the output is far off in float32, where the mean is 1000 times the deviation: a "
+            "difference of large numbers cancels; take deviations from a mean first, then merge"
+        )
 
 
 def check_normalised(result, right, alone, loose):
@@ -659,14 +825,47 @@ def check_compress(try_compress, world_size, cases):
                     assert result is not None, "it returned None: is there an answer yet?"
                     pair = isinstance(result, list) and len(result) == 2
                     assert pair, "expected a tuple of two tensors: (average, rest)"
+                    check_choice(result[0], totals, gradients, k, average)
                     known_slips(*result, gradients[rank], totals[rank], sent, average, k)
                     check_close(result[0], average, "average", rtol=1e-5, atol=1e-6)
                     check_close(result[1], totals[rank] - sent[rank], "rest", rtol=1e-5, atol=1e-6)
                     most = k * (8 + x.itemsize)
                     assert nbytes <= most, (
-                        f"{nbytes} bytes were handed in, at most {most} are allowed"
+                        f"{nbytes} bytes were handed in, at most {most} are allowed: k values and "
+                        "their positions, not the whole"
                     )
                     assert kept, "the gradient or the residual that was handed in was changed"
+
+
+def check_choice(average, totals, gradients, k, right):
+    """Which entries were sent, and how those of several ranks were put together."""
+
+    def chosen(total, by):
+        index = by.flatten().topk(min(k, by.numel())).indices
+        flat = total.flatten()
+        return torch.zeros_like(flat).index_copy(0, index, flat[index]).view(total.shape)
+
+    n, pairs = len(totals), list(zip(totals, gradients, strict=True))
+    sent = [top(total, k) for total in totals]
+    last = torch.zeros_like(sent[0])
+    for mine in sent:
+        last = torch.where(mine != 0, mine, last)
+    slips = {
+        "the largest by sign were sent, not the largest in magnitude": [
+            chosen(total, total) for total in totals
+        ],
+        "the entries were chosen by the gradient: choose by its sum with the residual": [
+            chosen(total, gradient.abs()) for total, gradient in pairs
+        ],
+        "the residual was left out": [top(gradient, k) for gradient in gradients],
+        "where ranks sent the same position, one overwrote the other: add": [last],
+    }
+    for words, parts in slips.items():
+        slip = sum(parts) / n
+        same = isinstance(average, torch.Tensor) and average.shape == slip.shape
+        same = same and torch.allclose(average.to(slip), slip, 1e-5, 1e-6)
+        if same and not torch.allclose(slip, right, 1e-5, 1e-6):
+            raise AssertionError(f"average: {words}")
 
 
 def known_slips(average, rest, gradient, total, sent, right, k):
@@ -736,6 +935,7 @@ def check_one_scaling(scaling, kind, ranks, batch, s, nbytes, latency, bandwidth
         "speedup": [
             (batch * s / step, "all ranks' samples count"),
             (s * batch * ranks / step, "in strong scaling there are `batch` samples in all"),
+            (s * fullest * ranks / step, "not every rank is as full as the fullest"),
         ],
         "rate": [
             (rate, "the whole batch has grown"),
@@ -755,6 +955,7 @@ def check_one_scaling(scaling, kind, ranks, batch, s, nbytes, latency, bandwidth
             if number and abs(got - slip) <= 1e-6 * abs(slip)
         ]
         wrong.append(
-            f"{key}: expected {value:.6g}, got {got!r}" + (f" ({slip[0]})" if slip else "")
+            f"{key}: expected {value:.6g}, got {f'{got:.6g}' if number else repr(got)}"
+            + (f" ({slip[0]})" if slip else "")
         )
     assert not wrong, "; ".join(wrong)

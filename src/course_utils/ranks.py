@@ -33,7 +33,8 @@ class Call(NamedTuple):
 
     Attributes:
         name: as in ``torch.distributed``: ``"send"``, ``"recv"``, ``"all_reduce"``, …
-        nbytes: the bytes of the tensors that this rank handed in; 0 for ``"recv"``.
+        nbytes: the bytes of the tensors that this rank handed in; 0 for ``"recv"``, and for a
+            ``"broadcast"`` on the ranks that take part to receive.
         peer: for ``"send"`` and ``"recv"`` the other rank, elsewhere None.
     """
 
@@ -66,7 +67,8 @@ class count_traffic(TorchDispatchMode):
         given = dict(zip((arg.name for arg in func._schema.arguments), args, strict=False)) | kwargs
         inputs = [key for key in given if key.startswith("input")]
         inputs = inputs or [key for key in given if key.startswith(("tensor", "self"))]
-        nbytes = 0 if name in ("recv", "barrier") else sum(map(_nbytes, map(given.get, inputs[:1])))
+        takes = name in ("recv", "barrier") or (name == "broadcast" and _receives(given))
+        nbytes = 0 if takes else sum(map(_nbytes, map(given.get, inputs[:1])))
         peer = given.get("dst", given.get("src")) if name in ("send", "recv") else None
         self.calls.append(Call(name, nbytes, peer))
 
@@ -77,6 +79,12 @@ class count_traffic(TorchDispatchMode):
     def nbytes(self, name: str | None = None) -> int:
         """The bytes that this rank handed in, for one operation or for all."""
         return sum(call.nbytes for call in self.calls if name in (None, call.name))
+
+
+def _receives(given: dict) -> bool:
+    """Whether this rank is another than the one that a broadcast comes from."""
+    group = given.get("process_group")
+    return group is not None and given["root_rank"] != dist.ProcessGroup.unbox(group).rank()
 
 
 def _nbytes(given: Any) -> int:

@@ -196,6 +196,12 @@ def check_batch(attempt, images, labels, names, mean, std) -> None:
             "height and width have changed places": truth.permute(2, 1, 0),
             "view and reshape don't move the channel": truth.reshape(*x.shape[1:], 3),
             "stretched to its own range: cut off at 0 and 1 instead": stretched.permute(1, 2, 0),
+            "stretched to its own range instead of times std, plus mean": (
+                (x - x.min()) / (x.max() - x.min() + 1e-12)
+            ).permute(1, 2, 0),
+            "clamp comes last, after times std, plus mean": (x.clamp(0, 1) * s + m).permute(
+                1, 2, 0
+            ),
             "bytes wrap around: clamp first": ((back * 255).long() % 256).permute(1, 2, 0) / 255,
         }
         check_named(picture, truth.permute(1, 2, 0), f"picture {n}", slips, atol=0.005)
@@ -244,7 +250,8 @@ def seen_training_dashboard(answer: Callable, frozen: bool, sizes: list[int]) ->
         answer(writer, *training)
         writer.close()
         scalars = read_scalars(folder)
-    return scalars, on_cpu([p for p in training[0].parameters()])
+        apart = sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
+    return scalars, apart, on_cpu([p for p in training[0].parameters()])
 
 
 def true_dashboard(frozen: bool, sizes: list[int]) -> tuple:
@@ -266,6 +273,9 @@ def true_dashboard(frozen: bool, sizes: list[int]) -> tuple:
         for words, value in {
             "accuracy: a count; divide by the size of the batch": hits.sum(),
             "accuracy: in per cent": 100 * hits.mean(),
+            "accuracy: divided by 8; each batch has a size of its own": hits.sum() / 8,
+            "accuracy: divided by the size of the first batch; this one has its own": hits.sum()
+            / sizes[0],
             "rate: that is the rate of the step after": optimizer.param_groups[0]["lr"],
             "rate: that is the rate of the second group": second,
             "gradient_norm: a sum of norms is no norm of the whole: sum the squares": norms.sum(),
@@ -283,7 +293,16 @@ def true_dashboard(frozen: bool, sizes: list[int]) -> tuple:
 def check_dashboard(case, attempt, name, frozen, sizes):
     found = None
     with case(name):
-        found, weights = attempt(frozen, sizes)
+        try:
+            found, apart, weights = attempt(frozen, sizes)
+        except Exception as error:
+            if frozen and "NoneType" in str(error):
+                said = f"raised {type(error).__name__}: {error}"
+                raise AssertionError(f"{said}; a frozen parameter's .grad is None") from None
+            raise
+        assert found or not apart, (
+            "add_scalars makes a run of its own for each curve; call add_scalar for each tag"
+        )
         assert found, "the event file holds no scalar: is there an answer yet?"
     right, slips, true_weights = true_dashboard(frozen, sizes)
     for tag, values in right.items() if found else ():
@@ -376,11 +395,25 @@ def check_histograms(case, attempt, kind, size, step):
     shares, left = found.pop("shares"), found.pop("left")
     with case(f"{kind}, what is returned"):
         assert isinstance(shares, dict), f"it returned {shares!r}, not a dict: is there an answer?"
-        check_equal(sorted(shares), sorted(outputs), "the names of the ReLUs")
+        last = list(dict(make_suspect(kind).named_modules()))[-1]
+        why = (
+            "a ReLU inside another module counts, too"
+            if set(shares) < set(outputs)
+            else "was the loop's variable looked up too late?"
+            if set(shares) == {last}
+            else ""
+        )
+        check_equal(sorted(shares), sorted(outputs), "the names of the ReLUs", why)
         for name, out in outputs.items():
             dead = (out == 0).transpose(0, 1).flatten(1).all(1).float().mean()
             slips = {
                 "that is the share of zeros; a unit is dead if all of its outputs are 0": (out == 0)
+                .float()
+                .mean(),
+                "each place of a map was counted as a unit; here a unit is a whole channel": (
+                    out == 0
+                )
+                .all(0)
                 .float()
                 .mean(),
                 "that is the share of units that live": 1 - dead,
@@ -455,10 +488,12 @@ def draw_lies(data: dict) -> tuple[plt.Figure, dict[str, plt.Axes]]:
     plots["smoothed away"].plot(smoothed(data["loss"], 0.97))
     plots["smoothed away"].set(xlabel="step", ylabel="training loss")
     plots["two scales"].plot(data["loss"], label="training loss")
-    plots["two scales"].set(xlabel="step", ylabel="training loss")
+    plots["two scales"].set_xlabel("step")
+    plots["two scales"].set_ylabel("training loss", color="C0")
     twin = plots["two scales"].twinx()
     twin.plot(data["validation"], color="C1", label="validation loss")
-    twin.set(ylabel="validation loss", ylim=(0.4, 2.5))
+    twin.set_ylabel("validation loss", color="C1")
+    twin.set_ylim(0.4, 2.5)
     best = max(data["seeds"], key=lambda curve: curve[-1])
     plots["one seed"].plot(best)
     plots["one seed"].set(xlabel="step", ylabel="accuracy")
@@ -468,6 +503,7 @@ def draw_lies(data: dict) -> tuple[plt.Figure, dict[str, plt.Axes]]:
     for n, table in enumerate(data["errors"].values()):
         area = (11 * n, 11 * n + 10, 10, 0)
         plots["own colours"].imshow(table, extent=area, cmap="Blues", vmin=0, vmax=table.max())
+    plots["own colours"].axvline(10.5, color="gray", lw=1)
     plots["own colours"].set(
         xlim=(0, 21), ylim=(10, 0), xlabel="errors of A, and of B", xticks=[], yticks=[]
     )
@@ -517,6 +553,24 @@ def has_curve(about: dict, curve: list[float]) -> bool:
     )
 
 
+@ends_in_notebook
+def check_curve(parts: list[dict], curve: list[float], missing: str) -> None:
+    """Refuse where no visible line has this curve, and say why."""
+    check_axes(parts)
+    elsewhere = any(
+        len(ys) == len(curve) and np.allclose(ys, curve)
+        for part in parts
+        for _, ys in part["lines"]
+    )
+    late = "the line is there, but its x are not the steps, counted from 0"
+    assert any(has_curve(part, curve) for part in parts), late if elsewhere else missing
+
+
+@ends_in_notebook
+def check_axes(parts: list[dict]) -> None:
+    assert parts, "this axes is hidden, or no longer in its figure: repair it in place"
+
+
 def inside(about: dict, curve: list[float]) -> bool:
     """Whether the limits of both axes hold the whole curve."""
     (left, right), (low, high) = about["xlim"], about["ylim"]
@@ -527,8 +581,8 @@ def inside(about: dict, curve: list[float]) -> bool:
 def check_two_scales(parts: list[dict], data: dict) -> None:
     limits = []
     for name in ("loss", "validation"):
+        check_curve(parts, data[name], f"data[{name!r}] is no line of it any more")
         holder = [part for part in parts if has_curve(part, data[name])]
-        assert holder, f"data[{name!r}] is no line of it any more"
         assert inside(holder[0], data[name]), f"points of data[{name!r}] lie outside the limits"
         limits.append(holder[0]["ylim"])
     shown = np.round(limits, 2).tolist()
@@ -556,6 +610,7 @@ def check_lies(case, attempt) -> None:
     if found is FAILED:
         return
     with case("cut axis"):
+        check_axes(found["cut axis"])
         bars, (low, high) = found["cut axis"][0]["bars"], found["cut axis"][0]["ylim"]
         assert np.allclose(sorted(bars), sorted(data["accuracy"].values())), "the bars have changed"
         assert low <= 0, (
@@ -563,20 +618,26 @@ def check_lies(case, attempt) -> None:
         )
         assert high >= max(bars), "the bars reach beyond the axis"
     with case("smoothed away"):
-        raw = any(has_curve(part, data["loss"]) for part in found["smoothed away"])
-        assert raw, "no visible line holds the raw loss"
+        check_curve(found["smoothed away"], data["loss"], "no visible line holds the raw loss")
     with case("two scales"):
         check_two_scales(found["two scales"], data)
     with case("one seed"):
         shown = sum(any(has_curve(p, c) for p in found["one seed"]) for c in data["seeds"])
-        check_equal(shown, 5, "the number of seeds with a visible line")
+        words = "the number of seeds with a visible line: expected 5, got"
+        for curve in data["seeds"]:
+            check_curve(found["one seed"], curve, f"{words} {shown} (draw each seed's own curve)")
     with case("stopped early"):
+        check_curve(
+            found["stopped early"],
+            data["validation"],
+            "the whole validation loss is no line of it any more",
+        )
         holder = [part for part in found["stopped early"] if has_curve(part, data["validation"])]
-        assert holder, "the whole validation loss is no line of it any more"
         assert any(inside(part, data["validation"]) for part in holder), (
             "points still lie outside the limits"
         )
     with case("own colours"):
+        check_axes(found["own colours"])
         check_own_colours(found["own colours"], data)
 
 
@@ -611,6 +672,8 @@ def check_pca(mine: torch.Tensor, features: torch.Tensor) -> None:
         "the directions fit, but the features were not centred before they were projected": x
         @ v[:2].T,
         "scaled to equal lengths (that is U alone); times the singular values": u[:, :2],
+        "one mean was taken over everything; each feature has its own": (x - x.mean())
+        @ torch.linalg.svd(x - x.mean(), full_matrices=False).Vh[:2].T,
         "the last two directions, the shortest; take the first": centred @ v[-2:].T,
         "the first two features are no principal directions": centred[:, :2],
         "columns of V were taken; what torch calls Vh has the directions in its rows": centred
@@ -664,11 +727,12 @@ def check_map(case, attempt, name, features):
             found["tables"][0],
             features.cpu().double(),
             "the projector's table",
-            {},
+            {"centred; it gets the features as they are": (features - features.mean(0)).cpu()},
             rtol=1e-3,
             atol=1e-4,
         )
-        check_equal(found["labels"], [labels], "the projector's labels")
+    with case(f"{name}: the projector's labels"):
+        check_equal(found["labels"], [labels], "the projector's labels", "metadata=labels")
 
 
 # --- pr-and-confusion --------------------------------------------------------------------------
@@ -734,6 +798,11 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
             slips["equal scores are one threshold"] = scores.cpu().double().sort().values
         with case(f"{name}: {part}"):
             mine = result[n].double() if isinstance(result[n], torch.Tensor) else result[n]
+            size, steps = getattr(mine, "shape", None), len(truth[2])
+            if n == 2 and size is not None and size not in ((steps,), (steps + 1,), (len(scores),)):
+                raise AssertionError(
+                    f"thresholds: of shape {tuple(size)}, and there are {steps} distinct scores"
+                )
             more = isinstance(mine, torch.Tensor) and mine.shape == (len(truth[n]) + 1,)
             if more and torch.allclose(mine[:-1], truth[n].double()):
                 raise AssertionError("one entry too many: without the point (1, 0) of libraries")
@@ -798,7 +867,8 @@ def check_windows(case, attempt, steps: list, about: dict) -> None:
     if found is FAILED:
         return
     with case("live"):
-        words = "step {} was over, and the curves of window 'loss' held {} points"
+        words = "step {} was over, and the curves of window 'loss' held {} points: "
+        words += "send both numbers, by update='append', before you take the next entry"
         assert not found["late"], words.format(*found["late"][0]) if found["late"] else ""
     wanted = {
         "run": ("loss", "map", "cloud", "spikes"), "evaluation": ("confusion", "samples", "note")
@@ -813,7 +883,8 @@ def check_windows(case, attempt, steps: list, about: dict) -> None:
                     if other
                     else "the second server has no such window"
                 )
-                hint = "" if any(found["held"].values()) else ": no environment was saved"
+                no_windows = ": no environment was saved, or its windows went elsewhere (env=…)"
+                hint = "" if any(found["held"].values()) else no_windows
                 assert name in held, missing + hint
                 WINDOWS[name](held[name], steps, about)
 
@@ -925,6 +996,8 @@ def make_drawn(kind: str) -> tuple[nn.Module, torch.Tensor]:
         layers = [nn.Conv2d(4, 8, 3, stride=2, bias=False), nn.BatchNorm2d(8), nn.ReLU()]
         layers += [nn.Conv2d(8, 6, (1, 3), groups=2), nn.Flatten(), nn.Linear(72, 5)]
         return nn.Sequential(*layers).to(device), torch.rand(3, 4, 9, 11).to(device)
+    if kind == "one linear layer alone, one dimension":
+        return nn.Linear(3, 4).to(device), torch.rand(3).to(device)
     if kind == "grouped pixels":
         return nn.Conv2d(6, 6, 5, groups=6, dilation=2).to(device), torch.rand(2, 6, 12, 12).to(
             device
@@ -949,8 +1022,12 @@ TABLES = {
         ("act", (2, 7, 6), 0, 0),
         ("head", (2, 7, 2), 12, 2 * 7 * 2 * 6),
     ],
+    "one linear layer alone, one dimension": [("", (4,), 16, 12)],
     "grouped pixels": [("", (2, 6, 4, 4), 6 * 25 + 6, 2 * 6 * 16 * 25)],
 }
+
+
+INPUT_PIXELS = {"0": 9 * 11, "3": 4 * 5}  # of the convolutions with strides and groups
 
 
 def seen_network_drawn(answer: Callable, kind: str) -> tuple:
@@ -994,7 +1071,9 @@ def check_table(case, attempt, kind: str) -> None:
         )
         names = [row[0] for row in table]
         why = (
-            "no row for a module with children"
+            "the model itself, if it has no children, is called ''"
+            if truth[0][0] == ""
+            else "no row for a module with children"
             if len(names) > len(truth)
             else "in the order of the calls, one for each call"
         )
@@ -1018,6 +1097,12 @@ def check_table(case, attempt, kind: str) -> None:
                 2 * macs: "these are FLOPs: one MAC is two",
                 macs + int(np.prod(row[1])): "without biases",
             }
+            if len(row[1]) == 3:
+                words = "a sum for each position of the middle dimension, too"
+                reasons |= {macs // row[1][1]: words, macs // batch // row[1][1]: words}
+            if kind.startswith("strides") and name in INPUT_PIXELS:
+                seen = macs // pixels * INPUT_PIXELS[name]
+                reasons[seen] = "a sum for each output pixel; the input has more of them"
             if name == "3":
                 reasons[2 * macs] = "twice as many: FLOPs, or the channels of both groups"
             because = reasons.get(mine[3], "") if mine[3] != macs else ""
@@ -1200,6 +1285,12 @@ def true_cams(kind: str, target: int) -> tuple[dict, dict]:
 
 
 @ends_in_notebook
+def check_size(mine, kind: str) -> None:
+    size, shape = make_looker(kind)[1].shape[1:], tuple(getattr(mine, "shape", ()))
+    assert shape != tuple(size), f"{shape}, as large as the image; the last maps are smaller"
+
+
+@ends_in_notebook
 def check_cams(case, attempt, kind, target):
     found = tried(case, f"{kind}, class {target}", attempt, kind, target)
     if found is FAILED:
@@ -1214,10 +1305,12 @@ def check_cams(case, attempt, kind, target):
                 "the head is not a single nn.Linear: there is no such map, None"
             )
         else:
+            check_size(result[0], kind)
             check_named(
                 result[0], truth["cam"].cpu(), "cam", {w: s.cpu() for w, s in slips["cam"].items()}
             )
     with case(f"{kind}, class {target}: grad_cam"):
+        check_size(result[1], kind)
         check_named(
             result[1],
             truth["grad_cam"].cpu(),
@@ -1254,6 +1347,8 @@ def seen_filters(answer: Callable, kind: str, image: torch.Tensor, *arguments) -
     model = make_filters(kind)
     before = [p.detach().clone() for p in model.parameters()]
     result, left = answer(model, image, *arguments), []
+    if image.requires_grad:
+        left.append("the image needs a gradient now: let a copy need it")
     if not all(map(torch.equal, before, model.parameters())):
         left.append("a weight has changed: stretch a copy")
     if any(p.grad is not None for p in model.parameters()):
@@ -1271,7 +1366,7 @@ def climb(model, image, channel, steps, rate, sign=1, unit=True, low=0, whole=Fa
         x = x.clone().requires_grad_()
         y = model(x[None])[0]
         (g,) = torch.autograd.grad((y if whole else y[channel]).mean(), x)
-        length = g.norm() if unit else torch.ones(())
+        length = unit(g) if callable(unit) else g.norm() if unit else torch.ones(())
         x = x.detach() + sign * rate * (g / length if length > 0 else 0)
         x = x.clamp(0, 1) if low is not None else x
     return x.detach()
@@ -1294,8 +1389,12 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
         model(image[None])[0].detach(),
         run_it(rate),
     ]
+    lows, highs = w.amin((2, 3), keepdim=True), w.amax((2, 3), keepdim=True)
+    nothing = "NaN, from 0 / 0: "
     slips = [
         {
+            "a filter has one range, over all its input channels": (w - lows)
+            / (highs - lows).where(highs > lows, 1),
             "each filter has its own range, not all together": (w - w.min()) / (w.max() - w.min()),
             "the weights as they are; stretch them": w,
         },
@@ -1307,6 +1406,9 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
         {
             "downhill: climb": run_it(rate, sign=-1),
             "the gradient was not divided by its norm": run_it(rate, unit=False),
+            "the norm is the root of the sum of squares, not the largest entry": run_it(
+                rate, unit=lambda g: g.abs().max()
+            ),
             "cut off at 0 and 1 after each step": run_it(rate, low=None),
             "cut off after each step, not only at the end": run_it(rate, low=None).clamp(0, 1),
             "the gradient of one map, not of all": run_it(rate, whole=True),
@@ -1319,8 +1421,11 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
     ):
         with case(f"{kind}, {steps} steps: {name}"):
             words = {w: s.cpu() for w, s in words.items()}
+            why = {"filters": "a filter of equal numbers", "dream": "where the gradient is 0"}
+            is_nan = isinstance(mine, torch.Tensor) and mine.isnan().any()
+            assert not (is_nan and name in why), f"{name}: {nothing}{why.get(name)}"
             check_named(mine, right.cpu(), name, words, rtol=1e-3, atol=1e-4)
-    with case(f"{kind}: the model afterwards"):
+    with case(f"{kind}: model and image afterwards"):
         check_equal(left, [], "what is not as it was")
 
 
@@ -1343,7 +1448,8 @@ def make_valley(factor: float = 1.0, kind: str = "dense") -> nn.Module:
     if kind == "dense":
         model = nn.Sequential(nn.Flatten(), nn.Linear(64, 20), nn.ReLU(), nn.Linear(20, 10))
     else:
-        model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 10))
+        convs = nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Conv2d(3, 4, 3), nn.ReLU()
+        model = nn.Sequential(*convs, nn.Flatten(), nn.Linear(64, 10))
     model, (x, y, *_) = model.to(device), digits()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(60):
@@ -1351,11 +1457,11 @@ def make_valley(factor: float = 1.0, kind: str = "dense") -> nn.Module:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    first, last = [module for module in model if hasattr(module, "weight")]
+    first, second, *_ = [module for module in model if hasattr(module, "weight")]
     with torch.no_grad():
         first.weight *= factor
         first.bias *= factor
-        last.weight /= factor
+        second.weight /= factor
     model.zero_grad()
     return model.eval()
 
@@ -1393,7 +1499,10 @@ def seen_landscape(answer: Callable, kind: str, alphas: list[float]) -> tuple:
     before, plan = [p.detach().clone() for p in model.parameters()], [d.clone() for d in direction]
     losses, left = answer(model, direction, alphas, x, y), []
     if not all(map(torch.equal, before, model.parameters())):
-        left.append("the weights are not exactly what they were: keep a copy, subtracting rounds")
+        pairs = zip(before, model.parameters(), strict=True)
+        near = all(torch.allclose(p, q, 1e-3, 1e-4) for p, q in pairs)
+        why = "keep a copy, subtracting rounds" if near else "put them back at the end"
+        left.append(f"the weights are not exactly what they were: {why}")
     if not all(map(torch.equal, plan, direction)):
         left.append("the direction has changed")
     if any(p.grad is not None for p in model.parameters()):
@@ -1427,6 +1536,16 @@ def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
     def right(w, d):
         return d * norm(w, 1) / norm(d, 1)
 
+    def drifting():
+        now, losses = list(weights), []
+        for a in alphas:
+            now = [
+                w + a * torch.nan_to_num(right(w, d), 0, 0, 0) if w.dim() > 1 else w
+                for w, d in zip(now, direction, strict=True)
+            ]
+            losses.append(loss_at(model, now, x, y))
+        return torch.tensor(losses)
+
     slips = {
         "the direction is not normalised": along(lambda w, d: d),
         "scaled by the whole tensor's norm; each filter has its own": along(
@@ -1441,6 +1560,17 @@ def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
         "biases are not moved": along(right, biases=True),
         "each alpha counts from the start, not from where the last one ended": along(
             right, pile=True
+        ),
+        "measure by the weights that the model came with, and count from them": drifting(),
+        "a filter is all of p[i], not each of its kernels": along(
+            lambda w, d: (
+                d * w.norm(dim=(2, 3), keepdim=True) / d.norm(dim=(2, 3), keepdim=True)
+                if w.dim() > 2
+                else right(w, d)
+            )
+        ),
+        "filters are along the first dimension, p[i], not the second": along(
+            lambda w, d: d * w.norm(dim=0, keepdim=True) / d.norm(dim=0, keepdim=True)
         ),
         "filters are along the first dimension, p[i]": along(
             lambda w, d: (
@@ -1462,6 +1592,12 @@ def check_slice(case, attempt, kind, alphas):
     assert losses is not None, "it returned None: is there an answer yet?"
     truth, slips = true_landscape(kind, alphas)
     with case(f"{kind}: losses"):
+        values = torch.as_tensor(losses)
+        assert not values.isnan().any(), (
+            "NaN: where a filter of the direction is 0, its norm is, too; it stays 0"
+            if "zeros" in kind
+            else "NaN among the losses"
+        )
         check_named(torch.as_tensor(losses), truth, "the losses", slips, rtol=2e-3, atol=1e-4)
     with case(f"{kind}: the model afterwards"):
         check_equal(left, [], "what is not as it was")
@@ -1479,7 +1615,7 @@ ILLNESSES = {
     "exp overflows": {"safe": False}, "weight decay too strong": {"decay": 0.5},
 }  # fmt: skip
 CURES = {
-    "lower the rate": {"rate": 0.1}, "raise the rate": {"rate": 0.1},
+    "lower the rate": {}, "raise the rate": {},
     "zero the gradients in each step": {"zero": True}, "pair images and labels": {"pairs": True},
     "give the loss logits": {"logits": True}, "start biases at 0": {"bias": 0.0},
     "ReLU and Kaiming's start": {"deep": False}, "scale the inputs": {"scale": 1.0},
@@ -1495,6 +1631,11 @@ PATIENTS = {
 def healed(letter: str, cure: str) -> dict:
     """The run of a patient with a cure."""
     changes = PATIENTS[letter] | CURES[cure]
+    rate = changes.get("rate", HEALTHY["rate"])
+    if cure == "lower the rate":
+        changes["rate"] = min(0.1, rate / 5)
+    if cure == "raise the rate":
+        changes["rate"] = max(0.1, rate * 5)
     return run(**{key: value for key, value in changes.items() if HEALTHY[key] != value})
 
 
@@ -1520,6 +1661,8 @@ def draw_runs(runs: dict[str, dict]) -> plt.Figure:
         row[0].set(ylim=(0, 1.05 * top), xlim=(-5, 205))
         if top > 20:
             row[0].set_yscale("symlog", linthresh=3)
+            row[0].set_yticks([0] + [10.0**n for n in range(1, 9, 2 if top > 1e3 else 1)])
+            row[0].set_ylim(0, 1.5 * top)
         for n, norms in enumerate(np.array(seen["gradients"]).T):
             row[1].plot(np.maximum(norms, 1e-8), lw=0.8, color=plt.cm.viridis(n / 4))
         row[1].set(yscale="log", ylim=(5e-9, 1e4), xlim=(-5, 205))

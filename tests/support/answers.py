@@ -15,8 +15,9 @@ into that exercise's cell::
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
+from types import CodeType
 
 import jupytext
 from nbformat import NotebookNode
@@ -124,19 +125,19 @@ def run_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | No
         name = grader["grade_id"]
         if name == answer.exercise:
             try:
-                _run(answer.source, answer.name, namespace)
+                run_cell(answer.source, answer.name, namespace)
             except Exception as error:
                 broken = error
         elif name in checks:
             try:
                 if broken is not None:
                     raise broken
-                _run(cell.source, name, namespace)
+                run_cell(cell.source, name, namespace)
                 verdicts[name] = None
             except Exception as error:
                 verdicts[name] = error
         elif grader["locked"] and not grader["grade"]:
-            _run(cell.source, name, namespace)
+            run_cell(cell.source, name, namespace)
         if len(verdicts) == len(checks):
             break
     return verdicts
@@ -154,9 +155,16 @@ def verdicts_of(chapter: Chapter, answer: Answer) -> dict[str, BaseException | N
     return verdicts
 
 
-def _run(source: str, name: str, namespace: dict) -> None:
-    # Not with this file's own future: a learner's annotations are looked up.
-    exec(compile(source, f"<{name}>", "exec", dont_inherit=True), namespace)
+def run_cell(source: str, name: str, namespace: dict) -> None:
+    """Execute a cell's text; a traceback calls it ``<name>``."""
+    exec(_compiled(source, f"<{name}>"), namespace)
+
+
+@lru_cache(maxsize=200)
+def _compiled(source: str, name: str) -> CodeType:
+    # A chapter's locked cells are run before every answer. Not with this file's own future: a
+    # learner's annotations are looked up.
+    return compile(source, name, "exec", dont_inherit=True)
 
 
 def chapters() -> list[Chapter]:

@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from course_utils.chapters import COURSE
 from course_utils.command.preprocessors import ExecuteSandboxed
 from course_utils.command.project import Chapter
-from course_utils.grading.execution import names_of_the_answer, top_level_names
+from course_utils.grading.execution import bound_names, names_of_the_answer
 from support import structure
 from support.answers import ROOT, chapters, checks_of, exercises, grader_of, notebook_of
 from support.curriculum import meanings
@@ -93,7 +93,7 @@ def evidence_of(chapter: Chapter, exercise: str) -> tuple[bool, bool, bool]:
         lent = [] if mine else names_of_the_answer(cell)
         if _uses(checked, lent):
             told = True
-        elif not mine and _uses(checked, top_level_names(cell.source)):
+        elif not mine and _uses(checked, bound_names(ast.parse(cell.source))):
             helpers.append(cell.source)
     sources = (checked, *helpers)
     layout = any(LAYOUT.search(text) for text in sources)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from functools import cache
 
 import torch
 
@@ -13,9 +14,9 @@ from nbformat import NotebookNode
 
 from course_utils.command.project import Chapter
 from course_utils.grading.answering import Answering
-from course_utils.grading.execution import names_of_the_answer
+from course_utils.grading.execution import names_of_checks
 from course_utils.grading.judging import Answers
-from support.answers import Answer, checks_of, grader_of, notebook_of
+from support.answers import Answer, checks_of, grader_of, notebook_of, run_cell
 
 
 def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | None]:
@@ -24,20 +25,19 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
     As :func:`support.answers.run_answer`, but in two processes, as ``course grade`` does it.
     """
     verdicts: dict[str, BaseException | None] = {}
+    names_of = used_by_checks(chapter)
     for check in checks_of(chapter, answer.exercise):
         namespace: dict = {"__name__": "__main__"}
         before = cells_before(chapter, check)
-        own = exercise_cell(chapter, answer.exercise)
-        shared = [cell for cell in before if not grader_of(cell)["solution"]]
-        names = [name for cell in (own, *shared) for name in names_of_the_answer(cell)]
+        names = names_of[grader_of(check)["grade_id"]]
         for cell in before:
             if grader_of(cell).get("grade_id") != answer.exercise:
-                exec(compile(cell.source, "<locked>", "exec"), namespace)
+                run_cell(cell.source, "locked", namespace)
         pid, connection = fork_answer(answer, before, names)
         try:
             answers = Answers(connection)
             namespace.update(answers.names(names))
-            exec(compile(check.source, "<check>", "exec"), namespace)
+            run_cell(check.source, "check", namespace)
             verdicts[grader_of(check)["grade_id"]] = None
         except Exception as error:
             verdicts[grader_of(check)["grade_id"]] = error
@@ -47,9 +47,10 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
     return verdicts
 
 
-def exercise_cell(chapter: Chapter, exercise: str) -> NotebookNode:
-    cells = notebook_of(chapter).cells
-    return next(cell for cell in cells if grader_of(cell).get("grade_id") == exercise)
+@cache
+def used_by_checks(chapter: Chapter) -> dict[str, list[str]]:
+    """By the grade id of each check, the learner's names that it may ask for when it is graded."""
+    return names_of_checks(notebook_of(chapter))
 
 
 def cells_before(chapter: Chapter, check: NotebookNode) -> list[NotebookNode]:
@@ -77,10 +78,10 @@ def fork_answer(
         torch.set_num_threads(1)
         namespace: dict = {"__name__": "__main__"}
         for cell in cells:
-            mine = grader_of(cell).get("grade_id") == answer.exercise
-            if mine or not grader_of(cell)["solution"]:
-                source = answer.source if mine else cell.source
-                exec(compile(source, "<answer>", "exec"), namespace)
+            if grader_of(cell).get("grade_id") == answer.exercise:
+                run_cell(answer.source, "answer", namespace)
+            elif not grader_of(cell)["solution"]:
+                run_cell(cell.source, "locked", namespace)
         Answering(theirs, namespace).serve(names)
     finally:
         os._exit(0)

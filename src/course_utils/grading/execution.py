@@ -657,13 +657,43 @@ def read_source(text: str) -> Source:
     """Read a solution notebook; a class's submissions all have the same."""
     notebook = nbformat.v4.reads(text)
     learner_names = [name for cell in notebook.cells for name in names_of_the_answer(cell)]
+    return Source(notebook, learner_names, names_of_checks(notebook))
+
+
+def names_of_checks(notebook: NotebookNode) -> dict[str, list[str]]:
+    """By the grade id of each check, in order, the names of the learner's that it uses.
+
+    It may use them by way of the locked cells: a check calls ``check_rows``, a locked function,
+    and that calls the learner's ``rows``.
+    """
+    learner_names = {name for cell in notebook.cells for name in names_of_the_answer(cell)}
+    leads_to: dict[str, set[str]] = {}
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and is_locked(cell):
+            for statement in statements_of(cell):
+                for name in bound_names(statement):
+                    leads_to.setdefault(name, set()).update(used_names(statement))
     names = {}
     for cell in notebook.cells:
         if is_check(cell):
-            tree = ast.parse(cell.source)
-            used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-            names[grade_id(cell)] = sorted(used.intersection(learner_names))
-    return Source(notebook, learner_names, names)
+            used, new = set(), used_names(ast.parse(cell.source))
+            while new:
+                used |= new
+                new = {far for name in new for far in leads_to.get(name, ())} - used
+            names[grade_id(cell)] = sorted(used & learner_names)
+    return names
+
+
+def statements_of(cell: NotebookNode) -> list[ast.stmt]:
+    """A cell's statements; none where it is no plain Python, but a ``%`` or a ``!``."""
+    try:
+        return ast.parse(cell.source).body
+    except SyntaxError:
+        return []
+
+
+def used_names(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
 def names_of_the_answer(cell: NotebookNode) -> list[str]:
@@ -673,7 +703,7 @@ def names_of_the_answer(cell: NotebookNode) -> list[str]:
     ``@runs_with_the_answer``: they try the answer on what cannot travel, such as a module.
     """
     if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("solution"):
-        return top_level_names(cell.source)
+        return bound_names(ast.parse(cell.source))
     if not is_locked(cell) or MARK not in cell.source:
         return []
     return [
@@ -684,8 +714,8 @@ def names_of_the_answer(cell: NotebookNode) -> list[str]:
     ]
 
 
-def top_level_names(source: str) -> list[str]:
-    """The names that a cell's statements bind, not those inside its functions."""
+def bound_names(tree: ast.AST) -> list[str]:
+    """The names that statements bind, not those inside their functions."""
     names: list[str] = []
 
     class Binder(ast.NodeVisitor):
@@ -706,7 +736,7 @@ def top_level_names(source: str) -> list[str]:
             if isinstance(node.ctx, ast.Store):
                 names.append(node.id)
 
-    Binder().visit(ast.parse(source))
+    Binder().visit(tree)
     return list(dict.fromkeys(names))
 
 

@@ -117,3 +117,20 @@ def cam_two_ways(model, image, target):
         return [None, total.clamp(min=0)]
     cam = sum(w * a for w, a in zip(model.head.weight.detach()[target], maps[0].detach()))
     return [cam, total.clamp(min=0)]
+
+
+# %% wrong="resized to the image and to [0, 1]" says=["as large as the image"]
+def cam_two_ways(model, image, target):
+    maps = model.features(image[None]).detach().requires_grad_()
+    score = model.head(model.pool(maps))[0, target]
+    (g,) = torch.autograd.grad(score, maps)
+
+    def fit(m):
+        m = F.interpolate(m[None, None], size=image.shape[1:], mode="bilinear")[0, 0]
+        return (m - m.min()) / (m.max() - m.min())
+
+    grad_cam = fit((g.mean((2, 3), keepdim=True) * maps).sum(1)[0].relu().detach())
+    cam = None
+    if isinstance(model.head, nn.Linear):
+        cam = fit(torch.einsum("k,khw->hw", model.head.weight[target], maps[0]).detach())
+    return cam, grad_cam

@@ -66,3 +66,30 @@ def embedding_map(writer, features, labels):
     writer.add_embedding(table, metadata=labels)
     found = NearestNeighbors(n_neighbors=2).fit(table).kneighbors()[1]
     return torch.tensor(PCA(2, svd_solver="full").fit_transform(table)), torch.tensor(found[:, 0])
+
+
+# %% wrong="hands the centred features to the projector, without labels" says=["it gets the features as they are", "the projector's labels"]
+def embedding_map(writer, features, labels):
+    centred = features - features.mean(0)
+    writer.add_embedding(centred)
+    places = centred @ torch.linalg.svd(centred, full_matrices=False).Vh[:2].T
+    nearest = torch.cdist(features, features).fill_diagonal_(float("inf")).argmin(1)
+    return places, nearest
+
+
+# %% wrong="one mean for all, and the nearest distance instead of its index" says=["each feature has its own", "floats, not indices"]
+def embedding_map(writer, features, labels):
+    centred = features - features.mean()
+    writer.add_embedding(features, metadata=labels)
+    places = centred @ torch.linalg.svd(centred, full_matrices=False).Vh[:2].T
+    nearest = torch.cdist(features, features).fill_diagonal_(float("inf")).min(1)[0]
+    return places, nearest
+
+
+# %% right="pca_lowrank"
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    U, S, V = torch.pca_lowrank(features, q=min(features.shape), center=True)
+    far = torch.stack([(features - f).pow(2).sum(1) for f in features])
+    far += torch.diag(torch.full((len(far),), float("inf"))).nan_to_num(0, posinf=float("inf"))
+    return ((features - features.mean(0)) @ V)[:, :2], far.argmin(dim=0)

@@ -105,3 +105,67 @@ def filters_and_features(model, image, channel, steps, rate):
     flat = flat - flat.min(1, keepdim=True).values
     flat = flat / torch.clamp(flat.max(1, keepdim=True).values, min=1e-20)
     return [flat.view_as(w), twin(image[None]).squeeze(0), x.detach()]
+
+
+# %% wrong="a stretch for each channel of a filter" says=["a filter has one range"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low, high = w.amin((2, 3), keepdim=True), w.amax((2, 3), keepdim=True)
+    filters = (w - low) / torch.where(high > low, high - low, 1)
+    maps = model(image[None])[0].detach()
+    x = image.clone()
+    for _ in range(steps):
+        x = x.detach().requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        n = g.norm()
+        if n > 0:
+            x = (x + rate * g / n).clamp(0, 1)
+    return filters, maps, x.detach()
+
+
+# %% wrong="the caller's image needs a gradient afterwards" says=["let a copy need it"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    filters = (w - low) / torch.where(high > low, high - low, 1)
+    maps = model(image[None])[0].detach()
+    image.requires_grad_()
+    x = image
+    for _ in range(steps):
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        n = g.norm()
+        if n > 0:
+            x = (x + rate * g / n).clamp(0, 1).detach().requires_grad_()
+    return filters, maps, x.detach()
+
+
+# %% wrong="divides by the largest gradient" says=["not the largest entry"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    filters = (w - low) / torch.where(high > low, high - low, 1)
+    maps = model(image[None])[0].detach()
+    x = image.clone()
+    for _ in range(steps):
+        x = x.detach().requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        n = g.abs().max()
+        if n > 0:
+            x = (x + rate * g / n).clamp(0, 1)
+    return filters, maps, x.detach()
+
+
+# %% wrong="equal numbers stay" says=["NaN, from 0 / 0: a filter of equal numbers"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    filters = (w - low) / (high - low)
+    maps = model(image[None])[0].detach()
+    x = image.clone()
+    for _ in range(steps):
+        x = x.detach().requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        n = g.norm()
+        if n > 0:
+            x = (x + rate * g / n).clamp(0, 1)
+    return filters, maps, x.detach()

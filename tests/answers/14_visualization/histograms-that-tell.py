@@ -149,3 +149,53 @@ def histograms_that_tell(writer, model, x, step):
     for name, p in model.named_parameters():
         writer.add_histogram("parameters/" + name, p, step)
     return shares
+
+
+# %% wrong="each place of a map is a unit" says=["here a unit is a whole channel"]
+def histograms_that_tell(writer, model, x, step):
+    modes = {m: m.training for m in model.modules()}
+    model.eval()
+    outs, handles = {}, []
+    for name, m in model.named_modules():
+        if isinstance(m, nn.ReLU):
+            handles.append(
+                m.register_forward_hook(
+                    lambda _m, _i, o, name=name: outs.__setitem__(name, o.detach())
+                )
+            )
+    with torch.no_grad():
+        model(x)
+    for h in handles:
+        h.remove()
+    for m, mode in modes.items():
+        m.training = mode
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
+    for name, o in outs.items():
+        writer.add_histogram("activations/" + name, o, step)
+    return {n: (o == 0).all(0).float().mean().item() for n, o in outs.items()}
+
+
+# %% wrong="a lambda that looks the name up too late" says=["looked up too late"]
+def histograms_that_tell(writer, model, x, step):
+    modes = [(m, m.training) for m in model.modules()]
+    model.eval()
+    outs, handles = {}, []
+    for name, m in model.named_modules():
+        if isinstance(m, nn.ReLU):
+            handles.append(
+                m.register_forward_hook(lambda _m, _i, o: outs.__setitem__(name, o.detach()))
+            )
+    with torch.no_grad():
+        model(x)
+    for h in handles:
+        h.remove()
+    for m, mode in modes:
+        m.training = mode
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
+    for name, o in outs.items():
+        writer.add_histogram("activations/" + name, o, step)
+    return {
+        n: (o == 0).transpose(0, 1).flatten(1).all(1).float().mean().item() for n, o in outs.items()
+    }

@@ -44,7 +44,7 @@ def lie_detector(plots, data):
         image.set_clim(0, most)
 
 
-# %% wrong="x of its own, and an accuracy that is redrawn wider" says=["no visible line holds the raw loss", "points still lie outside the limits"]
+# %% wrong="x of its own, and an accuracy that is redrawn wider" says=["its x are not the steps, counted from 0", "points still lie outside the limits"]
 def lie_detector(plots, data):
     plots["cut axis"].set_ylim(bottom=0)
     plots["smoothed away"].plot(range(1, 201), data["loss"])
@@ -97,3 +97,73 @@ def lie_detector(plots, data):
     plots["stopped early"].set_ylim(0, top)
     for image in plots["own colours"].images:
         image.set_clim(-5, 50)
+
+
+# %% wrong="two scales: only the first axes gets limits" says=["still have two scales"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(0, 1)
+    plots["smoothed away"].plot(data["loss"])
+    plots["two scales"].set_ylim(0, 3)
+    for curve in data["seeds"]:
+        plots["one seed"].plot(curve)
+    plots["stopped early"].clear()
+    plots["stopped early"].plot(data["validation"])
+    images = plots["own colours"].images
+    most = max(image.get_array().max() for image in images)
+    for image in images:
+        image.set_clim(0, most)
+
+
+# %% wrong="draws new figures" says=["no longer in its figure"]
+def lie_detector(plots, data):
+    figure, grid = plt.subplots(2, 3)
+    grid[0, 0].bar(["A", "B"], list(data["accuracy"].values()))
+    grid[0, 1].plot(data["loss"])
+    grid[0, 2].plot(data["loss"])
+    grid[0, 2].plot(data["validation"])
+    for c in data["seeds"]:
+        grid[1, 0].plot(c)
+    grid[1, 1].plot(data["validation"])
+    for name, ax in zip(plots, grid.flat):
+        plots[name] = ax
+
+
+# %% wrong="draws the curves from step 1" says=["its x are not the steps"]
+def lie_detector(plots, data):
+    steps = range(1, 201)
+    plots["cut axis"].set_ylim(0, 1)
+    plots["smoothed away"].plot(steps, data["loss"])
+    ax = plots["two scales"]
+    ax.figure.axes[-1].remove()
+    ax.plot(steps, data["validation"])
+    for c in data["seeds"]:
+        plots["one seed"].plot(steps, c)
+    plots["stopped early"].clear()
+    plots["stopped early"].plot(steps, data["validation"])
+    for image in plots["own colours"].images:
+        image.set_clim(0, 20)
+
+
+# %% right="semilog and step plots, images by norm"
+def lie_detector(plots, data):
+    ax = plots["cut axis"]
+    ax.cla()
+    ax.barh(["A", "B"], list(data["accuracy"].values())) if False else ax.bar(
+        list(data["accuracy"]), list(data["accuracy"].values())
+    )
+    ax = plots["smoothed away"]
+    ax.plot(data["loss"], alpha=0.3, zorder=0)
+    ax = plots["two scales"]
+    (twin,) = [a for a in ax.figure.axes if a is not ax and a.bbox.bounds == ax.bbox.bounds]
+    low = 0.9 * min(data["loss"] + data["validation"])
+    high = 1.1 * max(data["loss"] + data["validation"])
+    for a in (ax, twin):
+        a.set_yscale("log")
+        a.set_ylim(low, high)
+    for c in data["seeds"]:
+        plots["one seed"].step(range(len(c)), c)
+    plots["stopped early"].set_xlim(0, len(data["validation"]))
+    plots["stopped early"].set_ylim(0, 1.1 * max(data["validation"]))
+    first, second = plots["own colours"].images
+    first.set_clim(0, max(first.get_clim()[1], second.get_clim()[1]))
+    second.set_norm(first.norm)

@@ -162,3 +162,102 @@ def loss_landscape(model, direction, alphas, x, y):
                     p += alpha * scale * d
             losses.append(F.cross_entropy(twin(x), y).item())
     return losses
+
+
+# %% wrong="a norm for each kernel of a filter" says=["not each of its kernels"]
+def loss_landscape(model, direction, alphas, x, y):
+    kept = [p.detach().clone() for p in model.parameters()]
+    steps = []
+    for p, d in zip(kept, direction):
+        if p.dim() == 4:
+            dn = d.norm(dim=(2, 3), keepdim=True)
+            steps.append(d * p.norm(dim=(2, 3), keepdim=True) / torch.where(dn > 0, dn, 1))
+        elif p.dim() == 2:
+            dn = d.norm(dim=1, keepdim=True)
+            steps.append(d * p.norm(dim=1, keepdim=True) / torch.where(dn > 0, dn, 1))
+        else:
+            steps.append(0 * d)
+    losses = []
+    with torch.no_grad():
+        for a in alphas:
+            for p, k, s in zip(model.parameters(), kept, steps):
+                p.copy_(k + a * s)
+            losses.append(F.cross_entropy(model(x), y).item())
+        for p, k in zip(model.parameters(), kept):
+            p.copy_(k)
+    return losses
+
+
+# %% wrong="scales by where it is, not by where it started" says=["the weights that the model came with"]
+def loss_landscape(model, direction, alphas, x, y):
+    kept = [p.detach().clone() for p in model.parameters()]
+    losses = []
+    with torch.no_grad():
+        for a in alphas:
+            for p, d in zip(model.parameters(), direction):
+                if p.dim() > 1:
+                    dn = d.flatten(1).norm(dim=1)
+                    scale = p.flatten(1).norm(dim=1) / torch.where(dn > 0, dn, 1)
+                    p += a * d * scale.view(-1, *[1] * (p.dim() - 1))
+            losses.append(F.cross_entropy(model(x), y).item())
+        for p, k in zip(model.parameters(), kept):
+            p.copy_(k)
+    return losses
+
+
+# %% wrong="columns for filters" says=["not the second"]
+def loss_landscape(model, direction, alphas, x, y):
+    kept = [p.detach().clone() for p in model.parameters()]
+    steps = []
+    for p, d in zip(kept, direction):
+        if p.dim() > 1:
+            dn = d.norm(dim=0, keepdim=True)
+            steps.append(d * p.norm(dim=0, keepdim=True) / torch.where(dn > 0, dn, 1))
+        else:
+            steps.append(0 * d)
+    losses = []
+    with torch.no_grad():
+        for a in alphas:
+            for p, k, s in zip(model.parameters(), kept, steps):
+                p.copy_(k + a * s)
+            losses.append(F.cross_entropy(model(x), y).item())
+        for p, k in zip(model.parameters(), kept):
+            p.copy_(k)
+    return losses
+
+
+# %% wrong="leaves the model at the last alpha" says=["put them back at the end"]
+def loss_landscape(model, direction, alphas, x, y):
+    kept = [p.detach().clone() for p in model.parameters()]
+    losses = []
+    for a in alphas:
+        for p, k, d in zip(model.parameters(), kept, direction):
+            if p.dim() > 1:
+                dn = d.flatten(1).norm(dim=1)
+                s = d * (k.flatten(1).norm(dim=1) / torch.where(dn > 0, dn, 1)).view(
+                    -1, *[1] * (p.dim() - 1)
+                )
+                p.data = k + a * s
+        losses.append(F.cross_entropy(model(x), y).item())
+    return losses
+
+
+# %% right="functional_call and nan_to_num"
+def loss_landscape(model, direction, alphas, x, y):
+    here = {name: p.detach() for name, p in model.named_parameters()}
+    scaled = {}
+    for (name, p), d in zip(here.items(), direction, strict=True):
+        if p.dim() >= 2:
+            axes = tuple(range(1, p.dim()))
+            ratio = torch.linalg.vector_norm(p, dim=axes, keepdim=True) / torch.linalg.vector_norm(
+                d, dim=axes, keepdim=True
+            )
+            scaled[name] = d * ratio.nan_to_num(0, 0, 0)
+    result = []
+    for alpha in alphas:
+        there = {
+            n: torch.add(p, scaled[n], alpha=alpha) if n in scaled else p for n, p in here.items()
+        }
+        with torch.no_grad():
+            result += [F.cross_entropy(torch.func.functional_call(model, there, (x,)), y).tolist()]
+    return result

@@ -168,3 +168,122 @@ def network_drawn(model, x):
     for m, mode in zip(model.modules(), modes):
         m.training = mode
     return rows
+
+
+# %% wrong="leaves out the module itself" says=["if it has no children, is called ''"]
+def network_drawn(model, x):
+    modes = [(m, m.training) for m in model.modules()]
+    model.eval()
+    names = {m: n for n, m in model.named_modules()}
+    rows, handles = [], []
+
+    def hook(m, i, o):
+        macs = 0
+        if isinstance(m, nn.Linear):
+            macs = o.numel() * m.in_features
+        if isinstance(m, nn.Conv2d):
+            macs = o.numel() * m.weight[0].numel()
+        rows.append((names[m], tuple(o.shape), sum(p.numel() for p in m.parameters()), macs))
+
+    for n, m in model.named_modules():
+        if n and not list(m.children()):
+            handles.append(m.register_forward_hook(hook))
+    with torch.no_grad():
+        model(x)
+    for h in handles:
+        h.remove()
+    for m, mode in modes:
+        m.training = mode
+    return rows
+
+
+# %% wrong="input pixels instead of output pixels" says=["a sum for each output pixel"]
+def network_drawn(model, x):
+    modes = [(m, m.training) for m in model.modules()]
+    model.eval()
+    names = {m: n for n, m in model.named_modules()}
+    rows, handles = [], []
+
+    def hook(m, i, o):
+        macs = 0
+        if isinstance(m, nn.Linear):
+            macs = o.numel() * m.in_features
+        if isinstance(m, nn.Conv2d):
+            macs = i[0].shape[0] * i[0].shape[2] * i[0].shape[3] * m.weight.numel()
+        rows.append((names[m], tuple(o.shape), sum(p.numel() for p in m.parameters()), macs))
+
+    for m in model.modules():
+        if not list(m.children()):
+            handles.append(m.register_forward_hook(hook))
+    with torch.no_grad():
+        model(x)
+    for h in handles:
+        h.remove()
+    for m, mode in modes:
+        m.training = mode
+    return rows
+
+
+# %% wrong="two-dimensional linear layers only" says=["for each position of the middle dimension"]
+def network_drawn(model, x):
+    modes = [(m, m.training) for m in model.modules()]
+    model.eval()
+    names = {m: n for n, m in model.named_modules()}
+    rows, handles = [], []
+
+    def hook(m, i, o):
+        macs = 0
+        if isinstance(m, nn.Linear):
+            macs = o.shape[0] * m.in_features * m.out_features
+        if isinstance(m, nn.Conv2d):
+            macs = o.numel() * m.weight[0].numel()
+        rows.append(
+            (
+                names[m],
+                tuple(o.shape),
+                sum(p.numel() for p in m.parameters() if p.requires_grad),
+                macs,
+            )
+        )
+
+    for n, m in model.named_modules():
+        if not list(m.children()):
+            handles.append(m.register_forward_hook(hook))
+    with torch.no_grad():
+        model(x)
+    for h in handles:
+        h.remove()
+    for m, mode in modes:
+        m.training = mode
+    return rows
+
+
+# %% right="a copy on the meta device"
+import copy
+import math
+
+
+def network_drawn(model, x):
+    twin = copy.deepcopy(model).to("meta").eval()
+    rows = []
+
+    def note(name):
+        def hook(m, args, out):
+            shape = tuple(out.shape)
+            if isinstance(m, nn.Linear):
+                macs = math.prod(shape[:-1]) * m.in_features * m.out_features
+            elif isinstance(m, nn.Conv2d):
+                b, c, h, w = shape
+                kh, kw = m.kernel_size
+                macs = b * c * h * w * kh * kw * m.in_channels // m.groups
+            else:
+                macs = 0
+            rows.append((name, shape, sum(math.prod(p.shape) for p in m.parameters()), macs))
+
+        return hook
+
+    for name, m in twin.named_modules():
+        if len(m._modules) == 0:
+            m.register_forward_hook(note(name))
+    twin(x.to("meta"))
+    return rows

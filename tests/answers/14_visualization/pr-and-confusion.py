@@ -100,3 +100,35 @@ def pr_and_confusion(scores, labels, threshold):
     cells = [(~truth & ~said), (~truth & said), (truth & ~said), (truth & said)]
     matrix = torch.stack([c.sum() for c in cells]).reshape(2, 2).float()
     return (hits / count).flip(0), (hits / t.sum()).flip(0), s[last].flip(0), matrix
+
+
+# %% wrong="a hundred even thresholds" says=["there are 4 distinct scores"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = torch.linspace(0, 1, 100)
+    said = scores >= thresholds[:, None]
+    hits = (said & (labels == 1)).sum(1)
+    now = scores >= threshold
+    matrix = torch.bincount(2 * labels.long() + now.long(), minlength=4).reshape(2, 2)
+    return hits / said.sum(1).clamp(min=1), hits / labels.sum(), thresholds, matrix
+
+
+# %% right="~ on integer labels, beside bools"
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique()
+    said = scores >= thresholds[:, None]
+    hits = (said & (labels == 1)).sum(1)
+    now = scores >= threshold
+    tp, fp = (now & labels).sum(), (now & ~labels).sum()
+    fn, tn = (~now & labels).sum(), (~now & ~labels).sum()
+    return hits / said.sum(1), hits / labels.sum(), thresholds, torch.tensor([[tn, fp], [fn, tp]])
+
+
+# %% right="matrix products of one-hot rows"
+def pr_and_confusion(scores, labels, threshold):
+    y = labels.to(scores.dtype)
+    thresholds = torch.unique(scores)
+    said = scores.unsqueeze(0).ge(thresholds.unsqueeze(1)).to(scores.dtype)
+    hits = torch.einsum("ts,s->t", said, y)
+    truth = F.one_hot(labels.long(), 2)
+    now = F.one_hot(scores.ge(threshold).long(), 2)
+    return hits / said.sum(dim=1), hits / y.sum(), thresholds, truth.T.float() @ now.float()

@@ -100,3 +100,28 @@ def show_batch(images, labels, names, mean, std):
         axes.imshow(torch.einsum("chw->hwc", image))
         axes.set_title(names[label])
     return figure
+
+
+# %% wrong="clamps before it goes back" says=["clamp comes last, after times std, plus mean"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False, figsize=(1.2 * len(images), 1.5))
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = (
+            image.detach().cpu().clamp(0, 1) * std.cpu()[:, None, None] + mean.cpu()[:, None, None]
+        )
+        axes.imshow(picture.permute(1, 2, 0))
+        axes.set_title(names[label])
+        axes.axis("off")
+    return figure
+
+
+# %% right="clamps between the normalised ends"
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False, figsize=(1.2 * len(images), 1.5))
+    mean, std = mean[:, None, None], std[:, None, None]
+    for axes, image, label in zip(grid[0], images.detach(), labels, strict=True):
+        picture = torch.max(torch.min(image, (1 - mean) / std), -mean / std) * std + mean
+        axes.imshow(picture.permute(1, 2, 0).cpu())
+        axes.set_title(names[label])
+        axes.axis("off")
+    return figure

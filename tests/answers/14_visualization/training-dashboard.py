@@ -128,3 +128,42 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step)
         optimizer.step()
         scheduler.step()
+
+
+# %% wrong="the accuracy of a batch of 8, always" says=["divided by 8; each batch has a size of its own"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        grads = torch.cat([p.grad.flatten() for p in model.parameters() if p.requires_grad])
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).sum().item() / 8, step)
+        writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step)
+        writer.add_scalar("train/gradient_norm", grads.norm().item(), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="forgets to step the scheduler" says=["add_scalars makes a run of its own"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        writer.add_scalars(
+            "train",
+            {
+                "loss": loss,
+                "accuracy": (logits.argmax(1) == y).float().mean(),
+                "rate": scheduler.get_last_lr()[0],
+                "gradient_norm": nn.utils.get_total_norm(
+                    [p.grad for p in model.parameters() if p.grad is not None]
+                ),
+            },
+            step,
+        )
+        optimizer.step()
+        scheduler.step()

@@ -123,3 +123,57 @@ def visdom_live(client, curve, about):
     client.scatter(X=about["cloud"], env="run", win="cloud")
     client.scatter(X=about["points"], Y=1 + about["classes"], env="run", win="map")
     client.save(["run"])
+
+
+# %% wrong="no environments named" says=["its windows went elsewhere"]
+def visdom_live(client, curve, about):
+    for step, train, validation in curve:
+        client.line(X=[step], Y=[train], win="loss", name="train", update="append")
+        client.line(X=[step], Y=[validation], win="loss", name="validation", update="append")
+    client.scatter(about["points"], Y=about["classes"] + 1, win="map")
+    client.scatter(about["cloud"], win="cloud")
+    client.stem(about["spikes"], win="spikes")
+    client.heatmap(about["confusion"], win="confusion")
+    client.images(about["samples"], win="samples")
+    client.text(about["note"], win="note")
+    client.save(["run", "evaluation"])
+
+
+# %% right="a table of calls, the rest drawn first"
+import torch as _torch
+
+
+def visdom_live(client, curve, about):
+    calls = [
+        (
+            "run",
+            "map",
+            client.scatter,
+            (about["points"],),
+            {"Y": [c + 1 for c in about["classes"].tolist()]},
+        ),
+        ("run", "cloud", client.scatter, (about["cloud"],), {}),
+        (
+            "run",
+            "spikes",
+            client.stem,
+            (about["spikes"],),
+            {"Y": _torch.arange(len(about["spikes"]))},
+        ),
+        ("evaluation", "confusion", client.heatmap, (about["confusion"],), {}),
+        ("evaluation", "samples", client.images, (list(about["samples"]),), {"padding": 1}),
+        ("evaluation", "note", client.text, (about["note"],), {}),
+    ]
+    for env, win, call, positional, named in calls:
+        call(*positional, env=env, win=win, **named)
+    for step, *both in curve:
+        for name, value in zip(("train", "validation"), both):
+            client.line(
+                Y=_torch.tensor([value]),
+                X=_torch.tensor([step]),
+                env="run",
+                win="loss",
+                name=name,
+                update="append",
+            )
+    client.save(["run", "evaluation"])

@@ -113,3 +113,61 @@ def clinic_repair(rank, world_size, batches, saved):
         saved.append(total)
     dist.barrier()
     return total
+
+
+# %% wrong="forgets that rank 1 must wait" says=["another rank had returned before rank 0 saved"]
+def clinic_repair(rank, world_size, batches, saved):
+    total = torch.zeros(1, dtype=torch.float64, device=rank_device())
+    for text in batches[rank]:
+        try:
+            total += float(text)
+        except ValueError:
+            continue
+    dist.all_reduce(total)
+    if rank == 0:
+        saved.append(total.item())
+    return total.item()
+
+
+# %% wrong="stops at the first bad text" says=["go on with the next text"]
+def clinic_repair(rank, world_size, batches, saved):
+    total = torch.zeros(1, device=rank_device())
+    try:
+        for text in batches[rank]:
+            total += float(text)
+    except ValueError:
+        pass
+    dist.all_reduce(total)
+    if rank == 0:
+        saved.append(total.item())
+    dist.barrier()
+    return total.item()
+
+
+# %% wrong="isdigit instead of float" says=["leaves out numbers that float accepts"]
+def clinic_repair(rank, world_size, batches, saved):
+    total = torch.zeros(1, device=rank_device())
+    for text in batches[rank]:
+        if text.isdigit():
+            total += float(text)
+    dist.all_reduce(total)
+    if rank == 0:
+        saved.append(total.item())
+    dist.barrier()
+    return total.item()
+
+
+# %% right="rank 0 sums and broadcasts after it has saved"
+def clinic_repair(rank, world_size, batches, saved):
+    mine = 0.0
+    for text in batches[rank]:
+        try:
+            mine += float(text)
+        except ValueError:
+            mine += 0.0
+    value = torch.tensor([mine], dtype=torch.float64, device=rank_device())
+    dist.reduce(value, 0)
+    if rank == 0:
+        saved.append(value.item())
+    dist.broadcast(value, 0)
+    return value.item()

@@ -142,3 +142,98 @@ def collectives_from_sendrecv(kind, x, root=0):
         case "all_gather":
             return rows
     return sum(rows[r, rank] for r in range(n))
+
+
+# %% wrong="always rank 0, whatever root" says=["that is the x of rank 0, and root is 1"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    if kind == "broadcast":
+        out = x.clone().contiguous()
+        if rank == 0:
+            for other in range(1, n):
+                dist.send(out, other)
+        else:
+            dist.recv(out, 0)
+        return out
+    if kind == "reduce":
+        if rank != 0:
+            dist.send(x.contiguous(), 0)
+            return None
+        total = x.clone().contiguous()
+        for other in range(1, n):
+            part = torch.empty_like(total)
+            dist.recv(part, other)
+            total = total + part
+        return total
+    rows = torch.zeros((n, *x.shape), dtype=x.dtype, device=x.device)
+    for r in range(n):
+        if rank == r:
+            rows[r] = x
+            for other in range(n):
+                if other != r:
+                    dist.send(rows[r], other)
+        else:
+            dist.recv(rows[r], r)
+    return rows if kind == "all_gather" else rows.sum(0)[rank]
+
+
+# %% wrong="receives into float32" says=["has dtype torch.float32, expected torch.int64"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    mine = x.float().contiguous()
+    rows = torch.zeros((n, *x.shape), device=x.device)
+    rows[rank] = mine
+    for r in range(n):
+        if rank == r:
+            for other in range(n):
+                if other != r:
+                    dist.send(mine, other)
+        else:
+            dist.recv(rows[r], r)
+    if kind == "broadcast":
+        return rows[root]
+    if kind == "reduce":
+        return rows.sum(0) if rank == root else None
+    return rows if kind == "all_gather" else rows.sum(0)[rank]
+
+
+# %% right="binomial tree"
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+
+    def bcast(value, root):
+        value = value.clone(memory_format=torch.contiguous_format)
+        place = (rank - root) % n
+        reach = 1
+        while reach < n:
+            if place < reach and place + reach < n:
+                dist.send(value, (place + reach + root) % n)
+            elif reach <= place < 2 * reach:
+                dist.recv(value, (place - reach + root) % n)
+            reach *= 2
+        return value
+
+    def reduce(value, root):
+        value = value.clone(memory_format=torch.contiguous_format)
+        place = (rank - root) % n
+        reach = 1
+        while reach < n:
+            if place % (2 * reach) == 0:
+                if place + reach < n:
+                    other = torch.empty_like(value)
+                    dist.recv(other, (place + reach + root) % n)
+                    value += other
+            else:
+                dist.send(value, (place - reach + root) % n)
+                return None
+            reach *= 2
+        return value
+
+    if kind == "broadcast":
+        return bcast(x, root)
+    if kind == "reduce":
+        return reduce(x, root)
+    if kind == "all_gather":
+        return torch.stack([bcast(x, r) for r in range(n)])
+    sums = [reduce(x[r], r) for r in range(n)]
+    return sums[rank]

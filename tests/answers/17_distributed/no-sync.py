@@ -61,3 +61,22 @@ def no_sync(ddp, batches, share=None):
 def no_sync(ddp, batches):
     x, y = (torch.cat(parts) for parts in zip(*batches))
     F.mse_loss(ddp(x), y).backward()
+
+
+# %% wrong="zeroes the gradients before each batch" says=["the gradient of the last batch alone"]
+def no_sync(ddp, batches):
+    for x, y in batches:
+        ddp.zero_grad()
+        F.mse_loss(ddp(x), y).backward()
+
+
+# %% right="all forwards first"
+def no_sync(ddp, batches):
+    losses = []
+    with ddp.no_sync():
+        for x, y in batches[:-1]:
+            losses.append(F.mse_loss(ddp(x), y))
+        for loss in losses:
+            (loss / len(batches)).backward()
+    x, y = batches[-1]
+    (F.mse_loss(ddp(x), y) / len(batches)).backward()

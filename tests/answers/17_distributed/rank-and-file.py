@@ -50,3 +50,14 @@ rank_and_file = dict(
     [("local rank of 6", 2), ("WORLD_SIZE", "3"), ("A before B", 3), ("length of notes", 0)]
 )
 rank_and_file |= {"sum on rank 0": 6.0, "sum on rank 2": 6.0}
+
+
+# %% wrong="sums the ranks' numbers, not rank + 1" says=["each rank hands in rank + 1"]
+rank_and_file = {
+    "sum on rank 2": 3.0,
+    "sum on rank 0": 3.0,
+    "length of notes": 0,
+    "A before B": 3,
+    "WORLD_SIZE": "3",
+    "local rank of 6": 2,
+}

@@ -27,7 +27,7 @@ def ring_all_reduce(x):
     return y.view(x.shape)
 
 
-# %% wrong="adds in the second phase too" says=["the sum differs in"]
+# %% wrong="adds in the second phase too" says=["added in the second half as well"]
 def ring_all_reduce(x):
     rank, n = dist.get_rank(), dist.get_world_size()
     y = x.contiguous().flatten().clone()
@@ -132,3 +132,46 @@ def ring_all_reduce(x):
         request.wait()
         done[place] = send = came
     return torch.cat([done[k] for k in range(n)]).reshape(x.shape)
+
+
+# %% wrong="loses the remainder" says=["cut into 3 chunks was left out"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    flat = x.flatten().clone()
+    size = flat.numel() // n
+    chunks = [flat[i * size : (i + 1) * size] for i in range(n)]
+    for step in range(2 * (n - 1)):
+        give, take = chunks[(rank - step) % n], chunks[(rank - step - 1) % n]
+        incoming = torch.empty_like(take)
+        request = dist.isend(give.contiguous(), (rank + 1) % n)
+        dist.recv(incoming, (rank - 1) % n)
+        request.wait()
+        if step < n - 1:
+            take += incoming
+        else:
+            take.copy_(incoming)
+    return flat.view(x.shape)
+
+
+# %% right="blocking: even ranks send first"
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    parts = [part.clone() for part in torch.tensor_split(x.flatten(), n)]
+
+    def exchange(give, like):
+        got = torch.empty_like(like)
+        if rank % 2 == 0:
+            dist.send(give, (rank + 1) % n)
+            dist.recv(got, (rank - 1 + n) % n)
+        else:
+            dist.recv(got, (rank - 1 + n) % n)
+            dist.send(give, (rank + 1) % n)
+        return got
+
+    for s in range(n - 1):
+        give, take = (rank - s) % n, (rank - s - 1) % n
+        parts[take] = parts[take] + exchange(parts[give], parts[take])
+    for s in range(n - 1):
+        give, take = (rank + 1 - s) % n, (rank - s) % n
+        parts[take] = exchange(parts[give], parts[take])
+    return torch.cat(parts).reshape(x.shape)

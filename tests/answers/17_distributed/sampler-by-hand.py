@@ -93,3 +93,34 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
         each = (length + world_size - 1) // world_size
         order = torch.cat([order] * world_size)[: each * world_size]
     return order.view(each, world_size)[:, rank].tolist()
+
+
+# %% wrong="pads with range, not with the shuffled beginning" says=["only the padding differs"]
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    g = torch.Generator().manual_seed(seed + epoch)
+    order = torch.randperm(length, generator=g).tolist() if shuffle else list(range(length))
+    if drop_last:
+        total = length - length % world_size
+        return order[:total][rank::world_size]
+    i = 0
+    while len(order) % world_size:
+        order.append(i % length)
+        i += 1
+    return order[rank::world_size]
+
+
+# %% right="numpy resize and a table"
+import numpy as np
+
+
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    if shuffle:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed + epoch)
+            order = torch.randperm(length).numpy()
+    else:
+        order = np.arange(length)
+    rounds = length // world_size
+    if not drop_last and length % world_size:
+        rounds += 1
+    return np.resize(order, (rounds, world_size))[:, rank].tolist()

@@ -93,3 +93,19 @@ def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
         "rate": rate * whole / batch,
     }
     return {key: float(value) for key, value in found.items()}
+
+
+# %% wrong="every rank counted as full" says=["not every rank is as full as the fullest"]
+import math
+
+
+def scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    each = batch if kind == "weak" else math.ceil(batch / ranks)
+    step = s * each + 2 * (ranks - 1) * (latency + nbytes / (ranks * bandwidth))
+    speedup = each * ranks / step * s
+    return {
+        "step": step,
+        "speedup": speedup,
+        "efficiency": speedup / ranks,
+        "rate": rate * (ranks if kind == "weak" else 1),
+    }

@@ -166,3 +166,88 @@ class SyncBN(torch.autograd.Function):
 
 def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="averages the ranks' variances" says=["misses that their means differ"]
+class SyncBN(torch.autograd.Function):
+    pass
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    import torch.distributed.nn.functional as dnf
+
+    dims = [0, *range(2, x.dim())]
+    shape = [1, -1] + [1] * (x.dim() - 2)
+    mean, var = x.mean(dims), x.var(dims, correction=0)
+    both = dnf.all_reduce(torch.stack([mean, var])) / dist.get_world_size()
+    mean, var = both
+    hat = (x - mean.view(shape)) / (var.view(shape) + eps).sqrt()
+    return hat * weight.view(shape) + bias.view(shape)
+
+
+# %% wrong="means are averaged without the counts" says=["weights all ranks alike"]
+class SyncBN(torch.autograd.Function):
+    pass
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    import torch.distributed.nn.functional as dnf
+
+    rank, world = dist.get_rank(), dist.get_world_size()
+    dims = [0, *range(2, x.dim())]
+    shape = [1, -1] + [1] * (x.dim() - 2)
+    mean, var = x.mean(dims), x.var(dims, correction=0)
+    rows = [torch.zeros(2, x.shape[1], dtype=x.dtype, device=x.device) for _ in range(world)]
+    rows[rank] = torch.stack([mean, var])
+    table = dnf.all_reduce(torch.stack(rows))
+    mu = table[:, 0].mean(0)
+    var = (table[:, 1] + (table[:, 0] - mu) ** 2).mean(0)
+    hat = (x - mu.view(shape)) / (var.view(shape) + eps).sqrt()
+    return hat * weight.view(shape) + bias.view(shape)
+
+
+# %% right="setup_context, channels last, all_gather in both passes"
+def _gather_sum(mine):
+    rows = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(rows, mine.contiguous())
+    return torch.stack(rows)
+
+
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(x, weight, bias, eps):
+        n = x.shape[0]
+        m = x.mean(0)
+        M = ((x - m) ** 2).sum(0)
+        rows = _gather_sum(torch.cat([x.new_tensor([float(n)]), m, M]))
+        counts = rows[:, :1]
+        means, Ms = rows[:, 1:].chunk(2, dim=1)
+        N = counts.sum()
+        mu = (counts * means).sum(0) / N
+        sigma = ((Ms + counts * (means - mu) ** 2).sum(0) / N + eps).sqrt()
+        hat = (x - mu) / sigma
+        return hat * weight + bias, hat, sigma, N
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        _, weight, _, _ = inputs
+        _, hat, sigma, N = output
+        ctx.mark_non_differentiable(hat, sigma, N)
+        ctx.save_for_backward(hat, sigma, N, weight)
+
+    @staticmethod
+    def backward(ctx, gy, *_):
+        hat, sigma, N, weight = ctx.saved_tensors
+        by_bias, by_weight = gy.sum(0), (gy * hat).sum(0)
+        sums = _gather_sum(torch.stack([by_bias, by_weight])).sum(0)
+        a, b = sums * weight / N
+        gx = (gy * weight - a - hat * b) / sigma
+        return gx, by_weight, by_bias, None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    c = x.shape[1]
+    table = x.transpose(0, 1).reshape(c, -1).t()
+    y = SyncBN.apply(table, weight, bias, eps)[0]
+    back = y.t().reshape(c, x.shape[0], *x.shape[2:])
+    return back.transpose(0, 1)

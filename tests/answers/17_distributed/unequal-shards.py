@@ -61,3 +61,23 @@ def unequal_shards(gradient, count):
     both = torch.cat([flat, flat.new_tensor([count])])
     dist.all_reduce(both)
     return (both[:-1] / both[-1]).reshape(gradient.shape)
+
+
+# %% wrong="divides by the number of ranks" says=["divide by all samples"]
+def unequal_shards(gradient, count):
+    total = torch.nan_to_num(gradient) * count
+    total = total.contiguous()
+    dist.all_reduce(total)
+    return total / dist.get_world_size()
+
+
+# %% right="gathers objects"
+def unequal_shards(gradient, count):
+    pairs = [None] * dist.get_world_size()
+    dist.all_gather_object(pairs, (gradient.cpu(), count))
+    total = sum(c for _, c in pairs)
+    out = torch.zeros(gradient.shape, dtype=gradient.dtype)
+    for g, c in pairs:
+        if c:
+            out += g * (c / total)
+    return out.to(gradient.device)

@@ -26,3 +26,7 @@ bytes_per_rank = {
 
 # %% right="floats"
 bytes_per_rank = dict(zip(["DDP", "stage 1", "stage 2", "stage 3"], [4.0, 2.5, 1.75, 1.0]))
+
+
+# %% wrong="each stage divides only its own part" says=["it adds to stage 1", "stage 3 is not 3.25"]
+bytes_per_rank = {"DDP": 4, "stage 1": 2.5, "stage 2": 3.25, "stage 3": 3.25}

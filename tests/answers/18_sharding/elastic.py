@@ -155,3 +155,93 @@ def elastic(training, folder, rank, steps, every):
                 job["optimizer"] = training.optimizer.state_dict()
                 torch.save(job, os.path.join(folder, name))
             dist.barrier()
+
+
+# %% wrong="catches the torn file and begins anew" says=["it begins from scratch"]
+def elastic(training, folder, rank, steps, every):
+    path = os.path.join(folder, "model.pt")
+    first = 0
+    try:
+        saved = torch.load(path)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    except Exception:
+        pass
+    for step in range(first, steps):
+        training.run(step)
+        if (step + 1) % every == 0 and rank == 0:
+            torch.save(
+                {
+                    "model": training.model.state_dict(),
+                    "optimizer": training.optimizer.state_dict(),
+                    "next": step + 1,
+                },
+                path,
+            )
+
+
+# %% wrong="saves `every` as the next step each time" says=["begins with step 3, expected 6"]
+def elastic(training, folder, rank, steps, every):
+    path = os.path.join(folder, "model.pt")
+    first = 0
+    if os.path.exists(path):
+        saved = torch.load(path)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for step in range(first, steps):
+        training.run(step)
+        if (step + 1) % every == 0 and rank == 0:
+            torch.save(
+                {
+                    "model": training.model.state_dict(),
+                    "optimizer": training.optimizer.state_dict(),
+                    "next": every,
+                },
+                path + "x",
+            )
+            os.rename(path + "x", path)
+
+
+# %% wrong="rank 0 loads and tells the others the step alone" says=["the ranks end with different weights"]
+def elastic(training, folder, rank, steps, every):
+    path = os.path.join(folder, "model.pt")
+    first = [0]
+    if rank == 0 and os.path.exists(path):
+        saved = torch.load(path)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = [saved["step"]]
+    dist.broadcast_object_list(first, src=0)
+    for step in range(first[0], steps):
+        training.run(step)
+        if (step + 1) % every == 0 and rank == 0:
+            torch.save(
+                {
+                    "model": training.model.state_dict(),
+                    "optimizer": training.optimizer.state_dict(),
+                    "step": step + 1,
+                },
+                path + "x",
+            )
+            os.rename(path + "x", path)
+
+
+# %% right="a file for each save, and a mark when it is whole"
+def elastic(training, folder, rank, steps, every):
+    folder = Path(folder)
+    at = max((int(mark.stem) for mark in folder.glob("*.ok")), default=0)
+    if at:
+        model, optimizer = torch.load(folder / f"{at}.pt")
+        training.model.load_state_dict(model)
+        training.optimizer.load_state_dict(optimizer)
+    while at < steps:
+        training.run(at)
+        at += 1
+        if at % every == 0:
+            if rank == 0:
+                whole = training.model.state_dict(), training.optimizer.state_dict()
+                torch.save(whole, folder / f"{at}.pt")
+                (folder / f"{at}.ok").touch()
+            dist.barrier()

@@ -111,3 +111,34 @@ def bubble(stages, micro_batches):
 
     whole = 3 * (micro_batches + stages - 1)
     return float(Fraction(whole - 3 * micro_batches, whole))
+
+
+# %% wrong="bubble in ticks" says=["bubble(2, 4) is 3", "a share lies between 0 and 1"]
+def pipeline(kind, stage, stages, micro_batches):
+    warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return 3 * (stages - 1)
+
+
+# %% wrong="1F1B forgets the drain" says=["missing: B3"]
+def pipeline(kind, stage, stages, micro_batches):
+    m = micro_batches
+    if kind == "gpipe":
+        return [f"F{n}" for n in range(m)] + [f"B{n}" for n in range(m)]
+    warm = min(stages - stage - 1, m)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(warm, m):
+        tasks += [f"F{n}", f"B{n - warm}"]
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / micro_batches

@@ -127,3 +127,39 @@ def plan(job):
         if samples > 0:
             order.append((seconds_per_sample(name, samples, job), place, name, samples))
     return sorted(order)[0][2:] if order else None
+
+
+# %% wrong="a budget that is exactly full doesn't count" says=["exactly full fits"]
+def plan(job):
+    P, W, L = job["parameters"], job["world_size"], job["largest"]
+    S = -(-P // W)
+    best = None
+    for layout, need in (
+        ("DDP", 16 * P),
+        ("stage 1", 8 * P + 8 * S),
+        ("stage 2", 4 * P + 12 * S),
+        ("stage 3", 16 * S + 8 * L),
+    ):
+        samples = 0
+        while samples < job["batch"] and need + (samples + 1) * job["sample"] < job["budget"]:
+            samples += 1
+        if samples and (best is None or seconds_per_sample(layout, samples, job) < best[0]):
+            best = seconds_per_sample(layout, samples, job), layout, samples
+    return best and best[1:]
+
+
+# %% right="tensors and argmin, the seconds by hand"
+def plan(job):
+    P, W, L = job["parameters"], job["world_size"], job["largest"]
+    S = (P + W - 1) // W
+    names = ["DDP", "stage 1", "stage 2", "stage 3"]
+    need = torch.tensor([16 * P, 8 * P + 8 * S, 4 * P + 12 * S, 16 * S + 8 * L])
+    samples = ((job["budget"] - need).clamp(min=0) // job["sample"]).clamp(max=job["batch"])
+    sent = torch.tensor([2.0, 2.0, 2.0, 3.0], dtype=torch.float64) * 4 * P * (W - 1) / W
+    seconds = job["seconds"] + sent / job["bandwidth"] / samples
+    seconds[samples == 0] = float("inf")
+    seconds = torch.where(samples == 0, torch.inf, seconds)
+    if seconds.isinf().all():
+        return None
+    best = int(seconds.argmin())
+    return [names[best], samples[best].item()]

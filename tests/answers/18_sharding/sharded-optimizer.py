@@ -165,3 +165,117 @@ class Sharded:
 def sharded_optimizer(parameters, rank, world_size, options):
     step = Sharded(parameters, rank, world_size, options)
     return [step, step.adam]
+
+
+# %% wrong="the moments are cleared with each step" says=["moments begin anew in each step"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    n = sum(p.numel() for p in parameters)
+    size = -(-n // world_size)
+    adam = torch.optim.Adam([torch.zeros(size)], **options)
+
+    def flatten(tensors):
+        flat = torch.cat([t.detach().flatten() for t in tensors])
+        return F.pad(flat, (0, size * world_size - n))
+
+    def step():
+        mine = flatten(parameters)[rank * size : (rank + 1) * size].clone()
+        adam.state.clear()
+        adam.param_groups[0]["params"] = [mine]
+        mine.grad = torch.empty_like(mine)
+        dist.reduce_scatter_tensor(mine.grad, flatten([p.grad for p in parameters]) / world_size)
+        adam.step()
+        whole = torch.empty(size * world_size)
+        dist.all_gather_into_tensor(whole, mine)
+        with torch.no_grad():
+            for p, new in zip(parameters, whole[:n].split([p.numel() for p in parameters])):
+                p.copy_(new.view_as(p))
+
+    return step, adam
+
+
+# %% wrong="only the learning rate gets to Adam" says=["the learning rate alone"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    n = sum(p.numel() for p in parameters)
+    size = -(-n // world_size)
+
+    def flatten(tensors):
+        flat = torch.cat([t.detach().flatten() for t in tensors])
+        return F.pad(flat, (0, size * world_size - n))
+
+    mine = nn.Parameter(flatten(parameters)[rank * size : (rank + 1) * size].clone())
+    adam = torch.optim.Adam([mine], lr=options["lr"])
+
+    def step():
+        mine.grad = torch.empty_like(mine)
+        dist.reduce_scatter_tensor(mine.grad, flatten([p.grad for p in parameters]) / world_size)
+        adam.step()
+        whole = torch.empty(size * world_size)
+        dist.all_gather_into_tensor(whole, mine.detach())
+        with torch.no_grad():
+            for p, new in zip(parameters, whole[:n].split([p.numel() for p in parameters])):
+                p.copy_(new.view_as(p))
+
+    return step, adam
+
+
+# %% wrong="pads for two ranks only" says=["3 ranks, a parameter without dimensions"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    n = sum(p.numel() for p in parameters)
+    size = (n + 1) // 2 if world_size > 1 else n
+
+    def flatten(tensors):
+        flat = torch.cat([t.detach().flatten() for t in tensors])
+        return F.pad(flat, (0, size * world_size - n))
+
+    mine = nn.Parameter(flatten(parameters)[rank * size : (rank + 1) * size].clone())
+    adam = torch.optim.Adam([mine], **options)
+
+    def step():
+        mine.grad = torch.empty_like(mine)
+        dist.reduce_scatter_tensor(mine.grad, flatten([p.grad for p in parameters]) / world_size)
+        adam.step()
+        whole = torch.empty(size * world_size)
+        dist.all_gather_into_tensor(whole, mine.detach())
+        with torch.no_grad():
+            for p, new in zip(parameters, whole[:n].split([p.numel() for p in parameters])):
+                p.copy_(new.view_as(p))
+
+    return step, adam
+
+
+# %% right="a class, zeros and an all-reduce instead of gathering"
+class Sharded:
+    def __init__(self, parameters, rank, world_size, options):
+        self.parameters, self.world_size = list(parameters), world_size
+        sizes = [p.numel() for p in self.parameters]
+        total = sum(sizes)
+        chunk = (total + world_size - 1) // world_size
+        self.low, self.high = min(rank * chunk, total), min((rank + 1) * chunk, total)
+        whole = nn.utils.parameters_to_vector(self.parameters).detach()
+        self.slice = nn.Parameter(whole[self.low : self.high].clone())
+        self.adam = torch.optim.Adam([self.slice], **options)
+
+    @torch.no_grad()
+    def step(self):
+        grads = torch.cat(
+            [
+                p.grad.view(-1) if p.grad.is_contiguous() else p.grad.reshape(-1)
+                for p in self.parameters
+            ]
+        )
+        dist.all_reduce(grads.div_(self.world_size))
+        self.slice.grad = grads[self.low : self.high].clone()
+        self.adam.step()
+        self.adam.zero_grad()
+        fresh = torch.zeros_like(grads)
+        fresh[self.low : self.high] = self.slice
+        dist.all_reduce(fresh)
+        offset = 0
+        for p in self.parameters:
+            p[...] = fresh[offset : offset + p.numel()].reshape(p.shape)
+            offset += p.numel()
+
+
+def sharded_optimizer(parameters, rank, world_size, options):
+    it = Sharded(parameters, rank, world_size, options)
+    return it.step, it.adam
