@@ -780,6 +780,7 @@ with every_case() as case:
     check_case(case, x, "of shape (2, 4, 5, 3)")
     check_case(case, x.mT[:, 1:], "that is a transposed slice")
     check_case(case, x.float(), "in float32", 1e-5)
+    check_case(case, x / 1024, "of small numbers")
     check_case(case, torch.zeros_like(x), "of zeros")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(3)
@@ -900,6 +901,7 @@ allowed = (
     "eq ne lt le gt ge bitwise_and bitwise_or bitwise_not _to_copy "
     "clone _unsafe_view squeeze squeeze_"  # what @ may need inside
 )
+others = "einsum outer ger inner tensordot kron linear diff"  # these end in operators above
 out = "tolist item numpy unbind storage untyped_storage __array__ __dlpack__ __int__ __index__"
 out += " __bool__ __float__ __contains__ __format__ tensor as_tensor"
 slips = {
@@ -955,10 +957,10 @@ def check_puzzle(case, name: str, *inputs: tuple) -> None:
             assert changed is not None, f"it is {names[0]}: write a lambda or a function"
             given = ", ".join(map(str, plain(args)))
             given = given if len(given) < 60 else f"{given[:50]} …"
-            banned = sorted(set(counts) - set(allowed.split()))
+            banned = (set(counts) - set(allowed.split())) | (set(names) & set(others.split()))
             taken = sorted(set(names) & set(out.split()))
             assert not taken, f"{', '.join(taken)} takes numbers out of a tensor or puts them in"
-            assert not banned, f"{', '.join(banned)} ran, which is not allowed here"
+            assert not banned, f"{', '.join(sorted(banned))} ran, which is not allowed here"
             assert counts, "no operator of PyTorch ran; build it from those that are allowed"
             ran = sum(counts.values())
             assert ran <= 50, f"{ran} operators ran for {given}: is there a loop?"
@@ -1133,6 +1135,8 @@ tiny_patches = F.unfold(tiny, 2, stride=2).transpose(1, 2)
 tiny_q, tiny_k = torch.arange(12.0).view(1, 2, 2, 3), torch.arange(18.0).view(1, 3, 2, 3)
 tiny_p = torch.einsum("bthd,bshd->bths", tiny_q, tiny_k)
 tiny_mix = torch.einsum("bths,bshd->bthd", tiny_p, tiny_k)
+
+# %% nbgrader={"grade_id": "solved-names", "locked": true} jupyter={"source_hidden": true}
 cut = solved(
     einops_six,
     "patches",

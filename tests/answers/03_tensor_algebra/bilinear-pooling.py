@@ -127,3 +127,18 @@ def bilinear_pooling(x):
 
     pooled = torch.vmap(one)(x)
     return F.normalize(pooled.sign() * (pooled.abs() + 1e-12) ** 0.5, dim=1)
+
+
+# %% wrong="a number under the root that is not tiny" says=["x of small numbers: the result differs"]
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    pooled = flat @ flat.mT / flat.shape[2]
+    return F.normalize((pooled.sign() * (pooled.abs() + 1e-5).sqrt()).flatten(1), dim=1)
+
+
+# %% right="baddbmm, and a root of what is at least 1e-12"
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    pooled = torch.baddbmm(flat.new_zeros(1), flat, flat.mT, beta=0, alpha=1 / flat.shape[2])
+    rooted = torch.sgn(pooled) * pooled.abs().clamp_min(1e-12).sqrt()
+    return F.normalize(rooted.reshape(len(x), -1))

@@ -428,6 +428,10 @@ puzzles = {
 }
 
 
+# %% wrong="einsum for the outer product" says=["outer: einsum ran, which is not allowed here"]
+puzzles = {"outer": lambda x, y: torch.einsum("i,j->ij", x, y)}
+
+
 # %% right="functions with names, rows on the left"
 def ones(x):
     return (x == x) * 1
