@@ -403,6 +403,29 @@ def truths_of_eight(draw, b, t, s, h, d, n, k, m, o) -> dict:
     }
 
 
+# %% nbgrader={"grade_id": "einsum-rules", "locked": true} jupyter={"source_hidden": true}
+def check_strings(strings, names, kind, seed, *sizes):
+    """Compare einsum by a learner's strings with the results without einsum, name by name."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(*size):
+        return torch.randn(size, generator=generator, dtype=torch.float64).to(device)
+
+    truths = truths_of_eight(draw, *sizes)
+    with every_case() as case:
+        for name in names:
+            operands, expected = truths[name]
+            string = strings.get(name)
+            with case(f"{name}, {string!r}, {kind}"):
+                assert isinstance(string, str), "write an einsum string"
+                try:
+                    result = torch.einsum(string, *operands)
+                except (RuntimeError, ValueError) as error:
+                    raise AssertionError(f"einsum refuses {string!r} ({error})") from None
+                sums = "which letters are missing from its result, and so summed over?"
+                check_close(result, expected, f"the result ({sums})")
+
+
 # %% nbgrader={"grade_id": "einsum-eight", "solution": true}
 einsum_eight = {
     "trace": None,
@@ -429,42 +452,19 @@ einsum_eight = {
 
 
 # %% nbgrader={"grade_id": "einsum-eight-check", "grade": true, "points": 2}
-
-
-def check_strings(truths, names, kind):
-    with every_case() as case:
-        for name in names:
-            operands, expected = truths[name]
-            string = einsum_eight.get(name)
-            with case(f"{name}, {string!r}, {kind}"):
-                assert isinstance(string, str), "write an einsum string"
-                try:
-                    result = torch.einsum(string, *operands)
-                except (RuntimeError, ValueError) as error:
-                    raise AssertionError(f"einsum refuses {string!r} ({error})") from None
-                sums = "which letters are missing from its result, and so summed over?"
-                check_close(result, expected, f"the result ({sums})")
-
-
-def draw_some(*size):
-    return torch.randn(size, generator=generator, dtype=torch.float64).to(device)
-
-
-generator = torch.Generator().manual_seed(1)
-simple = ("trace", "column sums", "outer", "row by row", "batched product")
-check_strings(truths_of_eight(draw_some, 2, 3, 4, 5, 6, 7, 8, 9, 10), simple, "random numbers")
+names = ("trace", "column sums", "outer", "row by row", "batched product")
+check_strings(einsum_eight, names, "random numbers", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 ### BEGIN HIDDEN TESTS
-check_strings(truths_of_eight(draw_some, 3, 2, 5, 4, 1, 6, 2, 3, 1), simple, "other sizes")
-check_strings(truths_of_eight(draw_some, 2, 1, 3, 0, 2, 1, 4, 2, 3), simple, "sizes of 0 and 1")
+check_strings(einsum_eight, names, "other sizes", 2, 3, 2, 5, 4, 1, 6, 2, 3, 1)
+check_strings(einsum_eight, names, "sizes of 0 and 1", 3, 2, 1, 3, 0, 2, 1, 4, 2, 3)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "einsum-eight-check-2", "grade": true, "points": 2}
-generator = torch.Generator().manual_seed(2)
-larger = ("bilinear", "scores", "mix")
-check_strings(truths_of_eight(draw_some, 2, 3, 4, 5, 6, 7, 8, 9, 10), larger, "random numbers")
+names = ("bilinear", "scores", "mix")
+check_strings(einsum_eight, names, "random numbers", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 ### BEGIN HIDDEN TESTS
-check_strings(truths_of_eight(draw_some, 3, 2, 5, 4, 1, 6, 2, 3, 1), larger, "other sizes")
-check_strings(truths_of_eight(draw_some, 2, 1, 3, 0, 2, 1, 4, 2, 3), larger, "sizes of 0 and 1")
+check_strings(einsum_eight, names, "other sizes", 2, 3, 2, 5, 4, 1, 6, 2, 3, 1)
+check_strings(einsum_eight, names, "sizes of 0 and 1", 3, 2, 1, 3, 0, 2, 1, 4, 2, 3)
 ### END HIDDEN TESTS
 
 # %% [markdown]
