@@ -1,11 +1,11 @@
-# %% wrong="no care for the gradient at zero" says=["the gradient of", "with a channel that is all zero is not finite"]
+# %% wrong="no care for the gradient at zero" says=["the gradient, x with a channel that is all zero: it is not finite", "the gradient, x of zeros"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     pooled = flat @ flat.mT / flat.shape[2]
     return F.normalize((pooled.sign() * pooled.abs().sqrt()).flatten(1), dim=1)
 
 
-# %% wrong="forgets to divide by the length" says=["of one pixel, 3 and -4 differs", "expected 0.428571, got 3"]
+# %% wrong="forgets to divide by the length" says=["of one pixel, 3 and -4: the result differs", "expected 0.428571, got 3"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     pooled = flat @ flat.mT / flat.shape[2]
@@ -75,3 +75,70 @@ def bilinear_pooling(x):
     g = torch.einsum("bcp,bdp->bcd", z, z) / z.shape[-1]
     g = torch.copysign((g.abs() + 1e-12).sqrt(), g) * (g != 0)
     return F.normalize(rearrange(g, "b c d -> b (c d)"), dim=-1)
+
+
+# %% wrong="a loop over channels, without a product" says=["no matrix product ran"]
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    rows = [(flat[:, c, None] * flat).mean(2) for c in range(x.shape[1])]
+    rooted = torch.cat([row.sign() * (row.abs() + 1e-12).sqrt() for row in rows], dim=1)
+    return F.normalize(rooted, dim=1)
+
+
+# %% wrong="a view, which a slice doesn't have" says=["x that is a transposed slice: raised RuntimeError: view size is not compatible"]
+def bilinear_pooling(x):
+    flat = x.view(x.shape[0], x.shape[1], -1)
+    pooled = flat @ flat.mT / flat.shape[2]
+    return F.normalize((pooled.sign() * (pooled.abs() + 1e-12).sqrt()).flatten(1), dim=1)
+
+
+# %% wrong="pixels of all images in one product" says=["x of shape (2, 4, 5, 3): the result has shape (1, 16), expected (2, 16)"]
+def bilinear_pooling(x):
+    flat = rearrange(x, "b c h w -> c (b h w)")
+    pooled = flat @ flat.T / flat.shape[1]
+    return F.normalize((pooled.sign() * (pooled.abs() + 1e-12).sqrt()).flatten()[None], dim=1)
+
+
+# %% wrong="one length for the whole batch" says=["x of shape (2, 4, 5, 3): the result differs"]
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    pooled = flat @ flat.mT / flat.shape[2]
+    rooted = (pooled.sign() * (pooled.abs() + 1e-12).sqrt()).flatten(1)
+    return rooted / rooted.norm().clamp_min(1e-12)
+
+
+# %% wrong="scales its argument in place" says=["was changed"]
+def bilinear_pooling(x):
+    flat = x.div_((x.shape[2] * x.shape[3]) ** 0.5).flatten(2)
+    pooled = flat @ flat.mT
+    return F.normalize((pooled.sign() * (pooled.abs() + 1e-12).sqrt()).flatten(1), dim=1)
+
+
+# %% wrong="nothing returned" says=["the result is None: is there an answer yet"]
+def bilinear_pooling(x):
+    pass
+
+
+# %% right="one image's function, batched by vmap"
+def bilinear_pooling(x):
+    def one(image):
+        pixels = image.flatten(1)
+        return (pixels @ pixels.T / pixels.shape[1]).flatten()
+
+    pooled = torch.vmap(one)(x)
+    return F.normalize(pooled.sign() * (pooled.abs() + 1e-12) ** 0.5, dim=1)
+
+
+# %% wrong="a number under the root that is not tiny" says=["x of small numbers: the result differs"]
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    pooled = flat @ flat.mT / flat.shape[2]
+    return F.normalize((pooled.sign() * (pooled.abs() + 1e-5).sqrt()).flatten(1), dim=1)
+
+
+# %% right="baddbmm, and a root of what is at least 1e-12"
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    pooled = torch.baddbmm(flat.new_zeros(1), flat, flat.mT, beta=0, alpha=1 / flat.shape[2])
+    rooted = torch.sgn(pooled) * pooled.abs().clamp_min(1e-12).sqrt()
+    return F.normalize(rooted.reshape(len(x), -1))

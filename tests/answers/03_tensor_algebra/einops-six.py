@@ -38,7 +38,7 @@ einops_six = {
     "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
 }
 
-# %% wrong="no size for the way back" says=["back: einops refuses", "Could not infer"]
+# %% wrong="no size for the way back" says=["back, images of 6 × 4 pixels: einops refuses", "Could not infer"]
 einops_six = {
     "channels first": ("b h w c -> b c h w", {}),
     "global average": ("b c h w -> b c", {}),
@@ -48,7 +48,7 @@ einops_six = {
     "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"p": 2, "q": 2}),
 }
 
-# %% wrong="a pattern without its dict" says=["channels first is", "with sizes in the dict"]
+# %% wrong="a pattern without its dict" says=["channels first, images of 6 × 4 pixels: it is", "with sizes in the dict"]
 einops_six = {
     "channels first": "b h w c -> b c h w",
     "global average": "b c h w -> b c",

@@ -58,7 +58,7 @@ einsum_eight = {
     "mix": "bths,bshd->bthd",
 }
 
-# %% wrong="a result letter that no operand has" says=["outer: einsum refuses 'i,j->ik'"]
+# %% wrong="a result letter that no operand has" says=["outer, 'i,j->ik', random numbers: einsum refuses"]
 einsum_eight = {
     "trace": "ii->",
     "column sums": "ij->j",
@@ -70,7 +70,7 @@ einsum_eight = {
     "mix": "bths,bshd->bthd",
 }
 
-# %% wrong="tensors instead of strings" says=["trace is", "write an einsum string"]
+# %% wrong="tensors instead of strings" says=["5 of 5 cases fail", "write an einsum string"]
 einsum_eight = {"trace": torch.zeros(())}
 
 # %% right="other letters, spaces, ellipses and no arrow where none is needed"
@@ -83,4 +83,52 @@ einsum_eight = {
     "bilinear": "Bx,OxY,BY->BO",
     "scores": "nqhc,nkhc->nqhk",
     "mix": "nqhk,nkhc->nqhc",
+}
+
+# %% wrong="blank" says=["5 of 5 cases fail", "3 of 3 cases fail", "write an einsum string"]
+einsum_eight = {
+    "trace": None,
+    "column sums": None,
+    "outer": None,
+    "row by row": None,
+    "batched product": None,
+    "bilinear": None,
+    "scores": None,
+    "mix": None,
+}
+
+# %% wrong="sums over the queries’ own time" says=["scores", "the same sizes in another order"]
+einsum_eight = {
+    "trace": "ii->",
+    "column sums": "ij->j",
+    "outer": "i,j->ij",
+    "row by row": "ij,ij->i",
+    "batched product": "bij,bjk->bik",
+    "bilinear": "bi,oij,bj->bo",
+    "scores": "bthd,bshd->bhts",
+    "mix": "bths,bshd->bthd",
+}
+
+# %% wrong="the matrix of the bilinear form transposed" says=["bilinear"]
+einsum_eight = {
+    "trace": "ii->",
+    "column sums": "ij->j",
+    "outer": "i,j->ij",
+    "row by row": "ij,ij->i",
+    "batched product": "bij,bjk->bik",
+    "bilinear": "bi,oji,bj->bo",
+    "scores": "bthd,bshd->bths",
+    "mix": "bths,bshd->bthd",
+}
+
+# %% wrong="all rows with all rows, then the sum of all" says=["row by row", "has shape"]
+einsum_eight = {
+    "trace": "ii->",
+    "column sums": "ij->j",
+    "outer": "i,j->ij",
+    "row by row": "ij,ij->",
+    "batched product": "bij,bjk->bik",
+    "bilinear": "bi,oij,bj->bo",
+    "scores": "bthd,bshd->bths",
+    "mix": "bths,bshd->bthd",
 }

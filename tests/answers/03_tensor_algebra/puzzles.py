@@ -1,114 +1,494 @@
-# %% wrong="calls sum" says=["total: sum ran, which is not allowed here"]
-puzzles = {"total": lambda x: x.sum()}
+# %% wrong="blank" says=["6 of 6 cases fail", "total: it is None: write a lambda"]
+puzzles = {}
 
-# %% wrong="a boolean mask instead of whole numbers" says=["eye of 3 has dtype torch.bool"]
-puzzles = {
-    "total": lambda x: x @ (x * 0 + 1),
-    "outer": lambda x, y: x[:, None] * y,
-    "eye": lambda n: torch.arange(n)[:, None] == torch.arange(n),
-}
-
-# %% wrong="the outer product the other way round" says=["outer of", "the same sizes in another order"]
-puzzles = {
-    "total": lambda x: x @ (x * 0 + 1),
-    "outer": lambda x, y: y[:, None] * x,
-}
-
-# %% wrong="calls cumsum" says=["running sum: cumsum ran"]
-puzzles = {
-    "total": lambda x: x @ (x * 0 + 1),
-    "outer": lambda x, y: x[:, None] * y,
-    "eye": lambda n: (torch.arange(n)[:, None] == torch.arange(n)) * 1,
-    "lower": lambda n: (torch.arange(n)[:, None] >= torch.arange(n)) * 1,
-    "running sum": lambda x: x.cumsum(0),
-}
-
-# %% wrong="the upper triangle" says=["lower of 3 differs"]
-puzzles = {
-    "total": lambda x: x @ (x * 0 + 1),
-    "outer": lambda x, y: x[:, None] * y,
-    "eye": lambda n: (torch.arange(n)[:, None] == torch.arange(n)) * 1,
-    "lower": lambda n: (torch.arange(n)[:, None] <= torch.arange(n)) * 1,
-}
-
-# %% wrong="rolls the wrong way, reverses by flip" says=["reverse: flip ran"]
+# %% wrong="calls sum" says=["total: sum ran, which is not allowed here", "1 of 6"]
 index = torch.arange
 puzzles = {
-    "total": lambda x: x @ (x * 0 + 1),
+    "total": lambda x: x.sum(),
     "outer": lambda x, y: x[:, None] * y,
-    "eye": lambda n: (index(n)[:, None] == index(n)) * 1,
-    "lower": lambda n: (index(n)[:, None] >= index(n)) * 1,
-    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
-    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
-    "reverse": lambda x: x.flip(0),
-}
-
-# %% wrong="rolls the wrong way" says=["roll of [3, 1, 4, 1], 1 differs"]
-index = torch.arange
-puzzles = {
-    "total": lambda x: x @ (x * 0 + 1),
-    "outer": lambda x, y: x[:, None] * y,
-    "eye": lambda n: (index(n)[:, None] == index(n)) * 1,
-    "lower": lambda n: (index(n)[:, None] >= index(n)) * 1,
-    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
-    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
-    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
-    "roll": lambda x, k: ((index(len(x))[:, None] + k) % len(x) == index(len(x))) * 1 @ x,
-}
-
-# %% wrong="indexes with numbers" says=["differences: ", "ran, which is not allowed here"]
-index = torch.arange
-puzzles = {
-    "total": lambda x: x @ (x * 0 + 1),
-    "outer": lambda x, y: x[:, None] * y,
-    "eye": lambda n: (index(n)[:, None] == index(n)) * 1,
-    "lower": lambda n: (index(n)[:, None] >= index(n)) * 1,
-    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
-    "differences": lambda x: x - x[index(len(x)) - 1] * (index(len(x)) > 0),
-}
-
-# %% wrong="counts equal numbers as smaller" says=["rank of [3, 1, 4, 1] differs"]
-index = torch.arange
-puzzles = {
-    "total": lambda x: x @ (x * 0 + 1),
-    "outer": lambda x, y: x[:, None] * y,
-    "eye": lambda n: (index(n)[:, None] == index(n)) * 1,
-    "lower": lambda n: (index(n)[:, None] >= index(n)) * 1,
     "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
     "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
     "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
     "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
-    "one hot": lambda x, n: (x[:, None] == index(n)) * 1,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
     "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
-    "rank": lambda x: (x[:, None] >= x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="calls cumsum and flip" says=["2 of 6", "running sum: cumsum ran", "reverse: flip ran"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: x.cumsum(0),
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: x.flip(0),
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="the outer product the other way round" says=["rows and columns have changed places"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: y[:, None] * x,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="rolls the wrong way" says=["roll: of [3, 1, 4, 1], 1: it rolls the other way"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] + k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="does not wrap around" says=["roll: of [3, 1, 4, 1], 1: the result differs"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: (index(len(x))[:, None] - k == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="indexes with tensors" says=["differences: index ran, which is not allowed here"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - x[index(len(x)) - 1] * (index(len(x)) > 0),
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="adds from the end, subtracts the next" says=["it runs from the other end", "the entry after it was taken away"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] <= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) - 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="a running sum that leaves the entry itself out" says=["running sum: of [3, 1, 4, 1]: the result differs"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] > index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="a loop over tolist, made a tensor by arange" says=["total: tolist takes numbers out"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: torch.arange(1) + sum(x.tolist()),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="a loop over the rows of a NumPy array" says=["total: numpy takes numbers out"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: torch.arange(1) * 0 + sum(int(a) for a in x.numpy()),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="a loop over the tensor" says=["total: __int__, unbind takes numbers out"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: torch.arange(1) + sum(int(a) for a in x),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
 }
 
 
-# %% right="functions with names, rows on the left, a loop over nothing"
+# %% wrong="a loop over slices" says=["total: ", "operators ran for", "is there a loop?"]
+def sum_of(x):
+    total = 0 * x[:1]
+    for place in range(len(x)):
+        total = total + x[place : place + 1]
+    return total @ (total * 0 + 1)
+
+
+index = torch.arange
+puzzles = {
+    "total": lambda x: sum_of(x),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="builds a tensor from a list" says=["linspace: tensor takes numbers out of a tensor or puts them in"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: torch.tensor([a + (b - a) * i // (n - 1) for i in range(n)]) * 1,
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="divides too early" says=["linspace: of 1, 9, 4", "divide last"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) // (n - 1) * index(n),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="one number short of the end" says=["linspace: of 0, 10, 6: the result differs"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // n,
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="an equal bound does not count" says=["bucketize: of [3, 1, 4, 1], [1, 3, 9]: a bound that is equal counts"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] > bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="zeros in front" says=["pad to: of [3, 1, 4, 1], 6: the zeros stand in front"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] - (n - len(x)) == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="pads and does not cut" says=["pad to: ", "has shape (4,), expected (2,)"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (
+        (index(n + (len(x) - n) * (len(x) > n))[:, None] == index(len(x))) * 1 @ x
+    ),
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="keeps what should go" says=["compress: of [3, 1, 4, 1], [True, False, True, True]: these are the entries that should go"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](~keep * 1)) & ~keep) * 1 @ x
+    ),
+}
+
+# %% wrong="zeros where an entry goes, nothing moved" says=["compress: of [3, 1, 4, 1]", "differs"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: x * keep,
+}
+
+# %% wrong="a mask that is not a number" says=["histogram: ", "differs"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] <= x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+# %% wrong="segments that are averaged over all" says=["segment sum: ", "differs"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ (x - x + s),
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
+
+
+# %% wrong="einsum for the outer product" says=["outer: einsum ran, which is not allowed here"]
+puzzles = {"outer": lambda x, y: torch.einsum("i,j->ij", x, y)}
+
+
+# %% right="functions with names, rows on the left"
 def ones(x):
     return (x == x) * 1
 
 
-def total(x):
-    return ones(x) @ x
-
-
-def between(n, test):
-    i = torch.arange(n)
-    return test(i[:, None], i[None, :]) * 1
+def between(n, m, test):
+    return test(torch.arange(n)[:, None], torch.arange(m)[None, :]) * 1
 
 
 puzzles = {
-    "total": total,
+    "total": lambda x: ones(x) @ x,
     "outer": lambda x, y: x[:, None] @ y[None, :],
-    "eye": lambda n: between(n, lambda i, j: i == j),
-    "lower": lambda n: between(n, lambda i, j: ~(i < j)),
-    "running sum": lambda x: x @ between(len(x), lambda i, j: i <= j),
-    "differences": lambda x: between(len(x), lambda i, j: (i == j) * 1 - (i - 1 == j) * 1) @ x,
-    "reverse": lambda x: x @ between(len(x), lambda i, j: i == len(x) - 1 - j),
-    "roll": lambda x, k: x @ between(len(x), lambda i, j: (j - i - k) % len(x) == 0),
-    "one hot": lambda x, n: (torch.arange(n) == x[:, None]).long(),
+    "running sum": lambda x: x @ between(len(x), len(x), lambda i, j: ~(i > j)),
+    "differences": lambda x: (
+        between(*[len(x)] * 2, lambda i, j: (i == j) * 1 - (i - 1 == j) * 1) @ x
+    ),
+    "reverse": lambda x: x @ between(len(x), len(x), lambda i, j: i == len(x) - 1 - j),
+    "roll": lambda x, k: x @ between(len(x), len(x), lambda i, j: (j - i - k) % len(x) == 0),
+    "pad to": lambda x, n: x @ between(x.shape[0], n, lambda i, j: i == j),
+    "linspace": lambda a, b, n: ((n - 1) * a + torch.arange(n) * (b - a)) // (n - 1),
+    "bucketize": lambda x, bounds: ones(bounds) @ (bounds[:, None] <= x).long(),
     "histogram": lambda x, n: ones(x) @ (torch.arange(n) == x[:, None]).long(),
-    "rank": lambda x: ones(x) @ ((x[:, None] < x) * 1),
     "segment sum": lambda x, s, n: x @ ((s[:, None] == torch.arange(n)) * 1),
+    "compress": lambda x, keep: compress(x, keep.long()),
+}
+
+
+def compress(x, keep):
+    place = puzzles["running sum"](keep) - keep
+    return (x * keep) @ ((place[:, None] == torch.arange(len(x))) & (keep[:, None] == 1)).long()
+
+
+# %% right="differences composed of other answers"
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (
+        ((index(len(x))[:, None] > index(len(x))) | (index(len(x))[:, None] == index(len(x))))
+        * 1
+        @ x
+    ),
+    "differences": lambda x: (
+        x
+        - puzzles["roll"](x, 1)
+        + puzzles["total"](x * (index(len(x)) == len(x) - 1)) * (index(len(x)) == 0)
+    ),
+    "reverse": lambda x: puzzles["roll"](
+        ((0 - index(len(x))[:, None]) % len(x) == index(len(x))) * 1 @ x, -1
+    ),
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: puzzles["segment sum"](x * 0 + 1, x, n),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
 }
