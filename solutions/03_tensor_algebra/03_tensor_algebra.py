@@ -14,7 +14,8 @@
 # you have to keep in your head. So this chapter asks two questions of each line:
 #
 # 1. **What does it compute?** Which indices are kept, which are summed over?
-# 2. **What does it cost?** How many operations, how many operators, how many copies?
+# 2. **What does it cost?** How many multiplications and additions (*operations*), how many calls into
+#    PyTorch (*operators*), how many copies?
 #
 # **After this chapter you can**
 #
@@ -24,8 +25,8 @@
 # - pool all pairs of channels without writing out a matrix for each pixel;
 # - replace a loop over entries by one product with a matrix of zeros and ones.
 #
-# **It leans on** chapters 00, 01 (indexing, broadcasting) and 02 (views and copies). **Time:** three
-# hours with all five exercises. The sections and exercises marked *core* take an hour and three
+# **It leans on** chapters 00, 01 (indexing, broadcasting) and 02 (views and copies). Section 4 borrows
+# one idea of chapter 05, and says it. **Time:** three hours with all five exercises. The sections and exercises marked *core* take an hour and three
 # quarters; nothing later leans on the rest. You can skip any exercise: nothing else depends on your
 # answer.
 
@@ -39,7 +40,8 @@ from einops import rearrange, reduce, repeat
 # %% [markdown]
 # ## A puzzle to start with · core
 #
-# Attention compares each query with each key of the same head. Two colleagues write it in one line each;
+# Attention is a layer that compares everything with everything; section 6 builds one. Here only the
+# letters matter: it compares each query with each key of the same head. Two colleagues write that in one line each;
 # the letters are batch, time, head and channel. **Predict:** do both lines run? Do they give the same
 # shape? The same numbers?
 
@@ -85,17 +87,20 @@ print("bmm:", torch.bmm(x, y).shape, " and x @ y:  ", (x @ y).shape)
 # and it is a risk: a batch dimension that you forgot broadcasts in silence.
 
 # %% topics=["matmul-family"]
-heads = torch.ones(8, 1, 3, 4)  # (batch, 1, time, channel)
-weights = torch.ones(6, 4, 5)  # (head, channel, out)
-print((heads @ weights).shape)
+states = torch.ones(8, 3, 4)  # (batch, time, channel)
+maps = torch.ones(8, 1, 4, 5)  # (batch, head, channel, out): a matrix for each sample
+print("as it is:", (states @ maps).shape, " as meant:", (states[:, None] @ maps).shape)
 
 # %% topics=["matmul-family"]
 try:
-    torch.bmm(heads, weights)
+    torch.bmm(states, maps)
 except RuntimeError as error:
     print(error)
 
 # %% [markdown]
+# `states` has no dimension for the head, so the 8 samples stand where the heads should: each sample met
+# the matrix of every other. `bmm` refuses that.
+#
 # `*` is no relative of these. It multiplies number by number and sums nothing. Its shapes must
 # broadcast, not chain.
 #
@@ -111,8 +116,8 @@ except RuntimeError as error:
 # %% [markdown]
 # ### Exercise 3.1 — What shape comes out? ★ · 4 min · 2 points · core
 #
-# Without running it: what shape has each result? Write a tuple such as `(4, 5)`, with `()` for a tensor
-# without dimensions, or the word `"error"`.
+# Without running it: what shape has each result? Write a tuple such as `(4, 5)`; `(4,)`, with its
+# comma, for one dimension; `()` for none; or the word `"error"`.
 
 # %% nbgrader={"grade_id": "product-shapes", "solution": true}
 product_shapes = {
@@ -136,6 +141,8 @@ def written(answer):
     return tuple(answer) if isinstance(answer, (list, tuple)) else answer
 
 
+bare = [name for name, answer in product_shapes.items() if isinstance(answer, int)]
+assert not bare, f"{', '.join(bare)}: a shape is a tuple; one of one size needs a comma, as in (4,)"
 check_predictions(
     {name: written(answer) for name, answer in product_shapes.items()},
     {
@@ -190,7 +197,8 @@ with count_operators() as counts:
 print(counts.total(), "operators; equal:", torch.equal(slow, square @ square))
 
 # %% [markdown]
-# Each operator costs some microseconds before it touches its first number: Python calls PyTorch,
+# Each of the 216 rounds runs eleven operators: entries are looked up and written back one by one.
+# An operator costs some microseconds before it touches its first number: Python calls PyTorch,
 # PyTorch looks up the right kernel, memory is allocated. On a GPU a kernel has to be launched, too.
 # The loop pays this price two thousand times, the line `square @ square` once. Measure it:
 
@@ -202,7 +210,7 @@ line = min(timeit.repeat(lambda: square @ square, number=100, repeat=5)) / 100
 print(f"loop {1e6 * loop:.0f} µs, line {1e6 * line:.1f} µs: {loop / line:.0f} times faster")
 
 # %% [markdown]
-# So: look for the line. If you can only think of one row at a time, write the function for one row
+# So look for the one-line form. If you can only think of one row at a time, write the function for one row
 # and let `torch.vmap` make the batched version. It does not loop either:
 
 # %% topics=["vectorise-not-loop"]
@@ -294,7 +302,7 @@ print(torch.equal(torch.einsum("ij,jk->ik", A, B), A @ B))
 draw_einsum("ij,jk->ik", ["A", "B"])
 
 # %% [markdown]
-# Each cell of a box is one dimension. Follow the lines. Two rules say everything:
+# Each cell of a box is one dimension. Follow the lines. There are only two rules:
 #
 # - A letter that the result has is **kept**. Its line leads down. Mathematicians call it a *free*
 #   index.
@@ -323,15 +331,16 @@ draw_einsum("ii->", ["S"], result="trace")
 # axis of their own. Every query meets every key, for each batch entry and each head by itself:
 
 # %% topics=["einsum"]
-q, k = torch.ones(2, 5, 4, 8), torch.ones(2, 7, 4, 8)  # (batch, time, head, channel)
+q = torch.arange(320.0).view(2, 5, 4, 8) % 7  # (batch, time, head, channel)
+k = torch.arange(448.0).view(2, 7, 4, 8) % 5
 print(torch.einsum("bthd,bshd->bhts", q, k).shape)
 draw_einsum("bthd,bshd->bhts", ["q", "k"], result="scores")
 
 # %% [markdown]
-# `b` and `h` appear in both inputs *and* in the result: they are batch dimensions, only equal entries
-# meet. `d` is summed over. `t` and `s` are free, each from one input, so all pairs appear.
+# `b` and `h` appear in both inputs *and* in the result: they are batch dimensions, only entries
+# with the same b and h meet. `d` is summed over. `t` and `s` are free, each from one input, so all pairs appear.
 #
-# **What does it cost?** einsum is no new kernel. It permutes, calls `bmm`, and permutes back:
+# **What does it cost?** einsum has no kernel of its own. It permutes, calls `bmm`, and permutes back:
 
 # %% topics=["einsum"]
 with count_operators() as counts:
@@ -340,9 +349,9 @@ print("products:", counts["bmm"], " copies:", counts["clone"])
 
 # %% [markdown]
 # The copies bring the operands into an order that `bmm` can use. With more than two operands einsum
-# works from left to right, unless the package `opt_einsum` is installed; it looks for a cheaper order.
+# works from left to right, unless the package `opt_einsum` is installed, which looks for a cheaper order.
 #
-# **Where it ends.** einsum multiplies and adds. It knows no maximum, no `exp`, no splitting of a
+# **What it can't do.** einsum multiplies and adds. It knows no maximum, no `exp`, no splitting of a
 # dimension. And a wrong letter may still be a legal program, as in the puzzle's second line. Draw it:
 
 # %% topics=["einsum"]
@@ -361,7 +370,7 @@ print(torch.allclose(wrong, torch.einsum("bthd,bsd->bhts", q, all_heads)))
 # %% [markdown]
 # ### Exercise 3.2 — Eight strings ★★ · 15 min · 4 points · core
 #
-# Write the einsum string for each line. Which letters you take is up to you. An example:
+# Write the einsum string for each line. You may choose the letters. An example:
 # `"ij,jk->ik"` for a matrix product.
 #
 # | name | operands | result |
@@ -486,7 +495,7 @@ check_strings(einsum_eight, names, "sizes of 0 and 1", 3, 2, 1, 3, 0, 2, 1, 4, 2
 # %% [markdown]
 # ## 3. einops: split, merge and repeat by name · core
 #
-# einsum can't split a dimension. `view` and `permute` can, but chapter 02 showed how easily the two
+# einsum can't split a dimension. `view` can, and `permute` then sorts, but chapter 02 showed how easily the two
 # are mixed up, and neither says what a dimension *means*. The package `einops` writes shapes as
 # words. Parentheses split on the left of the arrow and merge on the right:
 
@@ -508,7 +517,7 @@ print("in memory:", columns.T.flatten())
 print("(a b):    ", rearrange(columns, "a b -> (a b)"))
 
 # %% [markdown]
-# Two more functions complete the set. `reduce` drops what is missing from the right side, by a
+# Two more functions do the rest here. `reduce` drops what is missing from the right side, by a
 # reduction that you name. `repeat` adds what is new on the right side.
 
 # %% topics=["einops-basics"]
@@ -678,7 +687,7 @@ for batch, channels, width, time in ((1, 1, 2, 1), (3, 2, 10, 4), (2, 5, 6, 7), 
 # %% [markdown]
 # ## 4. All pairs of channels: bilinear pooling
 #
-# Here is a line where both questions come up. To tell apart birds or textures, it helps to know which
+# Here is a line where both questions come up. To tell birds or textures apart, it helps to know which
 # features of an image fire *together*. For each pixel take the outer product of its channels with
 # themselves, and average over the pixels. Written out, that is a (channel, channel) matrix for
 # each of the h · w pixels. Yet the sum over pixels can be done inside the product:
@@ -688,14 +697,19 @@ for batch, channels, width, time in ((1, 1, 2, 1), (3, 2, 10, 4), (2, 5, 6, 7), 
 # %% topics=["bilinear-pooling"]
 features = torch.arange(2 * 3 * 4 * 4.0).view(2, 3, 4, 4)  # (batch, channel, height, width)
 flat = features.flatten(2)  # (batch, channel, pixel)
-gram = flat @ flat.mT / flat.shape[2]
+gram = flat @ flat.mT / flat.shape[2]  # .mT swaps the last two dimensions
 letters = torch.einsum("bchw,bdhw->bcd", features, features) / 16
 print(gram.shape, "equal:", torch.allclose(gram, letters))
 
 # %% [markdown]
 # Two steps follow, since a few loud channels drown the rest. A **signed square root**,
 # $\operatorname{sign}(g)\sqrt{|g|}$, damps large entries. Then each image's vector is divided by its
-# length. **Predict** the gradient of the signed square root at zero:
+# length. (So the division by h · w cancels in the end. It keeps the numbers small on the way.)
+#
+# Training needs the slope of every step. PyTorch finds it by walking from the result back to the inputs:
+# mark a tensor with `requires_grad=True`, call `backward()` on a number, and read `.grad`: how much that
+# number grows for each unit of the entry. Chapter 05 is about this walk; here you only need to know
+# that it must not meet a NaN. **Predict** the gradient of the signed square root at zero:
 
 # %% topics=["bilinear-pooling"]
 g = torch.tensor([4.0, -4.0, 0.0], requires_grad=True)
@@ -858,11 +872,12 @@ print("moved by one:", moves @ x)
 # ### Exercise 3.5 — Twelve one-liners ★★★ · 50 min · 6 points
 #
 # Write each as a `lambda` or a function. The locked cell has the slow specification of each, with its
-# arguments. Each 1-D tensor has at least one entry. Everything is int64 on the CPU, but for `keep`,
-# which is boolean.
+# arguments. Each 1-D tensor has at least one entry. `a`, `b`, `n` and `k` are Python numbers. All else
+# are int64 tensors on the CPU, except `keep`, which is boolean.
 #
 # **Allowed:** `torch.arange`, an index of `None` and `:` (as in `x[:, None]`), `.T`, `len` and
-# `.shape`, `+ - * // %`, comparisons, `& | ~`, `.long()`, and `@`. An answer may call another one.
+# `.shape`, `+ - * // %`, comparisons, `& | ~`, `.long()`, and `@`. An answer may call another one, as
+# `puzzles["running sum"](x)` inside the lambda. `&` binds tighter than `==`: put comparisons in parentheses.
 # **Not allowed:** anything else, above all `sum`, `where`, indexing by numbers or tensors, other
 # functions of PyTorch, and taking the numbers out, as `tolist`, NumPy and `for a in x` do. No loops: at
 # most fifty operators may run, however long the input is. A boolean becomes a whole number by `* 1`.
@@ -1114,8 +1129,8 @@ draw_answers(puzzles, examples | {"compress": (x, x > 2)})
 #
 # Attention, built from your strings and patterns, on something that you can see. A noisy picture is cut
 # into 2 × 2 patches. Each patch looks for patches like it, anywhere in the picture, and is replaced by their
-# weighted average: noise differs from patch to patch and averages out, what they share stays. Nothing is
-# trained. Where an answer isn't there yet, the course's own steps in.
+# weighted average: noise differs from patch to patch and averages out; what they share stays. Nothing is
+# trained. Where an answer isn't there yet, the course's own takes its place.
 
 
 # %% nbgrader={"grade_id": "solved", "locked": true} jupyter={"source_hidden": true}
@@ -1126,7 +1141,7 @@ def solved(answers, name: str, own, works):
             return answers[name]
     except Exception:  # whatever an unfinished answer does
         pass
-    print(f"{name} is not solved yet: the course's own steps in")
+    print(f"{name} is not solved yet: the course's own takes its place")
     return own
 
 
@@ -1173,19 +1188,21 @@ print(patches.shape, "to", tokens.shape)
 # %% [markdown]
 # Close means: a small squared distance, $\lVert q \rVert^2 - 2\, q \cdot k + \lVert k \rVert^2$. The
 # softmax over the keys ignores what is the same for all keys, so the first term can go. `softmax` turns a
-# row of scores into weights that add up to 1; chapter 04 takes it apart.
+# row of scores into weights that add up to 1; chapter 04 takes it apart. A score is minus the distance, so
+# that close patches score high. Dividing by 0.5 says how choosy the softmax is: with a smaller number only
+# the closest patches count.
 
 # %% topics=["einsum", "einops-basics"]
 products = torch.einsum(score, tokens, tokens)  # (batch, query, head, key)
-lengths = rearrange(tokens.square().sum(-1), "b s h -> b 1 h s")
-weights = ((2 * products - lengths) / 0.5).softmax(-1)
+squares = rearrange(tokens.square().sum(-1), "b s h -> b 1 h s")
+weights = ((2 * products - squares) / 0.5).softmax(-1)
 mixed = rearrange(torch.einsum(mix, weights, tokens), "1 (s n) 1 d -> s n d", s=8)
 clean = rearrange(rearrange(mixed, back[0], **back[1]), "s c h w -> (s h) w c")
 
 # %%
 for name, image in {"noisy": noisy, "clean": clean}.items():
     error = (image - sun).square().mean().sqrt()
-    print(f"{name}: off by {error:.2f} on average")
+    print(f"{name}: typical error {error:.2f}")
 
 # %%
 figure, panels = plt.subplots(1, 3, figsize=(8, 2.9))
@@ -1198,9 +1215,11 @@ for panel, (name, image) in zip(
 show(figure, "Three pictures of a disc: the true one, one full of noise, one with half the noise.")
 
 # %% [markdown]
-# Half of the noise is gone, by two einsum strings and two patterns. With the puzzle's second line,
-# `g` in place of `h`, the same picture would come out here, since there is only one head: an error that a
-# small test does not see. Test with more than one of everything.
+# The error is halved, by two einsum strings and two patterns. Averaging over patches that are merely
+# similar has its price: compare the colours of the disc with the true ones. With the puzzle's slip in
+# `scores`, `"bthd,bsgd->bths"`, the same picture would come out here, since there is only one head: an
+# error that a small test does not see. Test with more than one of everything. (`solved` above tests with
+# two heads.)
 #
 # ## Heard elsewhere
 #
@@ -1254,5 +1273,5 @@ print(f"lookup:  {lookup.get_total_flops():,} operations, first entry {by_index[
 #
 # **Read more.** The PyTorch documentation has a page on *torch.einsum*, with its `sublist` form for programs
 # that make strings. The einops tutorial draws every pattern. The puzzles follow Sasha Rush's *Tensor
-# Puzzles*, and the last section Buades, Coll and Morel's *A Non-Local Algorithm for Image Denoising*.
-# Chapter 04 asks of the same lines whether they are still right in float32.
+# Puzzles*, and section 6 Buades, Coll and Morel's *A Non-Local Algorithm for Image Denoising*.
+# Chapter 04 asks of such lines whether they are still right in float32.

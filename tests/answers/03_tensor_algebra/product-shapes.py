@@ -86,3 +86,14 @@ product_shapes = {
     "(5, 1, 2, 3) @ (6, 3, 4)": (torch.ones(5, 1, 2, 3) @ torch.ones(6, 3, 4)).shape,
     "torch.bmm of (7, 2, 3) and (3, 4)": "error",
 }
+
+# %% wrong="a tuple without its comma" says=["(2, 3) @ (3,): a shape is a tuple", "needs a comma"]
+product_shapes = {
+    "(3,) @ (3,)": (),
+    "(2, 3) @ (3,)": (2),
+    "(2, 3) * (3,)": (2, 3),
+    "(2, 3) @ (2, 3)": "error",
+    "(7, 2, 3) @ (3, 4)": (7, 2, 4),
+    "(5, 1, 2, 3) @ (6, 3, 4)": (5, 6, 2, 4),
+    "torch.bmm of (7, 2, 3) and (3, 4)": "error",
+}
