@@ -396,6 +396,14 @@ def test_every_wrong_prediction_is_listed_with_its_reason_and_the_right_one_is_n
     assert "True" not in said
 
 
+def test_a_right_prediction_in_quotes_is_told_about_the_quotes():
+    predicted = {"a[0]": [3, 1], "a.t()": (1, 777), "shares": "True"}
+    said = refusal(check_predictions, predicted, MACHINE, {"shares": "a view shares"})
+    assert said.splitlines()[1:] == [
+        "  shares is not 'True': in quotes it is a text; write it without them"
+    ]
+
+
 def test_a_tensor_as_prediction_is_refused_in_words():
     predicted = {**MACHINE, "a[0]": torch.tensor([3, 1])}
     assert "a[0] is not tensor([3, 1])" in refusal(check_predictions, predicted, MACHINE)

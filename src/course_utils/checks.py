@@ -275,6 +275,8 @@ def check_predictions(
         lines = [f"{len(wrong)} of {len(actual)} predictions differ from what the machine does:"]
         for key in wrong:
             reason = (because or {}).get(key)
+            if isinstance(predicted[key], str) and predicted[key] == str(actual[key]):
+                reason = "in quotes it is a text; write it without them"
             lines.append(f"  {key} is not {predicted[key]!r}" + (f": {reason}" if reason else ""))
         raise AssertionError("\n".join(lines))
 
