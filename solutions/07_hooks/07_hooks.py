@@ -28,7 +28,8 @@
 # - transplant an activation from one run into another, and so prove which layer decides;
 # - leave a model as you found it.
 #
-# **It leans on** chapter 05: the graph, leaves, `.grad`, saved tensors. **Time:** four hours with
+# **It leans on** chapters 05 (the graph, leaves, `.grad`, saved tensors) and 06 (`autograd.Function`).
+# Layers and optimizers appear as they are used; chapters 08 to 11 explain them. **Time:** four hours with
 # all twelve exercises. The sections and exercises marked *core* take two hours and ten minutes;
 # nothing later leans on the rest. You can skip any exercise.
 
@@ -97,7 +98,7 @@ axes.legend(loc="center right")
 show(figure, "Two loss curves: the healthy network's falls, the patient's stays near 0.69.")
 
 # %% [markdown]
-# The patient's loss stays at 0.69, which is log 2: it tosses a coin. No error, no NaN. Which layer
+# The patient's loss stays at 0.69, which is log 2: it might as well toss a coin. No error, no NaN. Which layer
 # is it, and what happens inside? The patient comes back in every section, and each opening shows
 # another side of it.
 #
@@ -280,7 +281,7 @@ print({name: round(size, 2) for name, size in sizes.items() if "tanh" in name})
 # > vector with two dimensions too many, because `flatten` is no child: it is a line in `forward`,
 # > and `forward` was thrown away. Put all children into a `Sequential`, and it fails.
 #
-# (On the device `meta` tensors have shapes and no numbers. So these networks cost us nothing.)
+# (Tensors on the `meta` device have a shape and no numbers, so these networks take no memory.)
 
 # %% topics=["feature-extraction-single", "extract-layers"] errata=["gap-feature-shape", "vgg-relu5-3"]
 import torchvision
@@ -328,7 +329,7 @@ print({name: tuple(feature.shape) for name, feature in extractor(images).items()
 #
 # **In practice** four things go wrong when activations are kept. They hold the graph, and with it
 # every activation of the batch. The hooks stay. A small view keeps its whole storage alive (chapter
-# 02). And the fourth is sly. **Predict** what was kept of the first layer:
+# 02). The fourth is subtle. **Predict** what was kept of the first layer:
 
 # %% topics=["feature-hooks"]
 network = nn.Sequential(nn.Linear(1, 3), nn.ReLU(inplace=True))
@@ -533,15 +534,16 @@ w.grad
 # ### From inside a forward hook
 #
 # Must you write `forward` to get hold of `h`? No: a forward hook is handed the output, and can
-# register a hook on *that*. This is the way that PyTorch's own documentation prefers when you want
-# the gradient of a module's output. It also works where an activation in place follows. Here it
-# asks the patient what two of its layers are told:
+# register a hook on *that*. This also works where an activation in place follows. Under `no_grad` the
+# output needs no gradient and `register_hook` raises, so ask first. Here it shows the gradients of two
+# of the patient's layers:
 
 
 # %% topics=["tensor-register-hook", "module-hooks"]
 def listen(name, told):
     def on_output(module, args, output):
-        output.register_hook(lambda grad: told.update({name: f"{grad.norm().item():.1e}"}))
+        if output.requires_grad:
+            output.register_hook(lambda grad: told.update({name: f"{grad.norm().item():.1e}"}))
 
     return on_output
 
@@ -553,8 +555,8 @@ _ = train(patient, 1)
 told
 
 # %% [markdown]
-# The sixth layer is told something, the first a million times less. Between them the gradient gets
-# lost. Where exactly is what section 3 will find; before that, a look at what a tensor hook may
+# The gradient that reaches `layer6` is of ordinary size; the one at `layer1` is a million times smaller.
+# Between them the gradient gets lost. Where exactly is what section 3 will find; before that, a look at what a tensor hook may
 # change, and how.
 #
 # ### Return, never write
@@ -895,12 +897,23 @@ except RuntimeError as error:
     print(str(error).split(".")[0])
 
 # %% [markdown]
-# Third, with a tuple as output, `grad_output` has one entry for each tensor in its first level, and
-# `None` where there is no gradient. So which hook, when?
+# Third, a tuple as output: `grad_output` has one entry for each of its elements, and `None` for whatever
+# is not a tensor. What lies in a tuple *inside* the tuple is not seen, even if it gets a gradient. An
+# LSTM returns a sequence and a tuple of two states:
+
+# %% topics=["module-hooks"]
+lstm, told = nn.LSTM(2, 3, batch_first=True), []
+lstm.register_full_backward_hook(lambda module, grad_input, grad_output: told.extend(grad_output))
+sequence, (h, c) = lstm(torch.ones(1, 4, 2, requires_grad=True))
+(sequence.sum() + h.sum()).backward()
+print([None if grad is None else tuple(grad.shape) for grad in told])
+
+# %% [markdown]
+# So which hook, when?
 #
 # | you want | take |
 # | --- | --- |
-# | the gradient of an output, in any model | a forward hook that calls `output.register_hook` |
+# | the gradient of an output, in any model that records | a forward hook that calls `output.register_hook` |
 # | the same, where nothing works in place | a full backward pre-hook, or hook |
 # | the gradient of the inputs, or of both together | a full backward hook |
 # | the gradient of a parameter | a hook on the parameter |
@@ -921,7 +934,7 @@ print("gradient of the first layer's output:", told[0].tolist())
 #
 # ### Who is called when
 #
-# Here are all the openings of one layer, in a picture.
+# Here are the openings around one call of a layer, in a picture.
 
 # %% jupyter={"source_hidden": true}
 forward = ["forward pre-hook\nsees the input", "forward", "forward hook\nsees the output"]
@@ -1133,7 +1146,7 @@ show(
 
 # %% [markdown]
 # Read it from left to right, as the gradient travels. The two curves stay close up to `layer3`.
-# At `layer2` the patient's falls a hundred thousandfold, and it stays down: everything before it is
+# At `layer2` the patient's falls more than a hundred thousandfold, and it stays down: everything before it is
 # cut off from the loss.
 #
 # Why? The bias of that layer is so large that its tanh sits at 1 for every point. It passes nothing
@@ -1565,7 +1578,7 @@ show(
 # %% [markdown]
 # One line climbs to the size of the model. The other never rises above the largest parameter.
 #
-# **In practice** this is how large models are tuned on one GPU. What you give up: you can't add up
+# **In practice** this is one way to tune large models on one GPU. What you give up: you can't add up
 # the gradients of several batches, nor clip by the norm of *all* gradients, since there is never a
 # moment when all exist. `DistributedDataParallel` has hooks at the same place, to send a gradient
 # off while the next is still being computed.
@@ -1704,7 +1717,8 @@ for activation in (nn.GELU(), nn.ReLU()):
     print(activation, "as they are:", plain, " in half precision:", half)
 
 # %% [markdown]
-# For GELU half is half. For ReLU nearly nothing is won. ReLU saves its output, and the convolution
+# For GELU half is half. For ReLU only a sixth is won, where you would expect a
+# half. ReLU saves its output, and the convolution
 # after it saves its input: the same tensor. As they are, both saves share one memory; `half()`
 # makes a copy for each. A hook on saved tensors has to recognise what it has seen before, or the
 # measurement must say that it doesn't matter.
@@ -1923,7 +1937,7 @@ _ = pair.load_state_dict({"0.weight": torch.ones(1, 1), "1.weight": torch.ones(1
 # - A name begins behind the prefix and ends at a dot: `fc` is neither the beginning of `fc2` nor
 #   the end of `block.fc`. At most one old name fits a key, and it is renamed once.
 # - Names may be swapped: with `{"a": "b", "b": "a"}` each takes the other's weights.
-# - Other keys stay as they are; what is still missing or unexpected is an error as ever. A
+# - Other keys stay as they are; what is still missing or unexpected is an error as always. A
 #   checkpoint without old names loads as it did. The caller's dict stays as it is.
 #
 # Example: with `renamed = {"fc": "head"}`, a model under the name `net` and the key `net.fc.bias`,
@@ -2010,8 +2024,8 @@ print([*layer.state_dict()])
 # out, and the model gives an answer: is the one the *reason* for the other? Watching can't tell. An
 # **intervention** can. Run the model twice, on an input A and an input B, which get different
 # answers. Then run B once more, but replace one layer's activation by what it was in run A. If the
-# answer turns from B's into A's, that activation carries it. Today this is the first tool for
-# finding out how a language model does what it does, under the name *activation patching*.
+# answer turns from B's into A's, that activation carries it. Today this is one of the main tools
+# for finding out how a language model does what it does, under the name *activation patching*.
 #
 # Two halves, both of them forward hooks: one that keeps, one that returns. By hand, on a model of
 # one number, where two branches are added up:
