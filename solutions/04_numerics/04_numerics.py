@@ -85,11 +85,12 @@ numerics.draw_gaps(
 )
 
 # %% [markdown]
-# Read it along the dashed line, where the gap is 1. Right of it a dtype can't count in ones. Relative
-# to the number, the gap is always about the same: rounding once changes a result by at most
+# On the dashed line the gap is 1. Where a staircase rises above it, that dtype can no longer count in
+# ones. Relative to the number, the gap is always about the same: rounding once changes a result by at most
 # $u = 2^{-p}$ of its size, $2^{-24} \approx 6 \cdot 10^{-8}$ in float32. That
-# is very little, and the rest of the chapter is about what makes much of it. float16's curve ends at
-# 65504, its largest number: past that comes infinity.
+# is very little, and the rest of the chapter is about what magnifies it. float16's curve ends at
+# 65504, its largest number: past that comes infinity. The other two go on, beyond the picture, to
+# 3 · 10³⁸.
 #
 # ### Exercise 4.1 — Between two marks ★ · 3 min · 2 points · core
 #
@@ -123,7 +124,10 @@ check_predictions(
         "gap after 1e8, float32": "1e8 lies between 2**26 and 2**27: use the rule with k = 26",
         "256 + 1, bfloat16": "with 8 binary digits the marks are 2 apart from 2**8 on",
         "70_000 fits into float16": "its largest number stands at the end of the section",
-        "0.1 + 0.2 == 0.3, float64": "a tenth has no finite binary form: all three are rounded",
+        "0.1 + 0.2 == 0.3, float64": (
+            "all three are rounded; here the roundings do not cancel, and the sum is one mark above. "
+            "In float32 they do"
+        ),
     },
 )
 
@@ -319,8 +323,9 @@ axes.legend()
 show(figure, "The difference stays at 1; the Gram identity scatters ever wider from 1000 on.")
 
 # %% [markdown]
-# From about 3000 on, two points one apart are at distance 0, or at 2, or at 20. No value between: the marks
-# are too coarse.
+# From about 2500 on, two points one apart are at distance 0, or 1.4, or 2, further out at 5.7 or 23. The
+# *squared* distance can only be a multiple of the gap, so nothing lies between 0 and its first step:
+# these are the roots of 2, 4, 32 and 512.
 #
 # Distances don't change when all points move by the same vector. So subtract a common centre from both
 # sets first: one cheap line, and most of the cure. Two small things remain. Rounding may leave a squared
@@ -647,7 +652,7 @@ with every_case() as case:
 # that nearly agree: the Gram identity once more.
 #
 # > **Then and now.** *"For the variance over all processes, add up `x` and `x * x` everywhere and take
-# > E[x²] − E[x]²."* In float32 it loses everything as soon as the mean is large beside the spread.
+# > E[x²] − E[x]²."* In float32 nothing is left once the mean is a few thousand times the spread.
 # > **Predict** the first line, for three numbers whose variance is 2/3:
 
 # %% errata=["one-pass-variance"]
@@ -662,7 +667,7 @@ print("torch.var: ", x.var(correction=0))
 #
 # $$M = M_a + M_b + \delta^2\, \frac{n_a n_b}{n_a + n_b}$$
 #
-# and no large numbers are subtracted:
+# and what is subtracted is two means, never two squares: they have half as many digits to lose.
 
 # %% errata=["one-pass-variance"]
 part, rest = x[:1], x[1:]
@@ -1246,6 +1251,7 @@ with every_case() as case:
 # %% [markdown]
 # ### The power of a matrix
 #
+# A vector that A only stretches, $Av = \lambda v$, is an **eigenvector** of A, and λ is its **eigenvalue**.
 # Multiply a vector by the same matrix again and again. Along each eigenvector it grows by that
 # eigenvalue each time, so the largest one wins. Each step has an invariant: *v has length 1, and
 # $v^T A v$, the Rayleigh quotient, is the best guess of the eigenvalue for this v.* **Predict** the
@@ -1494,8 +1500,8 @@ with every_case() as case:
 # - **QR**: with $A = QR$ it is $R\, x = Q^T b$. R is triangular, so it is solved from the bottom up, by
 #   `torch.linalg.solve_triangular`.
 # - `torch.linalg.lstsq`. On the CPU it is a QR that sorts the columns and copes with a lower rank
-#   (LAPACK's `gelsy`); on a GPU it is plain QR (`gels`), which wants full rank. It does not choose by
-#   your matrix; `driver=` does.
+#   (LAPACK's `gelsy`); on a GPU it is plain QR (`gels`), which wants full rank. It does not look at
+#   your matrix to choose; *you* choose, with `driver=`.
 #
 # The catch of the first: $A^T A$ has the **square** of the condition number of A. See it, in float32,
 # for matrices of growing condition number whose solution is known:
@@ -1533,9 +1539,14 @@ numerics.draw_errors(
 )
 
 # %% [markdown]
-# The dashed lines are the rule of thumb, not a bound: the measured errors scatter about them and climb as
-# they do. Where the normal equations reach an error of 1, at a condition of about 3000, QR still has four
-# digits. In float64 the same happens, only later.
+# The dashed lines are a rule of thumb, not a bound: at first the measured errors scatter about them.
+# Where the normal equations reach an error of 1, at a condition of about 3000, QR still has four
+# digits. Further to the right their points mean nothing: condition² · u is above 1, and no digit is left
+# to be wrong. In float64 the same happens, only later.
+#
+# And look at the last point of `lstsq`. A direction whose singular value is below `rcond` times the
+# largest, by default eps · max(m, n), counts as missing for the CPU's driver, and is left out. No
+# warning. From there on, name `rcond`, or scale the columns first.
 #
 # **In practice.** Use `lstsq`, or QR. Take the normal equations where the condition is small by
 # construction, or where a ridge term λI was added, which makes it small.
@@ -1651,8 +1662,8 @@ with every_case() as case:
 # ## 9. The map again · core
 #
 # Three rows of vines run along a valley, 150 plants in all. Each plant has a position in metres, east and
-# north, as surveyors write it: seven digits before the decimal point. Which row does a plant belong to?
-# Ask its nearest neighbour. The picture turns the map so that the valley lies flat:
+# north, as surveyors write it: six or seven digits before the decimal point. Which row does a plant
+# belong to? Ask its nearest neighbour. The picture turns the map so that the valley lies flat:
 
 # %% nbgrader={"grade_id": "vineyard", "locked": true}
 generator = torch.Generator().manual_seed(2)
@@ -1684,13 +1695,16 @@ print("covariance, each column divided by its deviation:", scaled.T.cov(), sep="
 # %% [markdown]
 # Each column has variance 1, and still the two say nearly the same: the cloud lies slantwise. **Whitening**
 # takes that away as well. Look for a matrix W so that the rows of $z = (x - m)\, W$ have the identity as
-# covariance, $W^T C\, W = I$. Three ways, each from this chapter:
+# covariance, $W^T C\, W = I$.
 #
-# - from the eigenvectors, $C = V \Lambda V^T$ (`torch.linalg.eigh`): $W = V \Lambda^{-1/2}$. Turn the cloud
-#   onto its axes, then scale each axis;
-# - from the Cholesky factor, $C = L L^T$ (`torch.linalg.cholesky`): $z^T = L^{-1} (x - m)^T$, by
-#   `solve_triangular`;
-# - from QR: if $x - m = QR$, the columns of Q are orthonormal already; only a factor is missing.
+# A symmetric matrix can be written $C = V \Lambda V^T$, where V is a turn, $V^T V = I$, and Λ is
+# diagonal. `torch.linalg.eigh(C)` gives both: in the columns of V the **eigenvectors**, here the axes of
+# the cloud, and, as a vector, the diagonal of Λ, the **eigenvalues**, here the variance along each axis.
+# So $W = V \Lambda^{-1/2}$ turns the cloud onto its axes and scales each axis.
+#
+# There are two other ways. If you have read section 8: with $x - m = QR$ the columns of Q are
+# orthonormal already; only a factor is missing. If you know Cholesky, $C = L L^T$ with a lower
+# triangular L: $z^T = L^{-1} (x - m)^T$, by `torch.linalg.solve_triangular`.
 #
 # ### Exercise 4.12 — A ruler that fits the data ★★ · 12 min · 3 points · core
 #
@@ -1738,7 +1752,7 @@ with every_case() as case:
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# The shortest way is the third. QᵀQ is the identity, but the covariance divides by n − 1.
+# The shortest way is by QR. QᵀQ is the identity, but the covariance divides by n − 1.
 # </details>
 
 # %% [markdown]
@@ -1770,8 +1784,9 @@ numerics.draw_guesses(along, across, row, guesses, alt)
 
 # %% [markdown]
 # The same data, the same classifier, three rulers. The puzzle's line is no better than guessing: so far from
-# the origin, most plants are at distance 0 from some other row. Centred distances are exact, and still
-# measure the wrong thing. Whitened ones get nearly all.
+# the origin, most plants are at distance 0 from some other row. Centred distances are right, as far as
+# float32 kept the positions (to half a metre, northwards), and still measure the wrong thing. Whitened
+# ones get nearly all.
 #
 # One neighbour is a loud vote. A soft one lets every plant vote, with a weight that falls with the
 # distance: a softmax over minus the squared distances, with the plant itself under the mask. This is a
@@ -1818,7 +1833,7 @@ except torch.linalg.LinAlgError:
 # | you want | write | cost | in float32 |
 # | --- | --- | --- | --- |
 # | all distances | difference first, or `cdist` with `donot_use_mm…` | n·m·d, or n·m numbers | good; gradient at 0 needs care |
-# | all distances, fast | Gram identity, **centred** | one product | loses digits far from the origin |
+# | all distances, fast | Gram identity, **centred** | one product | good; points that nearly coincide lose digits |
 # | a long sum | `torch.sum` | n | log₂ n · u; your own loop: n · u |
 # | variance, covariance | subtract the mean first | two passes | the one-pass formula cancels |
 # | log-probabilities | `log_softmax`, `cross_entropy` | n | `log(softmax)` underflows |
@@ -1828,12 +1843,12 @@ except torch.linalg.LinAlgError:
 #
 # **Three mistakes to remember**
 #
-# 1. Subtracting two large numbers that nearly agree: distances, variances, normal equations. Centre
-#    first, or choose another formula.
+# 1. Subtracting two large numbers that nearly agree: distances, variances. Centre first, or choose
+#    another formula.
 # 2. Masking a NaN after it was made. The value looks right and the gradient is NaN. Mask before *and*
 #    after.
-# 3. Trusting a small residual. With a large condition number the equations hold to the last digit and the
-#    solution is wrong. Look at the condition first.
+# 3. Trusting a small residual, or squaring a condition. With a large condition number the equations hold
+#    to the last digit and the solution is wrong; the normal equations square it. Look at it first.
 #
 # **Read more.** The PyTorch documentation has pages on *torch.linalg* and *Numerical accuracy*. Nicholas
 # Higham's *Accuracy and Stability of Numerical Algorithms* has the sums, the variance and the cancellation
