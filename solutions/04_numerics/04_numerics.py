@@ -461,11 +461,12 @@ with every_case() as case:
 # The Gram identity took two roundings and magnified them. The second question is about many roundings.
 # Every addition may be off by u, relative to its result. Where do the errors of a million additions go?
 #
-# In a **naive** loop the running total grows, and each addition makes an error relative to the *total*.
-# After n additions the error may be n · u, and a small number next to a large total may vanish
-# altogether. **Compensated** summation (Kahan) computes after each addition by how much the total is now
-# too large, and subtracts it from the next number. Its invariant: *the total minus this excess is the
-# exact sum so far, up to a last rounding.* Watch both add eight ones to 100,000,000, where the marks are 8 apart:
+# In a **naive** loop the running total grows, and each addition makes an error relative to the
+# *total*. After n additions the error may be n · u, and a small number next to a large total may
+# vanish altogether. **Compensated** summation (Kahan) computes after each addition by how much the
+# total is now too large, and subtracts it from the next number. Its invariant: *the total minus this
+# excess is the exact sum so far, up to a last rounding.* Watch both add eight ones to 100,000,000,
+# where the marks are 8 apart:
 
 # %%
 naive = total = torch.tensor(1e8)
@@ -761,8 +762,8 @@ with every_case() as case:
 # %% [markdown]
 # ## 5. Softmax: three ways to lose a number · core
 #
-# So far numbers were rounded. Exponentials can lose them altogether. A classifier ends in logits, numbers of any size,
-# and softmax makes probabilities of them:
+# So far numbers were rounded. Exponentials can lose them altogether. A classifier ends in logits,
+# numbers of any size, and softmax makes probabilities of them:
 #
 # $$\operatorname{softmax}(x)_i = \frac{e^{x_i}}{\sum_j e^{x_j}}$$
 #
@@ -793,8 +794,9 @@ print("maximum first:", shifted / shifted.sum())
 print("torch.softmax:", x.softmax(0))
 
 # %% [markdown]
-# The picture shows why. Only what lies in the narrow window has an exponential that float32 can hold. The shift moves
-# the scores; what falls out on the left, at 0, is what softmax would round to nothing anyway.
+# The picture shows why. Only what lies in the narrow window has an exponential that float32 can hold.
+# The shift moves the scores; what falls out on the left, at 0, is what softmax would round to nothing
+# anyway.
 
 # %%
 numerics.draw_window(
@@ -1111,10 +1113,10 @@ for name, x in (
     print("x off by more than 0.1?", bool(off > 0.1))
 
 # %% [markdown]
-# `solve` satisfies the equations to the last digit, and still its x, which should be ones, is off in the
-# first decimal. It is not the method's fault. Many different x have nearly the same b here, and rounding
-# b picks one of them. Two unknowns show it. Each equation is a line; since b is rounded, the line is a band. The solution lies
-# somewhere in the overlap:
+# `solve` satisfies the equations to the last digit, and still its x, which should be ones, is off in
+# the first decimal. It is not the method's fault. Many different x have nearly the same b here, and
+# rounding b picks one of them. Two unknowns show it. Each equation is a line; since b is rounded, the
+# line is a band. The solution lies somewhere in the overlap:
 
 # %%
 numerics.draw_bands(
@@ -1259,11 +1261,11 @@ with every_case() as case:
 # %% [markdown]
 # ### The power of a matrix
 #
-# A vector that A only stretches, $Av = \lambda v$, is an **eigenvector** of A, and λ is its **eigenvalue**.
-# Multiply a vector by the same matrix again and again. Along each eigenvector it grows by that
-# eigenvalue each time, so the largest one wins. Each step has an invariant: *v has length 1, and
-# $v^T A v$, the Rayleigh quotient, is the best guess of the eigenvalue for this v.* **Predict** the
-# direction that is left:
+# A vector that A only stretches, $Av = \lambda v$, is an **eigenvector** of A, and λ is its
+# **eigenvalue**. Multiply a vector by the same matrix again and again. Along each eigenvector it
+# grows by that eigenvalue each time, so the largest one wins. Each step has an invariant: *v has
+# length 1, and $v^T A v$, the Rayleigh quotient, is the best guess of the eigenvalue for this v.*
+# **Predict** the direction that is left:
 
 # %% topics=["linalg-ops"]
 A = torch.tensor([[2.0, 1.0], [1.0, 2.0]])  # eigenvalues 3 and 1
@@ -1276,11 +1278,11 @@ for step in range(1, 6):
 print("eigh:", torch.linalg.eigh(A).eigenvalues)
 
 # %% [markdown]
-# v turns towards (0.707, 0.707), the quotient towards 3, and the residual shrinks by about the ratio of the
-# two largest eigenvalues in size, here a third, in each step. A product with the matrix is all it takes. So
-# it works where the matrix is too large to be written down: PageRank, the sharpness of a loss (from
-# products with the Hessian), spectral normalisation. One shortcut goes wrong. The *length* of Av tends
-# to the eigenvalue, too, but it has no sign:
+# v turns towards (0.707, 0.707), the quotient towards 3, and the residual shrinks by about the ratio
+# of the two largest eigenvalues in size, here a third, in each step. A product with the matrix is all
+# it takes. So it works where the matrix is too large to be written down: PageRank, the sharpness of a
+# loss (from products with the Hessian), spectral normalisation. One shortcut goes wrong. The *length*
+# of Av tends to the eigenvalue, too, but it has no sign:
 
 # %%
 A, v = torch.tensor([[-5.0, 0.0], [0.0, 2.0]]), torch.tensor([1.0, 0.0])
@@ -1705,9 +1707,9 @@ scaled = centred / centred.std(0)
 print("covariance, each column divided by its deviation:", scaled.T.cov(), sep="\n")
 
 # %% [markdown]
-# Each column has variance 1, and still the two say nearly the same: the cloud lies slantwise. **Whitening**
-# takes that away as well. Look for a matrix W so that the rows of $z = (x - m)\, W$ have the identity as
-# covariance, $W^T C\, W = I$.
+# Each column has variance 1, and still the two say nearly the same: the cloud lies slantwise.
+# **Whitening** takes that away as well. Look for a matrix W so that the rows of $z = (x - m)\, W$
+# have the identity as covariance, $W^T C\, W = I$.
 #
 # A symmetric matrix can be written $C = V \Lambda V^T$, where V is a turn, $V^T V = I$, and Λ is
 # diagonal. `torch.linalg.eigh(C)` gives both: in the columns of V the **eigenvectors**, here the axes of
@@ -1720,10 +1722,10 @@ print("covariance, each column divided by its deviation:", scaled.T.cov(), sep="
 #
 # ### Exercise 4.12 — A ruler that fits the data ★★ · 12 min · 3 points · core
 #
-# For `x` (n, d), n > d, float32 or float64, return z (n, d) with $z = (x - m)\, W$: the mean of each column
-# is 0 and the covariance matrix, with the divisor n − 1, is the identity. W is one (d, d) matrix for all
-# rows; it is not unique, and any that does it is right. The columns of `x - m` are linearly independent.
-# Points far from the origin are handled. `x` stays as it is.
+# For `x` (n, d), n > d, float32 or float64, return z (n, d) with $z = (x - m)\, W$: the mean of each
+# column is 0 and the covariance matrix, with the divisor n − 1, is the identity. W is one (d, d)
+# matrix for all rows; it is not unique, and any that does it is right. The columns of `x - m` are
+# linearly independent. Points far from the origin are handled. `x` stays as it is.
 #
 # Example: `[[1], [2], [3]]` gives `[[-1], [0], [1]]`, or the same with the other sign.
 
@@ -1770,10 +1772,10 @@ with every_case() as case:
 # %% [markdown]
 # ### All of it together
 #
-# The next cells classify each plant by its nearest neighbour, three times: with the line of the puzzle, with
-# your distances, and with your distances after your whitening. Where one of your functions isn't solved
-# yet, the library steps in (`numerics.solved` takes care of that). Guessing is right once in three times.
-# **Predict** how many of 100 plants centring alone gets right.
+# The next cells classify each plant by its nearest neighbour, three times: with the line of the
+# puzzle, with your distances, and with your distances after your whitening. Where one of your
+# functions isn't solved yet, the library steps in (`numerics.solved` takes care of that). Guessing is
+# right once in three times. **Predict** how many of 100 plants centring alone gets right.
 
 
 # %%
@@ -1796,10 +1798,10 @@ alt = "Three maps: most plants are ringed with the puzzle's line, some with cent
 numerics.draw_guesses(along, across, row, guesses, alt)
 
 # %% [markdown]
-# The same data, the same classifier, three rulers. The puzzle's line is no better than guessing: so far from
-# the origin, most plants are at distance 0 from some other row. Centred distances are right, as far as
-# float32 kept the positions (to half a metre, northwards), and still measure the wrong thing. Whitened
-# ones get nearly all.
+# The same data, the same classifier, three rulers. The puzzle's line is no better than guessing: so
+# far from the origin, most plants are at distance 0 from some other row. Centred distances are right,
+# as far as float32 kept the positions (to half a metre, northwards), and still measure the wrong
+# thing. Whitened ones get nearly all.
 #
 # One neighbour is a loud vote. A soft one lets every plant vote, with a weight that falls with the
 # distance: a softmax over minus the squared distances, with the plant itself under the mask. This is a
