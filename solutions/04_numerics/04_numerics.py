@@ -85,11 +85,12 @@ numerics.draw_gaps(
 )
 
 # %% [markdown]
-# Read it along the dashed line, where the gap is 1. Right of it a dtype can't count in ones. Relative
-# to the number, the gap is always about the same: rounding once changes a result by at most
+# On the dashed line the gap is 1. Where a staircase rises above it, that dtype can no longer count in
+# ones. Relative to the number, the gap is always about the same: rounding once changes a result by at most
 # $u = 2^{-p}$ of its size, $2^{-24} \approx 6 \cdot 10^{-8}$ in float32. That
-# is very little, and the rest of the chapter is about what makes much of it. float16's curve ends at
-# 65504, its largest number: past that comes infinity.
+# is very little, and the rest of the chapter is about what magnifies it. float16's curve ends at
+# 65504, its largest number: past that comes infinity. The other two go on, beyond the picture, to
+# 3 · 10³⁸.
 #
 # ### Exercise 4.1 — Between two marks ★ · 3 min · 2 points · core
 #
@@ -121,9 +122,12 @@ check_predictions(
     because={
         "2**24 + 1 == 2**24, float32": "from 2**24 on the marks are 2 apart, so 1 is half a step",
         "gap after 1e8, float32": "1e8 lies between 2**26 and 2**27: use the rule with k = 26",
-        "256 + 1, bfloat16": "with 8 binary digits the marks are 2 apart from 2**8 on",
+        "256 + 1, bfloat16": "from 2**8 on the marks are 2 apart; halfway, the last digit 0 wins",
         "70_000 fits into float16": "its largest number stands at the end of the section",
-        "0.1 + 0.2 == 0.3, float64": "a tenth has no finite binary form: all three are rounded",
+        "0.1 + 0.2 == 0.3, float64": (
+            "all three are rounded; here the roundings do not cancel, and the sum is one mark above. "
+            "In float32 they do"
+        ),
     },
 )
 
@@ -169,12 +173,9 @@ right.set(title="their distances", xlabel="j", ylabel="i")
 show(figure, "A heat map of 60 × 60 distances: three light blocks along a diagonal of zeros.")
 
 # %% [markdown]
-# Each cloud is a light block, and the diagonal is zero: every point is at no distance from itself. That
-# harmless zero is the first trap. The values are right. **Predict** the gradient.
-#
-# > **Then and now.** *"Pairwise distances are `((x[:, None] - y) ** 2).sum(-1).sqrt()`."* As a value,
-# > yes. Where two points coincide, as on the diagonal, the gradient is NaN, and after one step of an
-# > optimizer so are all points.
+# Each cloud is a light block, and the diagonal is zero: every point is at distance 0 from itself. That
+# harmless zero is the first trap. The values are right. **Predict** the gradient. (Gradients add up, so
+# the old one is cleared in between.)
 
 # %% errata=["pairwise-sqrt-nan"] topics=["pairwise-distance"]
 p = torch.tensor([[0.0, 0.0], [3.0, 4.0]], requires_grad=True)
@@ -185,11 +186,13 @@ torch.cdist(p, p).sum().backward()
 print("cdist:  ", p.grad)
 
 # %% [markdown]
+# > **Then and now.** *"Pairwise distances are `((x[:, None] - y) ** 2).sum(-1).sqrt()`."* As a value,
+# > yes. Where two points coincide, as on the diagonal, the gradient is NaN, and after one step of an
+# > optimizer so are all points.
+#
 # The slope of the root at 0 is ∞, the slope of the square at 0 is 0, and the chain rule multiplies them:
-# 0 · ∞ is NaN. `torch.cdist` takes the gradient at distance zero as 0. To do so yourself, mask the
-# zeros *before* the root, not only after it. `torch.where` on the result alone does not help: its
-# gradient multiplies the slope of the branch not taken by 0, and 0 · ∞ is NaN again. **Predict** which of
-# the two is clean:
+# 0 · ∞ is NaN. `torch.cdist` takes the gradient at distance zero as 0. To do so yourself, you might mask
+# with `torch.where` after the root, or before and after. **Predict** which gradient is clean:
 
 # %%
 s = torch.tensor([0.0, 4.0], requires_grad=True)
@@ -203,9 +206,13 @@ torch.where(s > 0, safe.sqrt(), 0).sum().backward()
 print("masked before and after: ", s.grad)
 
 # %% [markdown]
+# `where` on the result alone does not help. It sends the gradient 0 into the branch not taken, and there
+# the root multiplies it by its infinite slope: NaN again. So mask the zeros *before* the root as well.
+#
 # Remember this **double `where`**. It is the cure whenever a function has a bad slope at a point that
-# you want to leave out. What matters is that the bad number never reaches the function, and that the way
-# in *selects*: it hands back 0 whatever comes, and does not multiply.
+# you want to leave out. What matters is that the bad number never reaches the function. On the way back
+# the inner `where` hands a plain 0 to every entry it left out, whatever arrives; a product with a mask
+# would make 0 · NaN of it.
 
 # %% nbgrader={"grade_id": "your-answers", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
@@ -319,8 +326,9 @@ axes.legend()
 show(figure, "The difference stays at 1; the Gram identity scatters ever wider from 1000 on.")
 
 # %% [markdown]
-# From about 3000 on, two points one apart are at distance 0, or at 2, or at 20. No value between: the marks
-# are too coarse.
+# From about 2500 on, two points one apart are at distance 0, or 1.4, or 2, further out at 5.7 or 23. The
+# *squared* distance can only be a multiple of the gap, so nothing lies between 0 and its first step:
+# these are the roots of 2, 4, 32 and 512.
 #
 # Distances don't change when all points move by the same vector. So subtract a common centre from both
 # sets first: one cheap line, and most of the cure. Two small things remain. Rounding may leave a squared
@@ -392,6 +400,7 @@ with every_case() as case:
     check(case, y[1:], y, "the example, where two points coincide")
     check(case, y, y, "a set against itself")
     check(case, y.float(), y[:0].float(), "no y, in float32", ("broadcast", "gram"))
+    check(case, y[:0].float(), y.float(), "no x, in float32", ("broadcast", "gram"))
     check(case, y[:, :0], y[:1, :0], "points without coordinates", ("broadcast", "gram"))
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(4)
@@ -452,24 +461,24 @@ with every_case() as case:
 # The Gram identity took two roundings and magnified them. The second question is about many roundings.
 # Every addition may be off by u, relative to its result. Where do the errors of a million additions go?
 #
-# In a **naive** loop the running total grows, and each addition makes an error relative to the *total*.
-# After n additions the error may be n · u, and a small number next to a large total may vanish
-# altogether. **Compensated** summation (Kahan) computes after each addition what was rounded away, and
-# subtracts it from the next number. Its invariant: *the total minus what is lost is the exact sum so
-# far, up to a last rounding.* Watch both add eight ones to 100,000,000, where the marks are 8 apart:
+# In a **naive** loop the running total grows, and each addition makes an error relative to the
+# *total*. After n additions the error may be n · u, and a small number next to a large total may
+# vanish altogether. **Compensated** summation (Kahan) computes after each addition by how much the
+# total is now too large, and subtracts it from the next number. Its invariant: *the total minus this
+# excess is the exact sum so far, up to a last rounding.* Watch both add eight ones to 100,000,000,
+# where the marks are 8 apart:
 
 # %%
 naive = total = torch.tensor(1e8)
-lost = torch.tensor(0.0)  # what was added too much so far; negative: too little
+excess = torch.tensor(0.0)  # how much the total is too large; negative: too small
 for step in range(1, 9):
     naive = naive + 1
-    wanted = 1 - lost
+    wanted = 1 - excess
     new = total + wanted
-    lost = (new - total) - wanted
+    excess = (new - total) - wanted
     total = new
-    print(
-        f"{step}: naive {naive.item():.0f}, compensated {total.item():.0f}, lost {lost.item():+.0f}"
-    )
+    sums = f"naive {naive.item():.0f}, compensated {total.item():.0f}"
+    print(f"{step}: {sums}, excess {excess.item():+.0f}")
 
 # %% [markdown]
 # The naive loop adds eight ones and stays where it was. The compensated one remembers: after five ones
@@ -515,12 +524,12 @@ show(figure, "The naive error climbs with n; the pairwise error stays near one r
 
 # %% [markdown]
 # The dashed lines are the worst case. In practice errors have both signs and cancel in part, so the
-# measured curves lie below. But look at the slopes: one grows with n, the other hardly does.
+# measured curves lie below. But look at how they run: the naive one climbs with n, the
+# pairwise one hardly does.
 #
 # **In practice.** `torch.sum` works pairwise, in blocks, so you need not write any of this. You meet it
 # where *you* are the loop: a running loss, a gradient accumulated over a thousand steps, an average of
-# weights. In half precision it comes early: a loop of ones in bfloat16 is stuck at 256. So accumulate
-# in float32, or better.
+# weights. In half precision it comes early, as you will see. So accumulate in float32, or better.
 
 # %% [markdown]
 # ### Exercise 4.4 — Sums that keep their digits ★★★ · 25 min · 6 points
@@ -647,7 +656,7 @@ with every_case() as case:
 # that nearly agree: the Gram identity once more.
 #
 # > **Then and now.** *"For the variance over all processes, add up `x` and `x * x` everywhere and take
-# > E[x²] − E[x]²."* In float32 it loses everything as soon as the mean is large beside the spread.
+# > E[x²] − E[x]²."* In float32 nothing is left once the mean is a few thousand times the spread.
 # > **Predict** the first line, for three numbers whose variance is 2/3:
 
 # %% errata=["one-pass-variance"]
@@ -662,7 +671,7 @@ print("torch.var: ", x.var(correction=0))
 #
 # $$M = M_a + M_b + \delta^2\, \frac{n_a n_b}{n_a + n_b}$$
 #
-# and no large numbers are subtracted:
+# and what is subtracted is two means, never two squares: they have half as many digits to lose.
 
 # %% errata=["one-pass-variance"]
 part, rest = x[:1], x[1:]
@@ -686,8 +695,8 @@ print("merged:    ", merged / len(x))
 # $$m = \frac{\sum_i w_i x_i}{W}, \qquad
 # C = \frac{\sum_i w_i (x_i - m)(x_i - m)^T}{W - V / W}, \qquad W = \sum_i w_i, \quad V = \sum_i w_i^2$$
 #
-# With all weights 1 the divisor is n − 1, so the first is a special case of the second. `torch.cov` has
-# it as `aweights`.
+# With all weights 1 the divisor is n − 1, so the first is a special case of the second. `torch.cov` takes
+# such weights as `aweights`.
 #
 # `x` and the weights are float32 or float64, of one dtype. No loop, no `torch.cov`; gradients flow;
 # points far from the origin are handled. n ≥ 2, and at least two weights are above zero. Example: the
@@ -719,6 +728,7 @@ with every_case() as case:
     check(case, x[:, :1], None, "one variable")
     check(case, batch, None, "a batch of shape (2, 4, 3, 2)")
     check(case, batch, w, "a batch, the same weights for all")
+    check(case, batch.mT.contiguous().mT, w, "a batch in another memory order")
     check(case, batch[0], batch[1, ..., 0].abs(), "a batch, with weights of its own")
     check(case, x.to(torch.float64), w.double(), "weights in float64", 1e-9, 1e-9)
     check(case, x + 10_000, None, "points far from the origin, in float32", 1e-3)
@@ -752,8 +762,8 @@ with every_case() as case:
 # %% [markdown]
 # ## 5. Softmax: three ways to lose a number · core
 #
-# So far numbers were rounded. Powers lose them whole. A classifier ends in logits, numbers of any size,
-# and softmax makes probabilities of them:
+# So far numbers were rounded. Exponentials can lose them altogether. A classifier ends in logits,
+# numbers of any size, and softmax makes probabilities of them:
 #
 # $$\operatorname{softmax}(x)_i = \frac{e^{x_i}}{\sum_j e^{x_j}}$$
 #
@@ -763,6 +773,7 @@ with every_case() as case:
 # %% topics=["softmax-dim"]
 logits = torch.tensor([[1.0, 2.0, 3.0], [1.0, 1.0, 4.0]])  # (batch, class)
 print("dim=1, sums of the rows:   ", logits.softmax(1).sum(1))
+print("dim=0, sums of the rows:   ", logits.softmax(0).sum(1))
 print("dim=0, sums of the columns:", logits.softmax(0).sum(0))
 print("dim=0:", logits.softmax(0), sep="\n")
 
@@ -783,8 +794,9 @@ print("maximum first:", shifted / shifted.sum())
 print("torch.softmax:", x.softmax(0))
 
 # %% [markdown]
-# The picture shows why. Only what lies in the narrow window has a power of e in float32. The shift moves
-# the scores; what falls out on the left, at 0, is what softmax would round to nothing anyway.
+# The picture shows why. Only what lies in the narrow window has an exponential that float32 can hold.
+# The shift moves the scores; what falls out on the left, at 0, is what softmax would round to nothing
+# anyway.
 
 # %%
 numerics.draw_window(
@@ -834,7 +846,7 @@ print("gradient:", row.grad)
 # included, with one dimension or more; the size along `dim` is at least 1, other sizes may be 0. The
 # result has the dtype of `x`.
 #
-# - No overflow, for numbers of any size, also where rows differ by thousands.
+# - No overflow, for numbers of any size, even where rows differ by thousands.
 # - A row of −∞ gives −∞, and its gradient is 0. −∞ next to other numbers counts as nothing.
 # - A row that holds +∞ gives +∞ (its gradient is not looked at).
 # - Elsewhere the gradient is softmax.
@@ -867,6 +879,7 @@ with every_case() as case:
     check(case, rows[0] - 1000, 0, "= [-1000, -1000]")
     check(case, rows.to(torch.float64) * -3 + 500, 1, "in float64, rows 3000 apart")
     check(case, empty, 1, "with a row of −∞")
+    check(case, rows[:0], 1, "of shape (0, 2)")
     check(case, torch.tensor([[1.0, inf], [-inf, inf]], device=device), 1, "with +∞")
     check(case, (rows * 50).to(torch.float16), 0, "in half precision")
     check(case, (rows / 10).to(torch.bfloat16), 1, "in bfloat16")
@@ -922,10 +935,10 @@ with every_case() as case:
 # %% [markdown]
 # ### Exercise 4.7 — Softmax under a mask ★ · 8 min · 4 points · core
 #
-# Attention puts a mask on its scores. Return the softmax of `scores` along `dim`, over the entries where
-# `mask` is `True` alone; the others get exactly 0. `scores` is of any floating dtype, half precision
+# Attention puts a mask on its scores. Return the softmax of `scores` along `dim`, over only those entries
+# where `mask` is `True`; the others get exactly 0. `scores` is of any floating dtype, half precision
 # included, and the result has its dtype. `mask` is boolean and broadcasts with `scores`, whose shape
-# the result has.
+# the result has. Sizes may be 0, but not along `dim`.
 #
 # - A row with everything masked gives zeros, and its gradient is 0: no NaN.
 # - No overflow, whatever the scores.
@@ -953,6 +966,7 @@ with every_case() as case:
     check(case, scores * 1000, mask, -1, "large scores")
     check(case, scores, mask & mask[:, 2:], -1, "a row with everything masked")
     check(case, scores, mask[0], -1, "a mask that broadcasts")
+    check(case, scores[:0], mask[:0], -1, "an empty batch")
     low = ((scores - 50) * 500).to(torch.float16)
     check(case, low, mask, -1, "large scores in half precision")
     check(case, scores.to(torch.bfloat16), mask, -1, "scores in bfloat16")
@@ -1059,8 +1073,8 @@ figure, axes = plt.subplots(figsize=(6.5, 2.4))
 for alpha in (0.4, 1.0, 5.0):
     density = Beta(alpha, alpha).log_prob(grid).exp()
     axes.plot(grid, density, label=f"Beta({alpha}, {alpha})")
-axes.set(xlabel="share of the first image", ylabel="density", ylim=(0, 4))
-axes.legend()
+axes.set(xlabel="share of the first image", ylabel="density", ylim=(0, 5))
+axes.legend(ncols=3, loc="upper center")
 show(figure, "Beta(0.4, 0.4) favours 0 and 1, Beta(1, 1) is flat, Beta(5, 5) favours the middle.")
 
 # %% topics=["dist-distributions"]
@@ -1099,10 +1113,10 @@ for name, x in (
     print("x off by more than 0.1?", bool(off > 0.1))
 
 # %% [markdown]
-# `solve` satisfies the equations to the last digit, and still its x, which should be ones, is off in the
-# first decimal. It is not the method's fault. Many different x have nearly the same b here, and rounding b picks one of them.
-# Two unknowns show it. Each equation is a line; since b is rounded, the line is a band. The solution lies
-# somewhere in the overlap:
+# `solve` satisfies the equations to the last digit, and still its x, which should be ones, is off in
+# the first decimal. It is not the method's fault. Many different x have nearly the same b here, and
+# rounding b picks one of them. Two unknowns show it. Each equation is a line; since b is rounded, the
+# line is a band. The solution lies somewhere in the overlap:
 
 # %%
 numerics.draw_bands(
@@ -1113,7 +1127,8 @@ numerics.draw_bands(
 
 # %% [markdown]
 # Left, an error in b is an equal error in x. Right, the same bands overlap in a long sliver, and x may lie
-# anywhere along it. The **condition number** says how many times longer the error can get.
+# anywhere along it. The **condition number** says how many times larger the
+# *relative* error can get.
 #
 # ### The singular values tell
 #
@@ -1124,7 +1139,6 @@ numerics.draw_bands(
 # %% topics=["linalg-ops"]
 U, S, Vh = torch.linalg.svd(hilbert.double())
 print("put together again:", torch.allclose(U @ torch.diag(S) @ Vh, hilbert.double()))
-print("determinants of the turns:", f"{torch.linalg.det(U):.0f}, {torch.linalg.det(Vh):.0f}")
 print(f"largest {S[0]:.2f}, smallest {S[-1]:.0e}")
 print(f"condition about 10^{torch.linalg.cond(hilbert.double()).log10():.0f}")
 
@@ -1138,7 +1152,7 @@ print(f"condition about 10^{torch.linalg.cond(hilbert.double()).log10():.0f}")
 # beside a constant column is enough to ruin it. Centring and scaling the features is the cheapest cure.
 
 # %% [markdown]
-# ## 8. Four algorithms by hand
+# ## 8. Linear algebra by hand, in four exercises
 #
 # The functions of `torch.linalg` work on batches: the last two dimensions are the matrix, all before them
 # are a batch. Some small tools first. **Predict** the trace and the last line.
@@ -1157,7 +1171,7 @@ print("five diagonal matrices:", tuple(torch.diag_embed(torch.ones(5, 3)).shape)
 # `diag_embed` always builds, also in batches. `linalg.cross` takes the last dimension; the old
 # `torch.cross` without a `dim` takes the first of size 3 and warns.
 #
-# Put small matrices along a diagonal, and one product does many. To think of it, give the large matrix
+# Put small matrices along a diagonal, and one product does many. To see how, give the large matrix
 # four dimensions: which block row, which row in it, which block column, which column in it. `rearrange`
 # merges them in pairs. Here the four numbers of each entry can be read off:
 
@@ -1207,9 +1221,10 @@ with every_case() as case:
     check(case, x.view(3, 2, 4) > 7, "booleans")
     check(case, x[:0].view(0, 2, 3), "no block")
     check(case, x[:0].view(2, 3, 0, 4), "blocks without rows")
+    check(case, x.view(4, 3, 2).mT, "transposed blocks")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    check(case, x.view(4, 3, 2).mT, "transposed blocks")
+    check(case, x.view(2, 2, 3, 2).mT, "a batch of transposed blocks")
     check(case, x[:6].view(2, 3)[:, None].expand(2, 5, 3)[None], "expanded blocks")
     check(case, x[:1].view(1, 1, 1), "one block of one number")
     for shape in ((2, 0, 3), (4, 0, 2, 3), (3, 2, 2, 0)):
@@ -1246,10 +1261,11 @@ with every_case() as case:
 # %% [markdown]
 # ### The power of a matrix
 #
-# Multiply a vector by the same matrix again and again. Along each eigenvector it grows by that
-# eigenvalue each time, so the largest one wins. Each step has an invariant: *v has length 1, and
-# $v^T A v$, the Rayleigh quotient, is the best guess of the eigenvalue for this v.* **Predict** the
-# direction that is left:
+# A vector that A only stretches, $Av = \lambda v$, is an **eigenvector** of A, and λ is its
+# **eigenvalue**. Multiply a vector by the same matrix again and again. Along each eigenvector it
+# grows by that eigenvalue each time, so the largest one wins. Each step has an invariant: *v has
+# length 1, and $v^T A v$, the Rayleigh quotient, is the best guess of the eigenvalue for this v.*
+# **Predict** the direction that is left:
 
 # %% topics=["linalg-ops"]
 A = torch.tensor([[2.0, 1.0], [1.0, 2.0]])  # eigenvalues 3 and 1
@@ -1262,11 +1278,11 @@ for step in range(1, 6):
 print("eigh:", torch.linalg.eigh(A).eigenvalues)
 
 # %% [markdown]
-# v turns towards (0.707, 0.707), the quotient towards 3, and the residual shrinks by about the ratio of the
-# two largest eigenvalues in size, here a third, in each step. A product with the matrix is all it takes. So
-# it works where the matrix is too large to be written down: PageRank, the sharpness of a loss (from
-# products with the Hessian), spectral normalisation. One shortcut goes wrong. The *length* of Av tends
-# to the eigenvalue, too, but it has no sign:
+# v turns towards (0.707, 0.707), the quotient towards 3, and the residual shrinks by about the ratio
+# of the two largest eigenvalues in size, here a third, in each step. A product with the matrix is all
+# it takes. So it works where the matrix is too large to be written down: PageRank, the sharpness of a
+# loss (from products with the Hessian), spectral normalisation. One shortcut goes wrong. The *length*
+# of Av tends to the eigenvalue, too, but it has no sign:
 
 # %%
 A, v = torch.tensor([[-5.0, 0.0], [0.0, 2.0]]), torch.tensor([1.0, 0.0])
@@ -1284,7 +1300,7 @@ print("length of Av:", torch.linalg.vector_norm(A @ v), " v·Av:", v @ A @ v)
 #   `RuntimeError`.
 # - Start from random numbers of a generator of your own, and leave PyTorch's global one alone. A start
 #   such as all ones may be orthogonal to what you look for.
-# - A matrix of zeros has the eigenvalue 0. Nothing else of `torch.linalg` than norms is allowed.
+# - A matrix of zeros has the eigenvalue 0. From `torch.linalg` only norms are allowed.
 #
 # Examples: `[[2, 1], [1, 2]]` gives 3 and ±(0.707, 0.707); `[[-5, 0], [0, 2]]` gives −5. For
 # `[[0, 1], [1, 0]]`, with the eigenvalues 1 and −1, nothing wins: `RuntimeError`. The first check looks
@@ -1377,7 +1393,7 @@ with every_case() as case:
 # There are two ways to take away. *Classical*: compute all coefficients $q_i \cdot a_j$ from the column
 # as it was given, then subtract everything. *Modified*: subtract along $q_1$, compute the coefficient
 # for $q_2$ from what is left, and so on. On paper it is the same number, since $q_1$ and $q_2$ are
-# orthogonal. In a machine they are so only nearly. Here is a matrix of three nearly equal columns, and
+# orthogonal. In a machine they are only nearly so. Here is a matrix of three nearly equal columns, and
 # its third column both ways. The two lines differ in one place:
 
 # %%
@@ -1494,8 +1510,8 @@ with every_case() as case:
 # - **QR**: with $A = QR$ it is $R\, x = Q^T b$. R is triangular, so it is solved from the bottom up, by
 #   `torch.linalg.solve_triangular`.
 # - `torch.linalg.lstsq`. On the CPU it is a QR that sorts the columns and copes with a lower rank
-#   (LAPACK's `gelsy`); on a GPU it is plain QR (`gels`), which wants full rank. It does not choose by
-#   your matrix; `driver=` does.
+#   (LAPACK's `gelsy`); on a GPU it is plain QR (`gels`), which wants full rank. It does not look at
+#   your matrix to choose; *you* choose, with `driver=`.
 #
 # The catch of the first: $A^T A$ has the **square** of the condition number of A. See it, in float32,
 # for matrices of growing condition number whose solution is known:
@@ -1533,9 +1549,14 @@ numerics.draw_errors(
 )
 
 # %% [markdown]
-# The dashed lines are the rule of thumb, not a bound: the measured errors scatter about them and climb as
-# they do. Where the normal equations reach an error of 1, at a condition of about 3000, QR still has four
-# digits. In float64 the same happens, only later.
+# The dashed lines are a rule of thumb, not a bound: at first the measured errors scatter about them.
+# Where the normal equations reach an error of 1, at a condition of about 3000, QR still has four
+# digits. Further to the right their points mean nothing: condition² · u is above 1, and no digit is left
+# to be wrong. In float64 the same happens, only later.
+#
+# And look at the last point of `lstsq`. A direction whose singular value is below `rcond` times the
+# largest, by default eps · max(m, n), counts as missing for the CPU's driver, and is left out. No
+# warning. From there on, name `rcond`, or scale the columns first.
 #
 # **In practice.** Use `lstsq`, or QR. Take the normal equations where the condition is small by
 # construction, or where a ridge term λI was added, which makes it small.
@@ -1651,8 +1672,8 @@ with every_case() as case:
 # ## 9. The map again · core
 #
 # Three rows of vines run along a valley, 150 plants in all. Each plant has a position in metres, east and
-# north, as surveyors write it: seven digits before the decimal point. Which row does a plant belong to?
-# Ask its nearest neighbour. The picture turns the map so that the valley lies flat:
+# north, as surveyors write it: six or seven digits before the decimal point. Which row does a plant
+# belong to? Ask its nearest neighbour. The picture turns the map so that the valley lies flat:
 
 # %% nbgrader={"grade_id": "vineyard", "locked": true}
 generator = torch.Generator().manual_seed(2)
@@ -1667,7 +1688,11 @@ plants = plants.float()  # (150, 2): metres east, metres north
 # %%
 figure, axes = plt.subplots(figsize=(7.6, 2))
 axes.scatter(along, across, c=row, cmap="viridis", s=14)
-axes.set(xlabel="metres along the valley", ylabel="metres across", title="150 plants in three rows")
+axes.set(
+    xlabel="metres along the valley",
+    ylabel="metres across",
+    title="150 plants in three rows (widths not to scale)",
+)
 show(figure, "Three long, narrow, parallel clouds, 12 metres apart and more than 1000 metres long.")
 
 # %% [markdown]
@@ -1682,22 +1707,25 @@ scaled = centred / centred.std(0)
 print("covariance, each column divided by its deviation:", scaled.T.cov(), sep="\n")
 
 # %% [markdown]
-# Each column has variance 1, and still the two say nearly the same: the cloud lies slantwise. **Whitening**
-# takes that away as well. Look for a matrix W so that the rows of $z = (x - m)\, W$ have the identity as
-# covariance, $W^T C\, W = I$. Three ways, each from this chapter:
+# Each column has variance 1, and still the two say nearly the same: the cloud lies slantwise.
+# **Whitening** takes that away as well. Look for a matrix W so that the rows of $z = (x - m)\, W$
+# have the identity as covariance, $W^T C\, W = I$.
 #
-# - from the eigenvectors, $C = V \Lambda V^T$ (`torch.linalg.eigh`): $W = V \Lambda^{-1/2}$. Turn the cloud
-#   onto its axes, then scale each axis;
-# - from the Cholesky factor, $C = L L^T$ (`torch.linalg.cholesky`): $z^T = L^{-1} (x - m)^T$, by
-#   `solve_triangular`;
-# - from QR: if $x - m = QR$, the columns of Q are orthonormal already; only a factor is missing.
+# A symmetric matrix can be written $C = V \Lambda V^T$, where V is a turn, $V^T V = I$, and Λ is
+# diagonal. `torch.linalg.eigh(C)` gives both: in the columns of V the **eigenvectors**, here the axes of
+# the cloud, and, as a vector, the diagonal of Λ, the **eigenvalues**, here the variance along each axis.
+# So $W = V \Lambda^{-1/2}$ turns the cloud onto its axes and scales each axis.
+#
+# There are two other ways. If you have read section 8: with $x - m = QR$ the columns of Q are
+# orthonormal already; only a factor is missing. If you know Cholesky, $C = L L^T$ with a lower
+# triangular L: $z^T = L^{-1} (x - m)^T$, by `torch.linalg.solve_triangular`.
 #
 # ### Exercise 4.12 — A ruler that fits the data ★★ · 12 min · 3 points · core
 #
-# For `x` (n, d), n > d, float32 or float64, return z (n, d) with $z = (x - m)\, W$: the mean of each column
-# is 0 and the covariance matrix, with the divisor n − 1, is the identity. W is one (d, d) matrix for all
-# rows; it is not unique, and any that does it is right. The columns of `x - m` are linearly independent.
-# Points far from the origin are handled. `x` stays as it is.
+# For `x` (n, d), n > d, float32 or float64, return z (n, d) with $z = (x - m)\, W$: the mean of each
+# column is 0 and the covariance matrix, with the divisor n − 1, is the identity. W is one (d, d)
+# matrix for all rows; it is not unique, and any that does it is right. The columns of `x - m` are
+# linearly independent. Points far from the origin are handled. `x` stays as it is.
 #
 # Example: `[[1], [2], [3]]` gives `[[-1], [0], [1]]`, or the same with the other sign.
 
@@ -1738,15 +1766,16 @@ with every_case() as case:
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# The shortest way is the third. QᵀQ is the identity, but the covariance divides by n − 1.
+# The shortest way is by QR. QᵀQ is the identity, but the covariance divides by n − 1.
 # </details>
 
 # %% [markdown]
 # ### All of it together
 #
-# The next cells classify each plant by its nearest neighbour, three times: with the line of the puzzle, with
-# your distances, and with your distances after your whitening. Where one of your functions isn't solved
-# yet, the library steps in (that is what `numerics.solved` looks after). **Predict** the order. Guessing is right once in three times.
+# The next cells classify each plant by its nearest neighbour, three times: with the line of the
+# puzzle, with your distances, and with your distances after your whitening. Where one of your
+# functions isn't solved yet, the library steps in (`numerics.solved` takes care of that). Guessing is
+# right once in three times. **Predict** how many of 100 plants centring alone gets right.
 
 
 # %%
@@ -1769,9 +1798,10 @@ alt = "Three maps: most plants are ringed with the puzzle's line, some with cent
 numerics.draw_guesses(along, across, row, guesses, alt)
 
 # %% [markdown]
-# The same data, the same classifier, three rulers. The puzzle's line is no better than guessing: so far from
-# the origin, most plants are at distance 0 from some other row. Centred distances are exact, and still
-# measure the wrong thing. Whitened ones get nearly all.
+# The same data, the same classifier, three rulers. The puzzle's line is no better than guessing: so
+# far from the origin, most plants are at distance 0 from some other row. Centred distances are right,
+# as far as float32 kept the positions (to half a metre, northwards), and still measure the wrong
+# thing. Whitened ones get nearly all.
 #
 # One neighbour is a loud vote. A soft one lets every plant vote, with a weight that falls with the
 # distance: a softmax over minus the squared distances, with the plant itself under the mask. This is a
@@ -1818,7 +1848,7 @@ except torch.linalg.LinAlgError:
 # | you want | write | cost | in float32 |
 # | --- | --- | --- | --- |
 # | all distances | difference first, or `cdist` with `donot_use_mm…` | n·m·d, or n·m numbers | good; gradient at 0 needs care |
-# | all distances, fast | Gram identity, **centred** | one product | loses digits far from the origin |
+# | all distances, fast | Gram identity, **centred** | one product | good; points that nearly coincide lose digits |
 # | a long sum | `torch.sum` | n | log₂ n · u; your own loop: n · u |
 # | variance, covariance | subtract the mean first | two passes | the one-pass formula cancels |
 # | log-probabilities | `log_softmax`, `cross_entropy` | n | `log(softmax)` underflows |
@@ -1828,12 +1858,12 @@ except torch.linalg.LinAlgError:
 #
 # **Three mistakes to remember**
 #
-# 1. Subtracting two large numbers that nearly agree: distances, variances, normal equations. Centre
-#    first, or choose another formula.
+# 1. Subtracting two large numbers that nearly agree: distances, variances. Centre first, or choose
+#    another formula.
 # 2. Masking a NaN after it was made. The value looks right and the gradient is NaN. Mask before *and*
 #    after.
-# 3. Trusting a small residual. With a large condition number the equations hold to the last digit and the
-#    solution is wrong. Look at the condition first.
+# 3. Trusting a small residual, or squaring a condition. With a large condition number the equations hold
+#    to the last digit and the solution is wrong; the normal equations square it. Look at it first.
 #
 # **Read more.** The PyTorch documentation has pages on *torch.linalg* and *Numerical accuracy*. Nicholas
 # Higham's *Accuracy and Stability of Numerical Algorithms* has the sums, the variance and the cancellation

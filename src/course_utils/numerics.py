@@ -94,6 +94,8 @@ def check_root(
         assert not found.isinf().any(), "infinite: the root must not see a 0"
         steep = (found[x <= 0].abs() > 0).any()
         assert not steep, "it is not 0 where x is 0 or negative: is a root still taken there?"
+        words = "it is 0 for a tiny number above zero: is there a threshold?"
+        assert not ((x > 0) & (found == 0)).any(), words
         check_close(found, slope, "the gradient", rtol=1e-5)
 
 
@@ -110,6 +112,8 @@ def check_distances(
     gap = x[:, None] - y
     truth = gap.square().sum(-1).sqrt()
     unit = gap / truth.masked_fill(truth == 0, 1)[..., None]
+    shifted = torch.where(truth[..., None] == 0, max(gap.shape[-1], 1) ** -0.5, unit)
+    moved = "where two points coincide it is not 0: is a small number added to each difference?"
     slips = {
         "these are squared distances: the root is missing": truth**2,
         "these are sums of |difference|: Euclid adds up squares": gap.abs().sum(-1),
@@ -120,13 +124,14 @@ def check_distances(
                 result = answer(x, y, how)
             nan = isinstance(result, torch.Tensor) and result.isnan().any()
             assert not nan, "a distance is NaN: is there a root of a negative number, or 0 / 0?"
-            check_value(result, truth, "the distances", slips, rtol=1e-5, atol=1e-5)
+            check_value(result, truth, "the matrix of distances", slips, rtol=1e-5, atol=1e-5)
             slopes = gradient("pairwise_three_ways", x, y, how)
-            for slope, right, letter in zip(slopes, (unit.sum(1), -unit.sum(0)), "xy", strict=True):
+            rights, wrongs = (unit.sum(1), -unit.sum(0)), (shifted.sum(1), -shifted.sum(0))
+            for slope, right, wrong, letter in zip(slopes, rights, wrongs, "xy", strict=True):
                 what = f"the gradient by {letter}"
                 words = "is NaN or infinite: what is the slope of the root at 0?"
                 assert slope.isfinite().all(), f"{what} {words}"
-                check_close(slope, right, what, rtol=1e-4, atol=1e-4)
+                check_value(slope, right, what, {moved: wrong}, rtol=1e-4, atol=1e-4)
 
 
 def check_distance_cost(
@@ -246,6 +251,9 @@ def check_covariance(
         * free
         / total,
         "it is divided by n - 1; with weights the divisor is W - V / W": truth * free / (n - 1),
+        "it is divided by W - 1, which is for counts (fweights); here it is W - V / W": truth
+        * free
+        / (total - 1),
         "the weights stand on both sides of the product: once is enough": (w * z).mT
         @ (w * z)
         / free,
@@ -329,6 +337,7 @@ def check_masked(
     answer: Answer, case: every_case, scores: torch.Tensor, mask: torch.Tensor, dim: int, name: str
 ) -> None:
     """The value of a softmax under a mask."""
+    scores, mask = scores.clone(), mask.clone()  # an answer that changes them spoils no other case
     x, whole = scores.double(), mask.expand(scores.shape)
     truth = x.masked_fill(~mask, -torch.inf).softmax(dim).masked_fill(~mask, 0)
     slips = {
@@ -338,7 +347,7 @@ def check_masked(
         "it is not below all scores, the number put into a masked place; −∞ is": (
             x.masked_fill(~mask, -1e9).softmax(dim) * mask
         ),
-        "the masked scores still count in the sum below": x.softmax(dim) * mask,
+        "the masked scores still count in the sum below, or as the largest": x.softmax(dim) * mask,
         "0 everywhere: do all powers underflow?": torch.zeros_like(x),
         "a score of 0 is not hidden: e⁰ is 1": (x * mask).softmax(dim),
         "a score of 0 is not hidden: e⁰ is 1 in the sum": (x * mask).softmax(dim) * mask,
@@ -458,6 +467,11 @@ def check_eigen(
         fits = isinstance(pair, (tuple, list)) and len(pair) == 2
         assert fits, "return the pair (eigenvalue, eigenvector): is there an answer yet?"
         value, v = pair
+        if isinstance(value, torch.Tensor) and value.numel() == 1 and truth != 0:
+            size, far = abs(truth.item()), abs(value.item() - truth.item())
+            near = 3 * tol * size + 1e-12 < far < 1e-3 * size
+            words = "the eigenvalue is nearly right: is |Av - λv| compared with tol · |λ|?"
+            assert not near, words
         check_value(value, truth.to(a.dtype), "the eigenvalue", slips, rtol=3 * tol, atol=1e-12)
         check_form(v, a[0], "the eigenvector")
         length = v.double().square().sum().sqrt().item()
@@ -610,7 +624,11 @@ def check_white(
         squared = 1 / torch.linalg.eigvalsh(centred.T @ centred / (n - 1)).flip(0)
         far = (torch.linalg.eigvalsh(cov) / squared - 1).abs().max()
         assert off < loose or far > loose, "divided by the variance, not by its root"
-        assert off < loose, f"the covariance is off the identity by {off:.3g}"
+        slip = centred @ torch.linalg.inv(torch.linalg.cholesky(centred.T @ centred / (n - 1)))
+        words = f"the covariance is off the identity by {off:.3g}"
+        if z.allclose(slip, rtol=loose, atol=loose):
+            words = f"{words}: zᵀ = L⁻¹ (x - m)ᵀ, so it is z = (x - m) L⁻ᵀ, with L⁻¹ transposed"
+        assert off < loose, words
         fit = centred @ (torch.linalg.pinv(centred) @ z)
         words = "white, but not (x - m) W: are rows mixed up?"
         assert (fit - z).abs().max() < 10 * loose, words
@@ -689,6 +707,7 @@ def draw_window(scores: torch.Tensor, alt: str) -> None:
     axes.plot(scores - scores.max(), torch.zeros(len(scores)), "o", color=BLUE, markersize=8)
     axes.set(xlim=(-260, 340), ylim=(-0.4, 1.4), xlabel="x")
     axes.set_yticks([0, 1], ["minus the largest", "the scores"])
+    axes.set_xticks([-200, -104, 0, 88.7, 200, 300])
     show(figure, alt)
 
 
