@@ -25,9 +25,11 @@
 # - choose between `no_grad`, `inference_mode`, `detach` and `requires_grad_(False)`;
 # - train a network with autograd switched off.
 #
-# **It leans on** tensors, views and storages (chapters 01 and 02) and on matrix products
-# (chapter 03). **Time:** four hours with all ten exercises. The sections and exercises marked
-# *core* take two and a half hours; nothing later leans on the rest. You can skip any exercise.
+# **It leans on** tensors, views and storages (chapters 01 and 02), on matrix products (chapter 03),
+# and for exercises 5.6 and 5.10 on softmax and logsumexp (chapter 04). Layers and optimizers appear
+# as they are used; later chapters explain them. **Time:** four hours with all ten exercises. The
+# sections and exercises marked *core* take two and a half hours; nothing later leans on the rest.
+# You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -61,8 +63,8 @@ print("no edit:       ", slope(lambda h: None))
 print("h.data.zero_():", slope(lambda h: h.data.zero_()))
 
 # %% [markdown]
-# The second slope is 0, which is wrong, and nothing warns you. `out` itself is still 64. So the
-# slope was not computed together with `out`. It was computed later, from something that was kept.
+# The second slope is 0, which is wrong, and nothing warns you. `out` was computed before the edit.
+# So the slope was not computed together with `out`. It came later, from something that was kept.
 # To see what was kept, and why the edit went unnoticed, we have to read the record.
 
 # %% [markdown]
@@ -186,8 +188,8 @@ print(str(caught[0].message).split(".  ")[0].split(". ")[0])
 
 # %% [markdown]
 # > **Often said.** *"Backward stores the gradients of the intermediate results in their `.grad`."*
-# > It does not. They are handed on and let go; keeping them all would double the memory. Ask
-# > beforehand with `retain_grad()` and you get one.
+# > It does not. They are handed on and let go; keeping them all would cost about as much
+# > memory again as the results themselves. Ask beforehand with `retain_grad()` and you get one.
 
 # %% topics=["retain-grad"]
 x = torch.tensor(3.0, requires_grad=True)
@@ -219,7 +221,7 @@ for start in (1.0, 5.0):
 # %% [markdown]
 # Three rounds give 27, two give 9. That is why a stack trace, a print or a breakpoint works in the
 # middle of a PyTorch model. The price: nothing sees the whole before it runs. `torch.compile` looks
-# ahead. It traces a function together with the tape of its backward, before the real run. What it
+# ahead. It traces a function together with its backward, before the real run. What it
 # traced is one entry in the record:
 
 # %% topics=["dynamic-graph-eager"]
@@ -286,8 +288,11 @@ for freeze in (False, True):
     print(f"second frozen: {freeze!s:5}  products: {products}  first gets a grad: {first_learns}")
 
 # %% [markdown]
-# One product less: the one for the frozen weight. The first layer still gets its gradient, through
+# One product fewer: the one for the frozen weight. The first layer still gets its gradient, through
 # the frozen one. A `detach()` between the two would have cut that off.
+#
+# One thing more, for the exercise: inside `with torch.no_grad():` nothing is recorded, so what is
+# computed there requires no grad. (Section 5 has more.)
 
 # %% [markdown]
 # ### Exercise 5.2 — Who gets a gradient? ★ · 8 min · 3 points · core
@@ -398,24 +403,25 @@ draw_graph(y, saved=False, a=a, b=b, s=s, t=t)
 # `s` is used twice: `t` is made from it, and `y` is too. Let us be the engine. Every value has an
 # account, empty at first. Put 1 into that of `y`. When it is a value's turn, it **hands on**: to
 # each value it was made from, it pays (slope of that step) · (its own account). A first try, in the
-# order `y`, `s`, `t`. **Predict:** which line is wrong?
+# order `y`, `s`, `t`. **Predict:** which turn spoils it?
 
 # %%
 import math
 
 e = math.e
 y_has, s_has, t_has = 1.0, 0.0, 0.0
-s_has, t_has = s_has + e * y_has, t_has + 1.0 * y_has  # y = s * t: slopes t = e and s = 1
-a_has, b_has = 0.5 * s_has, 2.0 * s_has  # s = a * b: slopes b = 0.5 and a = 2
-s_has += e * t_has  # t = exp(s): slope e
+s_has, t_has = s_has + e * y_has, t_has + 1.0 * y_has  # turn 1, y = s * t: slopes e and 1
+a_has, b_has = 0.5 * s_has, 2.0 * s_has  # turn 2, s = a * b: slopes b = 0.5 and a = 2
+s_has += e * t_has  # turn 3, t = exp(s): slope e
 print(f"by this walk: a {a_has:.2f}, b {b_has:.2f}, and {s_has:.2f} at s")
 
 # %%
 print("by autograd:  a {:.2f}, b {:.2f}".format(*torch.autograd.grad(y, [a, b], retain_graph=True)))
 
 # %% [markdown]
-# Half is missing. `s` handed on 2.72 in the second line, and in the third it was paid 2.72 more.
-# That part never reached `a` and `b`. No line is wrong by itself; the second one comes too early.
+# Half is missing. `s` handed on 2.72 in turn 2, and in turn 3 it was paid 2.72 more. That part never
+# reached `a` and `b`. No turn is wrong by itself; the second comes too early. (`autograd.grad`
+# returns slopes in place of writing `.grad`; `retain_graph` keeps the record for the picture below.)
 # The rule that was broken is the whole secret of backward:
 #
 # **A value hands on only when everyone who used it has paid in.**
@@ -830,9 +836,10 @@ optimizer.zero_grad(set_to_none=False)
 print("after zero_grad(set_to_none=False): ", w.grad)
 
 # %% [markdown]
-# That gradients add up is a gift when a batch does not fit into memory. Cut it into micro-batches,
-# go backward after *each*, and step once. Divide each loss by the number of micro-batches, so that
-# the sum is a mean again.
+# That gradients add up is a gift when a batch does not fit into memory. Cut it into micro-batches
+# of equal size, go backward after *each*, and step once. Divide each loss by the number of
+# micro-batches, so that the sum is a mean again. (Where the last is smaller, weigh each loss by its
+# share of the samples.)
 
 # %% topics=["gradient-accumulates"]
 torch.manual_seed(0)
@@ -1270,9 +1277,10 @@ for tensor in saved:
 # tensors, but only one new storage. `x` was there before, and the result is kept once, however many
 # rules point to it.
 #
-# Training takes so much more memory than inference because of these saved tensors, the
-# *activations*. They grow with the batch. The weights do not. The next cell packs what is saved into
-# objects of its own, and watches them come and go: six layers forward, then backward.
+# These saved tensors, the *activations*, are a large part of what training needs beyond inference;
+# gradients and the optimizer's state are the rest. The activations grow with the batch. The others
+# do not. The next cell packs what is saved into objects of its own, and watches them come and go:
+# six layers forward, then backward.
 
 
 # %% jupyter={"source_hidden": true}
@@ -1323,8 +1331,9 @@ x.grad
 # %% [markdown]
 # The two backward passes through `plain` both counted: 1 + 1, and 2 from `squared`. If you do need
 # a second pass, say so in the first: `backward(retain_graph=True)` keeps the saved tensors. It is
-# seldom what you want. If it "fixes" an error in a training loop, then some tensor of the last step
-# is still in use in this one, and the graph grows with every step. Detach that tensor.
+# seldom what you want. If it "fixes" an error in a training loop, look for a tensor of the last step
+# that is still in use in this one: then the graph grows with every step, and that tensor wants a
+# `detach()`. (Two losses of one step that share a part: add them, and go backward once.)
 
 # %% topics=["graph-lifetime"]
 squared = (x * x).sum()
@@ -1333,8 +1342,10 @@ squared.backward()
 x.grad
 
 # %% [markdown]
-# **In practice.** Memory also grows without any error when you collect losses for a plot. Each of
-# them holds its graph, and the graph holds what was saved. Collect `loss.item()`.
+# **In practice.** Memory also grows without any error when you collect or add up (`total += loss`)
+# losses that never go backward, in a validation without `no_grad` for instance. Each of them holds
+# its graph, and the graph holds what was saved. (After `backward()` only the functions are left.)
+# Collect `loss.item()`.
 
 # %% topics=["graph-lifetime"]
 losses = [x.exp().sum() for _ in range(100)]
@@ -1526,8 +1537,8 @@ draw_graph(y, x=x)
 # An error is the good ending: the gradient would have been wrong. The same edit is harmless if
 # nothing needs the old value. `x + 1` saves nothing, and `sin` saves its *input*, so their results
 # may be edited. You do not have to learn this by heart. The check is strict: it may refuse an edit
-# that would have done no harm, in another part of the same storage for example. And of the edits
-# that PyTorch itself makes to a tensor or its views, it lets no harmful one through.
+# that would have done no harm, in another part of the same storage for example. But no
+# harmful edit through the tensor or one of its views gets past it.
 #
 # Two doors lead around it.
 #
@@ -1812,8 +1823,8 @@ for recording in (False, True):
 
 # %% [markdown]
 # Nothing saved: that is why validation under `no_grad` needs a fraction of the memory, and less
-# time. To decide by a flag, there is `torch.set_grad_enabled(training)`. All of them work as
-# decorators too.
+# time. To decide by a flag, there is `torch.set_grad_enabled(training)`. The three blocks
+# work as decorators too.
 #
 # **`eval()` is something else.** It tells the layers to behave as in use: dropout lets everything
 # through, batch norm takes its running averages. It has nothing to do with recording. **Predict**
@@ -2194,8 +2205,9 @@ print("torch.no_grad exists:  ", hasattr(torch, "no_grad"))
 
 # %% [markdown]
 # *"Get the values by `x.cpu().numpy()`"* and *"by `x.data.cpu().numpy()`."* The first fails if `x`
-# requires grad, because NumPy cannot record. The second goes behind the version counter. Write
-# `x.detach().cpu().numpy()`. For a single number, `item()` does all of it.
+# requires grad, because NumPy cannot record. The second works, but by the old door. Write
+# `x.detach().cpu().numpy()`, and remember that no array counts what is written to it. For a single
+# number, `item()` does all of it.
 
 # %% topics=["data-vs-detach"] errata=["numpy-of-grad-tensor"]
 x = torch.ones(2, requires_grad=True)
@@ -2242,8 +2254,8 @@ feature.detach().clone(), copy.deepcopy(x).is_leaf
 #    `detach()` to look and `no_grad` to write.
 # 2. Losing the leaf. After `.to(...)` or `* 0.01` your tensor is a result, and its `.grad` stays
 #    `None`. Call `requires_grad_()` last.
-# 3. Keeping a graph by accident. `losses.append(loss)` keeps every step's saved tensors. Append
-#    `loss.item()` or `loss.detach()`.
+# 3. Keeping a graph by accident. Losses that never go backward, collected or added up in
+#    validation, keep every step's saved tensors. Keep `loss.item()` or `loss.detach()`.
 #
 # **Read more.** The PyTorch documentation has *Autograd mechanics*, and the blog posts *Overview of
 # PyTorch Autograd Engine* and *How Computational Graphs are Executed in PyTorch*. Baydin,
