@@ -25,9 +25,11 @@
 # - choose between `no_grad`, `inference_mode`, `detach` and `requires_grad_(False)`;
 # - train a network with autograd switched off.
 #
-# **It leans on** tensors, views and storages (chapters 01 and 02) and on matrix products
-# (chapter 03). **Time:** four hours with all ten exercises. The sections and exercises marked
-# *core* take two and a half hours; nothing later leans on the rest. You can skip any exercise.
+# **It leans on** tensors, views and storages (chapters 01 and 02), on matrix products (chapter 03),
+# and for exercises 5.6 and 5.10 on softmax and logsumexp (chapter 04). Layers and optimizers appear
+# as they are used; later chapters explain them. **Time:** four hours with all ten exercises. The
+# sections and exercises marked *core* take two and a half hours; nothing later leans on the rest.
+# You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -61,8 +63,8 @@ print("no edit:       ", slope(lambda h: None))
 print("h.data.zero_():", slope(lambda h: h.data.zero_()))
 
 # %% [markdown]
-# The second slope is 0, which is wrong, and nothing warns you. `out` itself is still 64. So the
-# slope was not computed together with `out`. It was computed later, from something that was kept.
+# The second slope is 0, which is wrong, and nothing warns you. `out` was computed before the edit.
+# So the slope was not computed together with `out`. It came later, from something that was kept.
 # To see what was kept, and why the edit went unnoticed, we have to read the record.
 
 # %% [markdown]
@@ -105,7 +107,7 @@ draw_graph(out, x=x, y=y, z=z, saved=False)
 # %% [markdown]
 # The blue boxes are functions, named after what they undo. The green box at the end is `x`: it was
 # not computed, so there is nothing behind it. Such a tensor is called a **leaf**. The arrows point
-# the way that backward will go, from the result to the leaf. Two ways lead to `x`, because `x` was
+# the way that backward will go, from the result to the leaf. Two paths lead to `x`, because `x` was
 # used twice.
 #
 # **Predict** the gradient of `x` before you run the next cell. Walk down with a pencil:
@@ -118,7 +120,7 @@ draw_graph(out, x=x, y=y, z=z, saved=False)
 # | `x`, by way of `y` | −4 · 1 = −4 |
 # | `x`, by way of `z` | 4 · 2 = 8 |
 #
-# Both ways count, so they are added. With `values=True` the picture shows every number, and the
+# Both paths count, so they are added. With `values=True` the picture shows every number, and the
 # slope of `out` there:
 
 # %% topics=["backward-scalar", "backprop-steps"]
@@ -160,7 +162,7 @@ because = {
     "out": "2 · 5 + 2",
     "slope in p": "a sum moves as much as each of its terms",
     "slope in b": "only p depends on b: the slope in p, times the other factor",
-    "slope in a": "two ways lead to a, by way of p and straight from the sum: add both",
+    "slope in a": "two ways lead to a, through p and straight from the sum: add both",
 }
 check_predictions(pencil_slopes, machine, because)
 
@@ -186,8 +188,8 @@ print(str(caught[0].message).split(".  ")[0].split(". ")[0])
 
 # %% [markdown]
 # > **Often said.** *"Backward stores the gradients of the intermediate results in their `.grad`."*
-# > It does not. They are handed on and let go; keeping them all would double the memory. Ask
-# > beforehand with `retain_grad()` and you get one.
+# > It does not. They are handed on and let go; keeping them all would cost about as much
+# > memory again as the results themselves. Ask beforehand with `retain_grad()` and you get one.
 
 # %% topics=["retain-grad"]
 x = torch.tensor(3.0, requires_grad=True)
@@ -217,9 +219,9 @@ for start in (1.0, 5.0):
     print(start, "-> slope", x.grad.item())
 
 # %% [markdown]
-# Three rounds give 27, two give 9. That is why a stack trace, a print or a breakpoint works in the
-# middle of a PyTorch model. The price: nothing sees the whole before it runs. `torch.compile` looks
-# ahead. It traces a function together with the tape of its backward, before the real run. What it
+# Three rounds give 27, two give 9. That is why you can print, or set a breakpoint, in the middle of a
+# PyTorch model. The price: nothing sees the whole before it runs. `torch.compile` looks
+# ahead. It traces a function together with its backward, before the real run. What it
 # traced is one entry in the record:
 
 # %% topics=["dynamic-graph-eager"]
@@ -286,15 +288,19 @@ for freeze in (False, True):
     print(f"second frozen: {freeze!s:5}  products: {products}  first gets a grad: {first_learns}")
 
 # %% [markdown]
-# One product less: the one for the frozen weight. The first layer still gets its gradient, through
+# One product fewer: the one for the frozen weight. The first layer still gets its gradient, through
 # the frozen one. A `detach()` between the two would have cut that off.
+#
+# One thing more, for the exercise: inside `with torch.no_grad():` nothing is recorded, so what is
+# computed there requires no grad. (Section 5 has more.)
 
 # %% [markdown]
 # ### Exercise 5.2 — Who gets a gradient? ★ · 8 min · 3 points · core
 #
 # The locked cell makes ten tensors, adds nine of them up and goes backward. For each, write three
 # truth values: `(is_leaf, requires_grad, has a gradient afterwards)`. As an example, for a tensor
-# `torch.zeros(3)` that took part it is `(True, False, False)`.
+# `torch.zeros(3)` that took part it is `(True, False, False)`. Write `True` and `False` in full: `F` is
+# `torch.nn.functional` here.
 #
 # Answer from the rules, not from the machine. The check is folded, because it explains every
 # answer. Select it and press Shift + Enter; unfold it afterwards.
@@ -340,7 +346,7 @@ predict_leaf_and_grad |= {"kept": (False, True, True), "unused": (True, True, Fa
 ### END SOLUTION
 
 # %% nbgrader={"grade_id": "predict-leaf-and-grad-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
-form = "write (is_leaf, requires_grad, has a gradient) as three times True or False"
+form = "write (is_leaf, requires_grad, has a gradient), three times True or False"
 with every_case(at_most=10) as case:
     for name, guess in predict_leaf_and_grad.items():
         with case(name):
@@ -358,8 +364,8 @@ because = {
     "w * c": "computed from w: not a leaf, and its gradient is only handed on",
     "c * c": "computed, but from nothing that requires grad: a leaf all the same",
     "kept": "computed, but retain_grad() asked for its gradient beforehand",
-    "quiet": "under no_grad nothing is recorded: the result requires no grad",
-    "frozen": "requires_grad_(False) on a leaf: no grad is required any more",
+    "quiet": "under no_grad nothing is recorded: the result requires no grad, and so it is a leaf",
+    "frozen": "requires_grad_(False) on a leaf: no grad is required any more, and it stays a leaf",
     "double": "the conversion is an operation: its result has a grad_fn",
     "parameter": "a Parameter is a leaf that requires grad",
     "unused": "it requires grad, but the loss does not depend on it",
@@ -384,8 +390,8 @@ check_predictions(predict_leaf_and_grad, machine, because)
 # %% [markdown]
 # ## 2. The walk · core
 #
-# The record says what happened. In which order is it read? At `x` above two ways met, and there the
-# order did not matter yet. It does as soon as the place where ways meet has something behind it:
+# The record says what happened. In which order is it read? At `x` above two paths met, and there the
+# order did not matter yet. It does as soon as the place where paths meet has something behind it:
 
 # %% topics=["backprop-steps"]
 a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(0.5, requires_grad=True)
@@ -398,27 +404,30 @@ draw_graph(y, saved=False, a=a, b=b, s=s, t=t)
 # `s` is used twice: `t` is made from it, and `y` is too. Let us be the engine. Every value has an
 # account, empty at first. Put 1 into that of `y`. When it is a value's turn, it **hands on**: to
 # each value it was made from, it pays (slope of that step) · (its own account). A first try, in the
-# order `y`, `s`, `t`. **Predict:** which line is wrong?
+# order `y`, `s`, `t`. **Predict:** which turn spoils it?
 
 # %%
 import math
 
 e = math.e
 y_has, s_has, t_has = 1.0, 0.0, 0.0
-s_has, t_has = s_has + e * y_has, t_has + 1.0 * y_has  # y = s * t: slopes t = e and s = 1
-a_has, b_has = 0.5 * s_has, 2.0 * s_has  # s = a * b: slopes b = 0.5 and a = 2
-s_has += e * t_has  # t = exp(s): slope e
+s_has, t_has = s_has + e * y_has, t_has + 1.0 * y_has  # turn 1, y = s * t: slopes e and 1
+a_has, b_has = 0.5 * s_has, 2.0 * s_has  # turn 2, s = a * b: slopes b = 0.5 and a = 2
+s_has += e * t_has  # turn 3, t = exp(s): slope e
 print(f"by this walk: a {a_has:.2f}, b {b_has:.2f}, and {s_has:.2f} at s")
 
 # %%
 print("by autograd:  a {:.2f}, b {:.2f}".format(*torch.autograd.grad(y, [a, b], retain_graph=True)))
 
 # %% [markdown]
-# Half is missing. `s` handed on 2.72 in the second line, and in the third it was paid 2.72 more.
-# That part never reached `a` and `b`. No line is wrong by itself; the second one comes too early.
-# The rule that was broken is the whole secret of backward:
+# Half is missing. `s` handed on 2.72 in turn 2, and in turn 3 it was paid 2.72 more. That part never
+# reached `a` and `b`. No turn is wrong by itself; the second comes too early. The rule that
+# was broken is the whole secret of backward:
 #
 # **A value hands on only when everyone who used it has paid in.**
+#
+# (In the cell above, `autograd.grad` returns slopes in place of writing `.grad`, and `retain_graph`
+# keeps the record for the picture below.)
 #
 # `s` was used by `t` and by `y`, so `t` has to come before `s`. The only order that starts at `y`
 # and keeps the rule is `y`, `t`, `s`, then `a` and `b` in either order:
@@ -507,9 +516,9 @@ check_walk(walk_by_hand)
 # 3. **Backward**: `backward` sets the `grad` of every value behind this one to the slope of this
 #    one in it. It starts with 1 at `self`, and it is called once for each program.
 #
-# A chain of 5,000 steps has to work in parts 2 and 3. Python gives up at about 1,000 calls inside
-# each other, so keep your own list of what is waiting, in place of recursion. Inputs are such that
-# all results and slopes are finite.
+# A chain of 5,000 steps has to work in parts 2 and 3. Python gives up at about 1,000 nested calls,
+# so keep your own list of what is waiting, in place of recursion. Inputs are such that all results
+# and slopes are finite.
 #
 # `micro_engine` is given. It runs a little program on your values and goes backward from `y`.
 # `torch_engine` does the same by PyTorch; try your own programs on both. You may write the class
@@ -830,9 +839,10 @@ optimizer.zero_grad(set_to_none=False)
 print("after zero_grad(set_to_none=False): ", w.grad)
 
 # %% [markdown]
-# That gradients add up is a gift when a batch does not fit into memory. Cut it into micro-batches,
-# go backward after *each*, and step once. Divide each loss by the number of micro-batches, so that
-# the sum is a mean again.
+# That gradients add up is a gift when a batch does not fit into memory. Cut it into micro-batches
+# of equal size, go backward after *each*, and step once. Divide each loss by the number of
+# micro-batches, so that the sum is a mean again. (Where the last is smaller, weigh each loss by its
+# share of the samples.)
 
 # %% topics=["gradient-accumulates"]
 torch.manual_seed(0)
@@ -1072,7 +1082,7 @@ check_sums(try_unbroadcast, *groups, (torch.ones(1, 1).expand(3, 4), {(4,): fron
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Broadcasting aligns shapes at their ends. How many dimensions does the gradient have more?
+# Broadcasting aligns shapes at their ends. How many more dimensions does the gradient have?
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -1082,7 +1092,8 @@ check_sums(try_unbroadcast, *groups, (torch.ones(1, 1).expand(3, 4), {(4,): fron
 # %% [markdown]
 # ### Exercise 5.6 — Four rules by hand ★★★ · 30 min · 6 points
 #
-# Write the VJPs of four operations. `gradient` is that of the result; return those of the inputs.
+# Write the VJPs of four operations. `gradient` is the gradient of the result; return the gradients of
+# the inputs.
 #
 # - `matmul_vjp(gradient, a, b)` for `a @ b` with `a` (n, k), `b` (k, m): a pair, for `a` and for
 #   `b`.
@@ -1096,8 +1107,9 @@ check_sums(try_unbroadcast, *groups, (torch.ones(1, 1).expand(3, 4), {(4,): fron
 #   divided by d; the result is $\hat{x} \cdot \text{weight} + \text{bias}$.
 #
 # Example: for y = (0.5, 0.5) and the gradient (1, 0), `softmax_vjp` gives (0.25, −0.25). All
-# tensors are float32 or float64. Use formulas: no `backward`, `autograd.grad`, `torch.func`, and
-# none of PyTorch's own `…_backward` operators. Leave the arguments alone.
+# tensors are float32 or float64. In `matmul_vjp` and `softmax_vjp` any dimension may have size 0.
+# Use formulas: no `backward`, `autograd.grad`, `torch.func`, and none of PyTorch's own `…_backward`
+# operators. Leave the arguments alone.
 
 # %% nbgrader={"grade_id": "vjp-truth", "locked": true} jupyter={"source_hidden": true}
 from course_utils import watched
@@ -1167,6 +1179,8 @@ check_vjps(
     ("the example", "softmax", torch.tensor([1.0, 0.0]), torch.zeros(2)),
     ("x (3, 2)", "softmax", g, x),
     ("x (2, 2, 3), float64", "softmax", cube.sin(), cube.cos()),
+    ("k = 0", "matmul", g, torch.zeros(3, 0), torch.zeros(0, 2)),
+    ("no rows", "softmax", torch.zeros(0, 3), torch.zeros(0, 3)),
 )
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
@@ -1270,9 +1284,10 @@ for tensor in saved:
 # tensors, but only one new storage. `x` was there before, and the result is kept once, however many
 # rules point to it.
 #
-# Training takes so much more memory than inference because of these saved tensors, the
-# *activations*. They grow with the batch. The weights do not. The next cell packs what is saved into
-# objects of its own, and watches them come and go: six layers forward, then backward.
+# These saved tensors, the *activations*, are a large part of what training needs beyond inference;
+# gradients and the optimizer's state are the rest. The activations grow with the batch. The others
+# do not. The next cell packs what is saved into objects of its own, and watches them come and go:
+# six layers forward, then backward.
 
 
 # %% jupyter={"source_hidden": true}
@@ -1323,8 +1338,9 @@ x.grad
 # %% [markdown]
 # The two backward passes through `plain` both counted: 1 + 1, and 2 from `squared`. If you do need
 # a second pass, say so in the first: `backward(retain_graph=True)` keeps the saved tensors. It is
-# seldom what you want. If it "fixes" an error in a training loop, then some tensor of the last step
-# is still in use in this one, and the graph grows with every step. Detach that tensor.
+# seldom what you want. If it "fixes" an error in a training loop, look for a tensor of the last step
+# that is still in use in this one: then the graph grows with every step, and that tensor wants a
+# `detach()`. (Two losses of one step that share a part: add them, and go backward once.)
 
 # %% topics=["graph-lifetime"]
 squared = (x * x).sum()
@@ -1333,8 +1349,10 @@ squared.backward()
 x.grad
 
 # %% [markdown]
-# **In practice.** Memory also grows without any error when you collect losses for a plot. Each of
-# them holds its graph, and the graph holds what was saved. Collect `loss.item()`.
+# **In practice.** Memory also grows without any error when you collect or add up (`total += loss`)
+# losses that never go backward, in a validation without `no_grad` for instance. Each of them holds
+# its graph, and the graph holds what was saved. (After `backward()` only the functions are left.)
+# Collect `loss.item()`.
 
 # %% topics=["graph-lifetime"]
 losses = [x.exp().sum() for _ in range(100)]
@@ -1450,7 +1468,7 @@ because = {
 w, t, machine = torch.randn(50, 10, requires_grad=True), torch.zeros(32, dtype=torch.int64), {}
 for line in because:
     h = torch.randn(32, 50, requires_grad=True) + 0
-    result = eval(line, {"h": h, "w": w, "t": t, "F": F, "torch": torch})
+    result = eval(line, {"h": h, "w": w, "t": t, "F": nn.functional, "torch": torch})
     machine[line] = bytes_of(*kept_storages(result, (w, t)))
 check_predictions(kept_bytes, machine, because)
 
@@ -1502,9 +1520,9 @@ for name in ("sigmoid", "softplus", "prod", "normalize", "gelu", "rows of exp, m
 # ### Editing what was saved
 #
 # Saving costs no copy: the record points at your tensor. So what if you write to it before backward
-# comes? To notice, every tensor has a **version**, a counter that each in-place operation moves on.
-# All views of a storage share it. When a tensor is saved, its version is saved as well, and
-# backward compares.
+# comes? So that it notices, autograd gives every tensor a **version**, a counter that each in-place
+# operation moves on. All views of a storage share it. When a tensor is saved, its version is saved
+# as well, and backward compares.
 
 # %% topics=["autograd-inplace-errors"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -1526,8 +1544,8 @@ draw_graph(y, x=x)
 # An error is the good ending: the gradient would have been wrong. The same edit is harmless if
 # nothing needs the old value. `x + 1` saves nothing, and `sin` saves its *input*, so their results
 # may be edited. You do not have to learn this by heart. The check is strict: it may refuse an edit
-# that would have done no harm, in another part of the same storage for example. And of the edits
-# that PyTorch itself makes to a tensor or its views, it lets no harmful one through.
+# that would have done no harm, in another part of the same storage for example. But no
+# harmful edit through the tensor or one of its views gets past it.
 #
 # Two doors lead around it.
 #
@@ -1584,7 +1602,7 @@ w
 # returned).
 #
 # **Then repair** those that are not fine. Put into `repaired` a function of `x` that returns the
-# same values, has the right gradient, and leaves `x` as it was.
+# same values (the edited ones included), has the right gradient, and leaves `x` as it was.
 
 
 # %% nbgrader={"grade_id": "in-place-cases", "locked": true} tags=["shows-deprecated", "to-be-read"]
@@ -1812,8 +1830,8 @@ for recording in (False, True):
 
 # %% [markdown]
 # Nothing saved: that is why validation under `no_grad` needs a fraction of the memory, and less
-# time. To decide by a flag, there is `torch.set_grad_enabled(training)`. All of them work as
-# decorators too.
+# time. To decide by a flag, there is `torch.set_grad_enabled(training)`. The three blocks
+# work as decorators too.
 #
 # **`eval()` is something else.** It tells the layers to behave as in use: dropout lets everything
 # through, batch norm takes its running averages. It has nothing to do with recording. **Predict**
@@ -1882,7 +1900,7 @@ def first_layer_learns(freeze: bool) -> bool:
 # %% nbgrader={"grade_id": "no-grad-family", "solution": true}
 no_grad_family = {
     "no_grad: w * 2 requires grad": None,
-    "no_grad: torch.ones(3, requires_grad=True) does": None,
+    "no_grad: torch.ones(3, requires_grad=True) requires grad": None,
     "no_grad: w += 1 works": None,
     "no_grad: w * 2 made there, times w later, works": None,
     "inference_mode: w * 2 made there, times w later, works": None,
@@ -1915,7 +1933,7 @@ truth += [w._version > version, works(lambda: free.clone() * w)]
 truth += [works(lambda: (w * 2).requires_grad_(False)), *map(first_layer_learns, (True, False))]
 because = {
     "no_grad: w * 2 requires grad": "inside, no operation is recorded",
-    "no_grad: torch.ones(3, requires_grad=True) does": "no_grad is about operations, not leaves",
+    "no_grad: torch.ones(3, requires_grad=True) requires grad": "no_grad stops operations only",
     "no_grad: w += 1 works": "this is how optimizers write to the weights",
     "no_grad: w * 2 made there, times w later, works": "it is an ordinary tensor, a constant",
     "inference_mode: w * 2 made there, times w later, works": "the product has to save it",
@@ -2023,12 +2041,14 @@ target = torch.tensor([0, 2, 2])
 w1, b1 = torch.tensor([[1.0, -1.0], [0.5, 2.0]]), torch.tensor([0.1, -0.2])
 w2, b2 = torch.tensor([[1.0, 0.0, -1.0], [0.5, 1.0, 2.0]]), torch.tensor([0.0, 0.3, -0.3])
 zeros = torch.zeros(2, 2), torch.zeros(2), torch.zeros(2, 2), torch.zeros(2)
+edge = torch.tensor([[2.0, -1.0], [-1.0, 0.5]]), torch.zeros(2)  # x[0] @ w1 + b1 is (0, 0)
 two = [t.to(torch.float64) for t in (x[1:], w1, b1, w2, b2)]
 check_networks(
     try_network,
     ("all weights 0", x, torch.tensor([0, 1, 1]), *zeros),
     ("three points, three classes", x, target, w1, b1, w2, b2),
     ("one point", x[:1], target[:1], w1, b1, w2, b2),
+    ("hidden values of exactly 0", x[:1], target[:1], *edge, w2, b2),
     ("scores near 1000", x, target, w1, b1, 400 * w2, b2),
     ("float64, x transposed", two[0].t().contiguous().t(), target[1:], *two[1:]),
 )
@@ -2113,7 +2133,7 @@ show(
 
 # %% [markdown]
 # No graph, no `.grad`, no `backward()`. What autograd does for you is this, for any program, in the
-# right order, with rules for some hundreds of operations.
+# right order, with rules for a few hundred operations.
 
 # %% [markdown]
 # ## Heard elsewhere
@@ -2194,8 +2214,9 @@ print("torch.no_grad exists:  ", hasattr(torch, "no_grad"))
 
 # %% [markdown]
 # *"Get the values by `x.cpu().numpy()`"* and *"by `x.data.cpu().numpy()`."* The first fails if `x`
-# requires grad, because NumPy cannot record. The second goes behind the version counter. Write
-# `x.detach().cpu().numpy()`. For a single number, `item()` does all of it.
+# requires grad, because NumPy cannot record. The second works, but by the old door. Write
+# `x.detach().cpu().numpy()`, and remember that no array counts what is written to it. For a single
+# number, `item()` does all of it.
 
 # %% topics=["data-vs-detach"] errata=["numpy-of-grad-tensor"]
 x = torch.ones(2, requires_grad=True)
@@ -2232,7 +2253,7 @@ feature.detach().clone(), copy.deepcopy(x).is_leaf
 # | In which order is it walked? | a value hands on only when everyone who used it has paid in |
 # | What does an entry have to know? | a VJP: from the gradient of its result to those of its inputs |
 # | What happens at a second `backward()`? | `.grad` adds up; saved tensors are gone unless retained |
-# | What costs the memory? | saved tensors: inputs or results of operations, each storage once |
+# | What takes up the memory? | saved tensors: inputs or results of operations, each storage once |
 # | May I edit in place? | if no rule saved the old value; the version counter knows |
 # | `no_grad` or `eval()`? | one is about recording, the other about layers; validation wants both |
 #
@@ -2242,11 +2263,11 @@ feature.detach().clone(), copy.deepcopy(x).is_leaf
 #    `detach()` to look and `no_grad` to write.
 # 2. Losing the leaf. After `.to(...)` or `* 0.01` your tensor is a result, and its `.grad` stays
 #    `None`. Call `requires_grad_()` last.
-# 3. Keeping a graph by accident. `losses.append(loss)` keeps every step's saved tensors. Append
-#    `loss.item()` or `loss.detach()`.
+# 3. Keeping a graph by accident. Losses that never go backward, collected or added up in
+#    validation, keep every step's saved tensors. Keep `loss.item()` or `loss.detach()`.
 #
 # **Read more.** The PyTorch documentation has *Autograd mechanics*, and the blog posts *Overview of
 # PyTorch Autograd Engine* and *How Computational Graphs are Executed in PyTorch*. Baydin,
-# Pearlmutter, Radul and Siskind, *Automatic Differentiation in Machine Learning: a Survey*, tells
+# Pearlmutter, Radul and Siskind, *Automatic Differentiation in Machine Learning: a Survey*, covers
 # forward and reverse mode in full. Chapter 06 goes on with rules of your own: how to write them, how
 # to trust them, and how to trade memory for time.

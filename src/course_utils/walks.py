@@ -381,8 +381,8 @@ VJP_SLIPS = {
     "layer_norm": _layer_norm_slips,
 }
 VJP_PARTS = {
-    "matmul": ("the gradient of a", "that of b"),
-    "layer_norm": ("the gradient of x", "that of weight", "that of bias"),
+    "matmul": ("the gradient of a", "the gradient of b"),
+    "layer_norm": ("the gradient of x", "the gradient of weight", "the gradient of bias"),
 }
 
 
@@ -495,7 +495,9 @@ def check_bytes(try_saved_bytes: Callable, name: str, *inputs: Tensor, because: 
     }
     answer, calls, changed = try_saved_bytes(name, *inputs)
     assert calls == 1, f"the function was called {calls} times, not once"
-    assert not changed, "an input was changed: its values, requires_grad or grad"
+    assert not changed, (
+        "an input was changed: its values, requires_grad or grad (no backward is needed to count)"
+    )
     known = slips.get(answer) if isinstance(answer, int) and not isinstance(answer, bool) else None
     # How many addresses are used again depends on the machine: no number is said there.
     again = name == "exp, fifty times" and known is None and isinstance(answer, int)
@@ -583,7 +585,11 @@ def check_repair(try_repaired: Callable, original: Callable, x: Tensor) -> None:
     assert not answer[2], "it changes its argument x: leave it as it was"
     check_close(answer[0], values, "its result", rtol=1e-5, atol=1e-5)
     truth = numeric_gradient(original, g, x)
-    check_close(answer[1], truth, "the gradient of x", rtol=1e-4, atol=1e-4)
+    try:
+        check_close(answer[1], truth, "the gradient of x", rtol=1e-4, atol=1e-4)
+    except AssertionError as error:
+        words = "is part of its way detached, or written through .data?"
+        raise AssertionError(f"{error}; {words}") from None
 
 
 @ends_in_notebook
@@ -631,6 +637,9 @@ def network_slips(x, target, w1, b1, w2, b2) -> list[dict[str, Tensor]]:
         "the sign: softmax minus one-hot, not the other way round": (-right, mask),
         "at ReLU the slope is 0 or 1, not h itself": (right, h),
     }
+    plain = scores.exp() / scores.exp().sum(1, keepdim=True)
+    overflow = "exp of large scores is infinite: take softmax and logsumexp"
+    variants[overflow] = ((plain - hot) / batch, mask)
     across = (scores.softmax(0) - hot) / batch
     variants["softmax runs over the classes of each row, not over the batch"] = across, mask
     walks = {words: walk(*variant) for words, variant in variants.items()}
@@ -647,6 +656,7 @@ def network_slips(x, target, w1, b1, w2, b2) -> list[dict[str, Tensor]]:
         "logsumexp minus the target's score, not the other way round": -each.mean(),
         "the target's score is not subtracted": scores.logsumexp(1).mean(),
         "exp of large scores is infinite: take logsumexp": torch.full_like(each.mean(), torch.inf),
+        overflow: -plain.gather(1, target[:, None])[:, 0].log().mean(),
     }
     return [first, *({words: found[n] for words, found in walks.items()} for n in range(4))]
 
@@ -662,7 +672,7 @@ def check_network(try_network: Callable, *arguments: Tensor) -> None:
     arguments = [t.to(course_utils.device).detach() for t in arguments]
     answer, names, changed = try_network(*arguments)
     check_rules(names, changed, *NO_AUTOGRAD)
-    what = ("the loss", "the gradient of w1", "that of b1", "that of w2", "that of b2")
+    what = ("the loss", *(f"the gradient of {name}" for name in ("w1", "b1", "w2", "b2")))
     parts = check_parts(answer, *what)
     _check_each(what, parts, network_by_autograd(*arguments), network_slips(*arguments))
 

@@ -1,7 +1,7 @@
 # %% wrong="detach copies" says=["it is a view", "a view shares the version"]
 no_grad_family = {
     "no_grad: w * 2 requires grad": False,
-    "no_grad: torch.ones(3, requires_grad=True) does": True,
+    "no_grad: torch.ones(3, requires_grad=True) requires grad": True,
     "no_grad: w += 1 works": True,
     "no_grad: w * 2 made there, times w later, works": True,
     "inference_mode: w * 2 made there, times w later, works": False,
@@ -18,7 +18,7 @@ no_grad_family = {
 # %% wrong="inference mode is no_grad" says=["the product has to save it"]
 no_grad_family = {
     "no_grad: w * 2 requires grad": False,
-    "no_grad: torch.ones(3, requires_grad=True) does": True,
+    "no_grad: torch.ones(3, requires_grad=True) requires grad": True,
     "no_grad: w += 1 works": True,
     "no_grad: w * 2 made there, times w later, works": True,
     "inference_mode: w * 2 made there, times w later, works": True,
@@ -35,7 +35,7 @@ no_grad_family = {
 # %% wrong="inference tensors are locked away" says=["a sum saves nothing"]
 no_grad_family = {
     "no_grad: w * 2 requires grad": False,
-    "no_grad: torch.ones(3, requires_grad=True) does": True,
+    "no_grad: torch.ones(3, requires_grad=True) requires grad": True,
     "no_grad: w += 1 works": True,
     "no_grad: w * 2 made there, times w later, works": True,
     "inference_mode: w * 2 made there, times w later, works": False,
@@ -52,7 +52,7 @@ no_grad_family = {
 # %% wrong="freezing cuts the graph" says=["the gradient passes through it"]
 no_grad_family = {
     "no_grad: w * 2 requires grad": False,
-    "no_grad: torch.ones(3, requires_grad=True) does": True,
+    "no_grad: torch.ones(3, requires_grad=True) requires grad": True,
     "no_grad: w += 1 works": True,
     "no_grad: w * 2 made there, times w later, works": True,
     "inference_mode: w * 2 made there, times w later, works": False,
@@ -69,7 +69,7 @@ no_grad_family = {
 # %% wrong="no_grad forbids leaves and writing" says=["no_grad is about operations, not leaves", "this is how optimizers write to the weights"]
 no_grad_family = {
     "no_grad: w * 2 requires grad": False,
-    "no_grad: torch.ones(3, requires_grad=True) does": False,
+    "no_grad: torch.ones(3, requires_grad=True) requires grad": False,
     "no_grad: w += 1 works": False,
     "no_grad: w * 2 made there, times w later, works": True,
     "inference_mode: w * 2 made there, times w later, works": False,
@@ -86,7 +86,7 @@ no_grad_family = {
 # %% wrong="frozen and no_grad are the same" says=["the way back was not recorded"]
 no_grad_family = {
     "no_grad: w * 2 requires grad": False,
-    "no_grad: torch.ones(3, requires_grad=True) does": True,
+    "no_grad: torch.ones(3, requires_grad=True) requires grad": True,
     "no_grad: w += 1 works": True,
     "no_grad: w * 2 made there, times w later, works": True,
     "inference_mode: w * 2 made there, times w later, works": False,
@@ -118,7 +118,7 @@ names = (
     "inference_mode: w * 2 made there, times w later, works",
     "no_grad: w * 2 made there, times w later, works",
     "no_grad: w += 1 works",
-    "no_grad: torch.ones(3, requires_grad=True) does",
+    "no_grad: torch.ones(3, requires_grad=True) requires grad",
     "no_grad: w * 2 requires grad",
 )
 no_grad_family = {name: name not in exceptions for name in names}

@@ -18,6 +18,17 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
     return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
 
 
+# %% wrong="mask with >=" says=["hidden values of exactly 0", "only where h is positive"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    before = x @ w1 + b1
+    h = before.relu()
+    scores = h @ w2 + b2
+    loss = F.cross_entropy(scores, target)
+    g = (scores.softmax(1) - F.one_hot(target, scores.shape[1])) / len(x)
+    g_h = (g @ w2.t()) * (before >= 0)
+    return loss, x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
+
+
 # %% wrong="no one-hot" says=["subtract 1 at the target"]
 def two_layer_gradients(x, target, w1, b1, w2, b2):
     h = (x @ w1 + b1).relu()
