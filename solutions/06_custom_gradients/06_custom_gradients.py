@@ -100,7 +100,7 @@ from torch.autograd.function import once_differentiable
 class Sinc(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
-        y = torch.from_numpy(np.sinc(x.numpy()))
+        y = torch.from_numpy(np.asarray(np.sinc(x.numpy())))
         ctx.save_for_backward(x, y)
         return y
 
@@ -121,9 +121,9 @@ draw_graph(Sinc.apply(x).sum(), x=x)
 # The middle box is yours. To the engine it looks like any other. What the parts are for:
 #
 # - Inside `forward` nothing is recorded. That is why `x.numpy()` works there.
-# - `save_for_backward` takes inputs and outputs. It checks their versions, and it avoids a circle
-#   of references that would keep the memory. Other things, such as a number or a shape, go on `ctx`
-#   as attributes.
+# - `save_for_backward` is for tensors, inputs and outputs above all. It checks their versions, and
+#   it avoids a circle of references that would keep the memory. Other things, such as a number or a
+#   shape, go on `ctx` as attributes.
 # - `backward` gets one gradient for each output and returns one for each input of `forward`; `None`
 #   for what is no tensor. Each has the shape of its input.
 # - `gradient *` is the chain rule. Forget it, and the rule is right only where 1 arrives.
@@ -332,12 +332,15 @@ show(figure, "The gradient rises to 1 at x = 0 and stays there; a band marks NaN
 # search, then off again.
 
 # %%
-with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
-    warnings.simplefilter("ignore")  # it warns with the traceback of the forward: read that
+with warnings.catch_warnings(record=True) as caught, torch.autograd.set_detect_anomaly(True):
     try:
         elu_by_where(x).sum().backward()
     except RuntimeError as error:
         print(error)
+
+# %%
+lines = str(caught[-1].message).splitlines()  # the traceback of the forward
+print("born in:", [line for line in lines if line.startswith("    ")][-1].strip())
 
 
 # %% nbgrader={"grade_id": "trials-3", "locked": true} jupyter={"source_hidden": true}
@@ -455,7 +458,7 @@ show(figure, "Error against h: along the dashed line down to 1e-5 or 1e-2, then 
 # %% [markdown]
 # From the right, both follow Taylor's line. Then rounding takes over: f(x + h) and f(x − h) agree in
 # nearly all their digits, and the few that differ are divided by a tiny h. In float32 the best that
-# you can get is about five digits. In float64 it is ten, near h = 10⁻⁵. That is why **`gradcheck`
+# you can get is about five digits. In float64 it is eleven, near h = 10⁻⁵. That is why **`gradcheck`
 # wants float64**; it takes h = 10⁻⁶ and compares with your backward.
 
 # %% topics=["custom-function"]
@@ -553,9 +556,24 @@ _ = torch.autograd.grad(y, points, retain_graph=True)
 _ = torch.autograd.grad(y, points, create_graph=True)
 
 # %% [markdown]
-# Where a second derivative would be wrong, as through NumPy, `once_differentiable` turns silence
-# into an error. Here is the cube put right. It is written in the newer form, with `forward` and
-# `setup_context` apart, which works with `torch.func` as well:
+# Some rules are good for one derivative only. `Sinc`'s is: it divides by x, and a second time `where`
+# no longer hides the NaN at 0. `once_differentiable` marks such a rule, and a second `backward()` stops
+# with an error:
+
+# %% topics=["custom-function"]
+x = torch.zeros(1, requires_grad=True)
+(slope,) = torch.autograd.grad((Sinc.apply(x) ** 2).sum(), x, create_graph=True)
+try:
+    slope.sum().backward()
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# Don't rely on it alone: where another path leads to the input, `torch.autograd.grad` may walk past
+# it.
+#
+# Here is the cube put right. It is written in the newer form, with `forward` and `setup_context`
+# apart, which works with `torch.func` as well:
 
 
 # %% topics=["custom-function"]
@@ -911,10 +929,13 @@ show(
 )
 
 # %% [markdown]
-# The dotted lines mark the turn from forward to backward. The plain run piles up until the turn, then
-# gives back. The checkpointed one piles up only the blocks' inputs. On its way back each tooth is one
-# block: run again, used, freed. And its curve is longer: that is the price, one more forward pass, or
-# about a third of the work of a training step.
+# The peak falls from 6.4 to 2.8 MB: by more than half, and not to an eighth. All eight inputs are kept,
+# and on the way back one block at a time is there in full.
+#
+# The dotted lines mark the turn from forward to backward. The plain run piles up until just after the
+# turn, then gives back. The checkpointed one piles up only the blocks' inputs. On its way back each
+# tooth is one block: run again, used, freed. And its curve is longer: that is the price, one more
+# forward pass, which is about a third of a training step's work.
 #
 # > **Then and now.** *"`checkpoint(block, x)`."* The old form re-entered autograd from inside a
 # > backward, gave no gradient to the block if `x` required none, and is on its way out. Today you say
@@ -1415,10 +1436,10 @@ show(
 # %% [markdown]
 # ## 7. A gradient for each sample
 #
-# One thing `backward()` cannot give you: it returns the gradient of the whole batch, the sum or the
-# mean over the samples. Sometimes you need them one by one: to clip each, so that no single sample
-# can pull the model away (this is how training with *differential privacy* begins), or to find the
-# samples that pull hardest. There are three ways.
+# There is one thing that `backward()` does not give you: a gradient for each sample. What lands in
+# `.grad` is that of the whole batch, the sum or the mean. Sometimes you need them one by one: to clip
+# each, so that no single sample can pull the model away (this is the first step of training with
+# *differential privacy*), or to find the samples that pull hardest. There are three ways.
 #
 # - A **loop** over the samples: correct, and slow.
 # - **vmap**: `torch.func.grad` of the loss of one sample, `torch.func.vmap` over the batch. It runs
@@ -1700,8 +1721,8 @@ show(
 #
 # **Three mistakes to remember**
 #
-# 1. Forgetting the gradient that arrives. A rule that returns the slope alone is right for a sum and
-#    wrong for everything else. Multiply.
+# 1. Forgetting the gradient that arrives. A rule that returns the slope alone is right only where 1
+#    arrives, as it does under a sum. Multiply.
 # 2. Repairing the value and not the input. `where(bad, 0, f(x))` still computes f where it is bad. Make
 #    the input harmless first.
 # 3. Trusting a test that has never failed. Show it something broken before you believe it.
