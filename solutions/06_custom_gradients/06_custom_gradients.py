@@ -74,7 +74,7 @@ for function in (torch.abs, by_root, by_where):
 # %% [markdown]
 # ## 1. A rule of your own · core
 #
-# Some functions PyTorch does not have. The quick way out is NumPy, and it leads astray.
+# PyTorch does not have every function. The quick way out is NumPy, and it leads you astray.
 #
 # > **Often said.** *"For an operation that PyTorch lacks, convert to NumPy, compute, and convert
 # > back."* The values are right. The graph ends there, and whatever lies before it learns nothing.
@@ -85,13 +85,13 @@ import numpy as np
 x = torch.tensor([0.0, 0.5, 1.5], requires_grad=True)
 y = torch.from_numpy(np.sinc(x.detach().numpy()))  # sin(πx) / (πx)
 print("values:", y)
-print("hangs on a graph:", y.requires_grad)
+print("part of a graph:", y.requires_grad)
 
 # %% [markdown]
 # An `autograd.Function` puts the missing node into the graph. It holds two static methods: `forward`
 # computes the value, and `backward` is the vector-Jacobian product of chapter 05: from the gradient
-# of the result to that of the input. `ctx` carries what the one keeps for the other. You call it by
-# `apply`.
+# of the result to that of the input. `ctx` carries what `forward` keeps for `backward`. You call the
+# Function with `apply`.
 
 # %% topics=["custom-function"]
 from torch.autograd.function import once_differentiable
@@ -100,7 +100,7 @@ from torch.autograd.function import once_differentiable
 class Sinc(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
-        y = torch.from_numpy(np.sinc(x.numpy()))
+        y = torch.from_numpy(np.asarray(np.sinc(x.numpy())))
         ctx.save_for_backward(x, y)
         return y
 
@@ -121,12 +121,13 @@ draw_graph(Sinc.apply(x).sum(), x=x)
 # The middle box is yours. To the engine it looks like any other. What the parts are for:
 #
 # - Inside `forward` nothing is recorded. That is why `x.numpy()` works there.
-# - `save_for_backward` takes inputs and outputs. It checks their versions, and it avoids a circle
-#   of references that would keep the memory. Other things, such as a number or a shape, go on `ctx`
-#   as attributes.
+# - `save_for_backward` is for tensors, inputs and outputs above all. It checks their versions, and
+#   it avoids a circle of references that would keep the memory. Other things, such as a number or a
+#   shape, go on `ctx` as attributes.
 # - `backward` gets one gradient for each output and returns one for each input of `forward`; `None`
-#   for what is no tensor. Each has the shape of its input.
-# - `gradient *` is the chain rule. Forget it, and the rule is right only where 1 arrives.
+#   for whatever is not a tensor. Each has the shape of its input.
+# - `gradient *` is the chain rule. Forget it, and the rule is right only where 1 arrives. Never write
+#   into `gradient` itself: other branches get the same tensor.
 # - `once_differentiable` says: do not differentiate this backward. Section 3 shows when it matters.
 #
 # Does the engine compare the slope with the function? The next exercise answers that.
@@ -218,8 +219,8 @@ def try_length(x, g):
 #
 # Write `Length`, a Function. `Length.apply(x)` takes `x` of shape (…, n), float32 or float64, and
 # returns the length of each vector, of shape (…) and of x's dtype. Its backward returns, for each
-# vector, the gradient that arrives times x / length, and exactly 0 where the length is 0. Leave `x`
-# as it is. It need not be differentiable twice.
+# vector, the gradient that arrives times x / length, however short the vector, and exactly 0 where
+# the length is 0. Leave `x` as it is. It need not be differentiable twice.
 #
 # Example: for x = (3, 4) the length is 5, and where 1 arrives `x` gets (0.6, 0.8). For x = (0, 0) it
 # gets (0, 0). `safe_length` is given; it calls your Function.
@@ -260,6 +261,8 @@ with every_case() as case:
         "rows (3, 4), (0, 0), (6, 8)": torch.tensor([[3.0, 4.0], [0.0, 0.0], [6.0, 8.0]]),
         "shape (2, 3, 4), float64": torch.arange(-12.0, 12, dtype=torch.float64).view(2, 3, 4),
         "a transposed matrix": torch.arange(6.0).view(2, 3).t(),
+        "rows (3e-6, 4e-6), (3, 4)": torch.tensor([[3e-6, 4e-6], [3.0, 4.0]]),
+        "no vectors at all, (0, 3)": torch.zeros(0, 3),
     }.items():
         with case(name):
             check_length(try_length, x)
@@ -274,7 +277,7 @@ check_length(try_length, torch.randn(3, 4, generator=generator).double()[:, ::2]
 # <details><summary>Hint 1</summary>
 #
 # Save `x` and the lengths. In backward, what arrives has the shape (…) and `x` has (…, n): one of
-# them needs a dimension more.
+# them needs one more dimension.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -332,12 +335,15 @@ show(figure, "The gradient rises to 1 at x = 0 and stays there; a band marks NaN
 # search, then off again.
 
 # %%
-with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
-    warnings.simplefilter("ignore")  # it warns with the traceback of the forward: read that
+with warnings.catch_warnings(record=True) as caught, torch.autograd.set_detect_anomaly(True):
     try:
         elu_by_where(x).sum().backward()
     except RuntimeError as error:
         print(error)
+
+# %%
+lines = str(caught[-1].message).splitlines()  # the traceback of the forward
+print("born in:", [line for line in lines if line.startswith("    ")][-1].strip())
 
 
 # %% nbgrader={"grade_id": "trials-3", "locked": true} jupyter={"source_hidden": true}
@@ -401,6 +407,7 @@ with every_case() as case:
         ("at the kink", torch.tensor([0.0]), 1.0),
         ("float64, shape (2, 3)", torch.linspace(-900, 900, 6).double().view(2, 3), 2.5),
         ("a single number", torch.tensor(-0.5), 1.5),
+        ("no numbers at all", torch.zeros(0, 2), 1.0),
     ):
         with case(name):
             check_elu(try_elu, x, alpha)
@@ -455,7 +462,7 @@ show(figure, "Error against h: along the dashed line down to 1e-5 or 1e-2, then 
 # %% [markdown]
 # From the right, both follow Taylor's line. Then rounding takes over: f(x + h) and f(x − h) agree in
 # nearly all their digits, and the few that differ are divided by a tiny h. In float32 the best that
-# you can get is about five digits. In float64 it is ten, near h = 10⁻⁵. That is why **`gradcheck`
+# you can get is about five digits. In float64 it is eleven, near h = 10⁻⁵. That is why **`gradcheck`
 # wants float64**; it takes h = 10⁻⁶ and compares with your backward.
 
 # %% topics=["custom-function"]
@@ -468,8 +475,8 @@ torch.autograd.gradcheck(Sinc.apply, [points])
 # ReLU has no slope at 0. Any number from 0 to 1 would do as a rule, and PyTorch takes 0.
 #
 # > **Often said.** *"ReLU's backward: copy the gradient, and set it to 0 where the input is < 0."*
-# > At 0 itself that lets the gradient through. Real networks have exact zeros in plenty: behind
-# > another ReLU, for instance.
+# > At exactly 0, that lets the gradient through. Real networks have plenty of exact zeros, behind
+# > another ReLU for instance.
 
 # %% errata=["myrelu-subgradient"]
 x = torch.tensor([-1.0, 0.0, 2.0], requires_grad=True)
@@ -553,9 +560,24 @@ _ = torch.autograd.grad(y, points, retain_graph=True)
 _ = torch.autograd.grad(y, points, create_graph=True)
 
 # %% [markdown]
-# Where a second derivative would be wrong, as through NumPy, `once_differentiable` turns silence
-# into an error. Here is the cube put right. It is written in the newer form, with `forward` and
-# `setup_context` apart, which works with `torch.func` as well:
+# Some rules are good for one derivative only. `Sinc`'s is: it divides by x, and a second time `where`
+# no longer hides the NaN at 0. `once_differentiable` marks such a rule, and a second `backward()` stops
+# with an error:
+
+# %% topics=["custom-function"]
+x = torch.zeros(1, requires_grad=True)
+(slope,) = torch.autograd.grad((Sinc.apply(x) ** 2).sum(), x, create_graph=True)
+try:
+    slope.sum().backward()
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# Don't rely on it alone: where another path leads to the input, `torch.autograd.grad` may walk past
+# it.
+#
+# Here is the cube put right. It is written in the newer form, with `forward` and `setup_context`
+# apart, which works with `torch.func` as well:
 
 
 # %% topics=["custom-function"]
@@ -617,8 +639,8 @@ def try_function(name, g, *inputs):
 # %% [markdown]
 # ### Exercise 6.4 — ReLU and friends ★★★ · 30 min · 6 points · core
 #
-# Write three Functions. Results and gradients have the dtype of `x`, whatever floating-point dtype
-# that is. Leave the inputs as they are.
+# Write three Functions. Results and gradients have the dtype and shape of `x`, whatever floating-point
+# dtype and shape that is. Leave the inputs as they are.
 #
 # - `MyReLU.apply(x)`: like `F.relu`, with the gradient 0 at 0. It can be differentiated twice.
 # - `MyClamp.apply(x, low, high)`: like `torch.clamp`, for three tensors of one shape with
@@ -711,6 +733,8 @@ with every_case() as case:
         "x = (-1, 0, 2)": torch.tensor([-1.0, 0.0, 2.0]),
         "float64, shape (2, 2)": torch.tensor([[-1.0, 0.5], [2.0, 0.0]], dtype=torch.float64),
         "bfloat16": torch.tensor([-1.0, 0.5, 2.0], dtype=torch.bfloat16),
+        "a single number": torch.tensor(-0.5),
+        "no numbers": torch.zeros(0, 3),
     }.items():
         with case(f"MyReLU, {name}"):
             check_relu(try_function, x)
@@ -754,6 +778,8 @@ with every_case() as case:
         "x = (-2, -0.5, 0, 3)": torch.tensor([-2.0, -0.5, 0.0, 3.0]),
         "x = (-1, 1)": torch.tensor([-1.0, 1.0]),
         "float64, shape (2, 2)": torch.tensor([[-1.5, 0.5], [2.0, 0.0]], dtype=torch.float64),
+        "a single number": torch.tensor(-0.5),
+        "no numbers": torch.zeros(0, 3),
     }.items():
         with case(f"Binarize, {name}"):
             check_binarize(try_function, x)
@@ -796,7 +822,7 @@ for size in ((4, 5), (), (0, 3)):
 #    one needs.
 #
 # Write `write_the_test(function)`, which returns `True` for the right one and `False` for the broken
-# ones. It is not told which of them it has before it, nor what the function should be: the bases are
+# ones. It is not told which one it was given, nor what the function should be: the bases are
 # a sine, a cube and a bell curve, all smooth. It may call the function as often as it likes, in
 # float64; a dozen numbers between −2 and 2 are plenty. Each call of your test gets a fresh one.
 # `gradcheck` and `gradgradcheck` with `raise_exception=False` return a truth value. They don't find everything, and
@@ -911,14 +937,17 @@ show(
 )
 
 # %% [markdown]
-# The dotted lines mark the turn from forward to backward. The plain run piles up until the turn, then
-# gives back. The checkpointed one piles up only the blocks' inputs. On its way back each tooth is one
-# block: run again, used, freed. And its curve is longer: that is the price, one more forward pass, or
-# about a third of the work of a training step.
+# The peak falls from 6.4 to 2.8 MB: by more than half, and not to an eighth. All eight inputs are kept,
+# and on the way back one block at a time is there in full.
+#
+# The dotted lines mark the turn from forward to backward. The plain run piles up until just after the
+# turn, then gives back. The checkpointed one piles up only the blocks' inputs. On its way back each
+# tooth is one block: run again, used, freed. And its curve is longer: that is the price, one more
+# forward pass, which is about a third of a training step's work.
 #
 # > **Then and now.** *"`checkpoint(block, x)`."* The old form re-entered autograd from inside a
 # > backward, gave no gradient to the block if `x` required none, and is on its way out. Today you say
-# > which form you mean; without a word you get a warning.
+# > which form you mean; if you don't, you get a warning.
 
 # %%
 data = torch.ones(2, 64)  # requires no grad, like a batch of data
@@ -1090,7 +1119,9 @@ import torch.autograd.forward_ad as forward_ad
 
 x, v = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0])
 with warnings.catch_warnings(), forward_ad.dual_level():
-    warnings.simplefilter("ignore")  # the first time, PyTorch loads rules in a form it calls old
+    warnings.simplefilter(
+        "ignore"
+    )  # on first use, PyTorch warns about a deprecated part of its own
     dual = forward_ad.make_dual(x, v)
     tangent = forward_ad.unpack_dual(arm(dual)).tangent
 
@@ -1354,8 +1385,8 @@ with every_case() as case:
         check_newton(try_curvature, "valley", torch.tensor([-1.2, 1.0]), 2)
     with case("newton in the valley from (-1.2, 1), seven steps"):
         check_newton(try_curvature, "valley", torch.tensor([-1.2, 1.0]), 7)
-    with case("newton in the bowl from 60 numbers, one step"):
-        check_newton(try_curvature, "bowl", torch.linspace(0, 1, 60), 1, weigh=True)
+    with case("newton in the bowl from 100 numbers, one step"):
+        check_newton(try_curvature, "bowl", torch.linspace(0, 1, 100), 1, weigh=True)
     with case("newton, no step at all"):
         check_newton(try_curvature, "bowl", torch.zeros(3), 0)
 ### BEGIN HIDDEN TESTS
@@ -1380,8 +1411,8 @@ check_newton(try_curvature, "bowl", torch.tensor([0.3]), 4)
 # </details>
 
 # %% [markdown]
-# Here is your `newton` in the valley (PyTorch's own Hessian, if the exercise is still open), beside
-# gradient descent with a step that is about as long as it can bear.
+# Here is your `newton` in the valley (PyTorch's own Hessian, if the exercise is still open), next
+# to gradient descent, with about the longest step that does not diverge.
 
 
 # %%
@@ -1415,10 +1446,10 @@ show(
 # %% [markdown]
 # ## 7. A gradient for each sample
 #
-# One thing `backward()` cannot give you: it returns the gradient of the whole batch, the sum or the
-# mean over the samples. Sometimes you need them one by one: to clip each, so that no single sample
-# can pull the model away (this is how training with *differential privacy* begins), or to find the
-# samples that pull hardest. There are three ways.
+# There is one thing that `backward()` does not give you: a gradient for each sample. What lands in
+# `.grad` is that of the whole batch, the sum or the mean. Sometimes you need them one by one: to clip
+# each, so that no single sample can pull the model away (this is the first step of training with
+# *differential privacy*), or to find the samples that pull hardest. There are three ways.
 #
 # - A **loop** over the samples: correct, and slow.
 # - **vmap**: `torch.func.grad` of the loss of one sample, `torch.func.vmap` over the batch. It runs
@@ -1691,7 +1722,7 @@ show(
 # | How do I write a rule? | an `autograd.Function`: `forward`, `backward` (a VJP), what is saved on `ctx` |
 # | Why NaN, when the value is fine? | 0 · ∞, often in the branch that `where` did not take |
 # | What does `gradcheck` test? | the points you give it, in float64, with h = 10⁻⁶; not kinks |
-# | And the second derivative? | `gradgradcheck`; backward is recorded under `create_graph=True` alone |
+# | And the second derivative? | `gradgradcheck`; backward is recorded only under `create_graph=True` |
 # | No second derivative worth having? | `once_differentiable` |
 # | Too many saved tensors? | checkpoint: keep inputs, compute again, a third more work |
 # | Forward or reverse? | a pass gives a column or a row of J; few inputs, or few results |
@@ -1700,8 +1731,8 @@ show(
 #
 # **Three mistakes to remember**
 #
-# 1. Forgetting the gradient that arrives. A rule that returns the slope alone is right for a sum and
-#    wrong for everything else. Multiply.
+# 1. Forgetting the gradient that arrives. A rule that returns the slope alone is right only where 1
+#    arrives, as it does under a sum. Multiply.
 # 2. Repairing the value and not the input. `where(bad, 0, f(x))` still computes f where it is bad. Make
 #    the input harmless first.
 # 3. Trusting a test that has never failed. Show it something broken before you believe it.

@@ -53,7 +53,7 @@ def require_written(function):
     assert written, f"{function.__name__} has no backward: is there an answer yet?"
 
 
-def gradient_words(call, lost="was the result made with detach, item or NumPy?"):
+def gradient_words(call, lost="was the result made with detach, item or NumPy?", rule=False):
     """``call()``; an error of PyTorch's about the gradients that a rule returned, in words."""
     try:
         return call()
@@ -69,6 +69,9 @@ def gradient_words(call, lost="was the result made with detach, item or NumPy?")
             text += ": in backward the shapes don't fit; a dimension is missing (unsqueeze)"
         elif "modified by an inplace operation" in text:
             text = "a tensor that backward needs was changed in place after it was saved"
+        elif rule and "used in an in-place operation" in text:
+            text = "backward writes into the gradient that arrives, which others use too: "
+            text += "multiply by a mask, or clone"
         else:
             raise
         raise AssertionError(text) from None
@@ -182,6 +185,13 @@ def check_length(try_length, x):
         )
     check_value(value, length, "the length", {"this is the square of the length": length**2})
     assert not gradient.isnan().any(), "NaN in the gradient where the length is 0: that is 0 / 0"
+    if gradient.shape == x.shape:
+        got = gradient.norm(dim=-1)
+        short, off = (length > 0) & (length < 1e-3), (got - g).abs() > 0.001 * g
+        weak = short & off & (got < g)
+        assert not weak.any() or (off & (length >= 1e-3)).any(), (
+            "short vectors get too little: was something added to the length, or cut off below?"
+        )
     slips = {
         "it forgets the gradient that arrives: multiply by it": unit,
         "that is the slope of the squared length": 2 * x * g.unsqueeze(-1),
@@ -251,7 +261,8 @@ def _run_twice(function, g, *inputs):
         gradients = gradient_words(
             lambda: torch.autograd.grad(
                 results[0], wanted, g, create_graph=True, allow_unused=True, retain_graph=True
-            )
+            ),
+            rule=True,
         )
     facts["operations"] = counts.total() - counts["detach"]
     facts["gradients"] = [None if x is None else x.detach() for x in gradients]
@@ -666,9 +677,8 @@ def check_product(try_curvature, way, landscape, x, v, weigh=False):
         "this is the gradient times v, entry by entry": (g * v).detach(),
         "a single number, the derivative of f along v: take that of its gradient": (g @ v).detach(),
         "this is the gradient itself: it has to be differentiated once more": g.detach(),
-        "this does not use v: it is the product with a vector of ones": torch.autograd.grad(
-            g.sum(), leaf
-        )[0],
+        "this does not use v, or sums the gradient before v comes in: "
+        "it is the product with a vector of ones": torch.autograd.grad(g.sum(), leaf)[0],
     }
     check_value(answer, truth, "the product", slips, 1e-4, 1e-4)
     assert way == "forward" or not found["forward"], (
@@ -702,7 +712,10 @@ def check_newton(try_curvature, landscape, x, steps, weigh=False):
     for _ in range(steps):
         truth = truth - solved(truth, truth)
     assert isinstance(answer, torch.Tensor), f"newton gives {type(answer).__name__}, not a tensor"
-    check_close(answer.isfinite(), torch.ones_like(x).bool(), "which numbers are finite")
+    assert answer.isfinite().all(), (
+        f"after {steps} step(s) the point is NaN or infinite: "
+        "is the product at the current point right?"
+    )
     slips = {"it has not moved": x}
     if 0 < steps < 3 and len(x) < 3:
         up, stale = x.clone(), x.clone()

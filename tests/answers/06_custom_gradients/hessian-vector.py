@@ -337,6 +337,24 @@ def newton(f, x, steps):
     return x
 
 
+# %% wrong="stacks the products to a matrix" says=["is that the matrix?"]
+def hvp_double(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g @ v, x)[0]
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+def newton(f, x, steps):
+    for _ in range(steps):
+        matrix = torch.stack([hvp_double(f, x, e) for e in torch.eye(len(x), dtype=x.dtype)])
+        x = x - torch.linalg.solve(matrix, torch.func.grad(f)(x))
+    return x
+
+
 # %% right="vjp of grad, dual tensors, recursion"
 def hvp_double(f, x, v):
     _, pull = torch.func.vjp(torch.func.grad(f), x)

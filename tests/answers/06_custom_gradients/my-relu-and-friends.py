@@ -877,6 +877,47 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
+# %% wrong="writes into the gradient that arrives" says=["backward writes into the gradient that arrives"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * (x > 0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        gradient[x <= 0] = 0
+        return gradient
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.where(x < low, low, torch.where(x > high, high, x))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (lambda: (x >= low) & (x <= high), lambda: x < low, lambda: x > high)
+        return tuple(gradient * m() if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.save_for_backward(mask)
+        ctx.mark_non_differentiable(mask)
+        return (x >= 0).to(x.dtype) * 2 - 1, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        return gradient * ctx.saved_tensors[0]
+
+
 # %% right="setup_context, masks saved, where instead of products"
 class MyReLU(torch.autograd.Function):
     @staticmethod

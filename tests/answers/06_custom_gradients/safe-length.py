@@ -146,6 +146,34 @@ def Length(x):
 Length.apply = Length
 
 
+# %% wrong="adds a small number to the length" says=["short vectors get too little"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = x.norm(dim=-1)
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        return gradient.unsqueeze(-1) * x / (length + 1e-6).unsqueeze(-1)
+
+
+# %% wrong="cuts the length off below, too early" says=["short vectors get too little"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = x.norm(dim=-1)
+        ctx.save_for_backward(x, length)
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        return gradient.unsqueeze(-1) * x / length.clamp(min=1e-4).unsqueeze(-1)
+
+
 # %% right="setup_context, nan_to_num"
 class Length(torch.autograd.Function):
     @staticmethod
