@@ -1,4 +1,4 @@
-# %% wrong="counts as on paper" says=["5 of 5 predictions differ", "from 2**24 on the marks are 2 apart", "a tenth has no finite binary form"]
+# %% wrong="counts as on paper" says=["5 of 5 predictions differ", "from 2**24 on the marks are 2 apart", "all three are rounded"]
 float_gaps = {
     "2**24 + 1 == 2**24, float32": False,
     "gap after 1e8, float32": 1,
@@ -18,7 +18,7 @@ float_gaps = {
 }
 
 
-# %% wrong="rounds halfway up" says=["256 + 1, bfloat16 is not 258", "the marks are 2 apart from 2**8 on"]
+# %% wrong="rounds halfway up" says=["256 + 1, bfloat16 is not 258", "from 2**8 on the marks are 2 apart"]
 float_gaps = {
     "2**24 + 1 == 2**24, float32": True,
     "gap after 1e8, float32": 8,

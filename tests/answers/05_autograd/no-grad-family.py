@@ -66,7 +66,7 @@ no_grad_family = {
 }
 
 
-# %% wrong="no_grad forbids leaves and writing" says=["no_grad is about operations, not leaves", "this is how optimizers write to the weights"]
+# %% wrong="no_grad forbids leaves and writing" says=["no_grad stops operations only", "this is how optimizers write to the weights"]
 no_grad_family = {
     "no_grad: w * 2 requires grad": False,
     "no_grad: torch.ones(3, requires_grad=True) requires grad": False,
