@@ -120,7 +120,7 @@ def test_ids_are_grade_ids_and_positions(chapter):
     cells = building.read_notebook(chapter.solution).cells
     assert [cell.id for cell in cells] == [
         "cell-000", "setup", "cell-002", "double", "double-check",
-        "cell-005", "halve", "halve-check", "cell-008",
+        "cell-005", "halve", "halve-check", "progress", "cell-008",
     ]  # fmt: skip
     released = building.read_notebook(chapter.release).cells
     assert [cell.id for cell in released] == [cell.id for cell in cells]
@@ -130,7 +130,7 @@ def test_the_solution_is_executed_and_keeps_no_trace_of_when(chapter):
     notebook = building.read_notebook(chapter.solution)
     assert notebook.cells[-1].outputs[0].text == "2\n"
     assert [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"] == [
-        1, 2, 3, 4, 5, 6
+        1, 2, 3, 4, 5, 6, 7
     ]  # fmt: skip
     assert all("execution" not in cell.metadata for cell in notebook.cells)
     assert notebook.metadata.course == {"title": "A tiny chapter", "minutes": 2}
@@ -169,7 +169,7 @@ def set_source(notebook):
 
 
 def set_output(notebook):
-    notebook.cells[8].outputs[0].text = "3\n"
+    notebook.cells[-1].outputs[0].text = "3\n"
 
 
 def set_metadata(notebook):
@@ -177,7 +177,7 @@ def set_metadata(notebook):
 
 
 def drop_cell(notebook):
-    del notebook.cells[8]
+    del notebook.cells[-1]
 
 
 def swap_cells(notebook):
@@ -424,8 +424,8 @@ def test_a_full_disk_leaves_the_old_files(chapter, monkeypatch):
 def test_a_cell_that_is_meant_to_fail_does_not_stop_the_build(chapter):
     text = SOURCE.replace("# %%\nprint", '# %% tags=["raises-exception"]\n1 / 0\n\n# %%\nprint')
     notebook = building.execute(building.read_source(source_with(chapter.root, text)), chapter)
-    assert notebook.cells[8].outputs[0].ename == "ZeroDivisionError"
-    assert notebook.cells[9].outputs[0].text == "2\n"
+    assert notebook.cells[-2].outputs[0].ename == "ZeroDivisionError"
+    assert notebook.cells[-1].outputs[0].text == "2\n"
 
 
 def test_what_is_written_is_a_valid_notebook_that_ends_in_a_newline(chapter):
