@@ -5,6 +5,9 @@ came of them). All other tests of a file stay together, for the fixtures that th
 heaviest come first, so that no long group is left for one process at the end.
 """
 
+import gc
+from collections.abc import Callable
+
 import pytest
 
 from course_utils.command.project import Chapter, pick_chapters
@@ -31,6 +34,12 @@ def pytest_addoption(parser):
         default="",
         metavar="NAME",
         help="Only the tests that concern this chapter (course test NAME).",
+    )
+    parser.addoption(
+        "--every-answer",
+        action="store_true",
+        help="The judge runs every named answer, as with --chapter; otherwise all right ones and "
+        "one wrong one of each exercise.",
     )
 
 
@@ -63,16 +72,52 @@ def order_of(item) -> tuple:
     return (2 if ":" in group_of(item) else 3), 0
 
 
+def keep(config, items, is_wanted) -> None:
+    """Deselect the tests that are not wanted."""
+    kept, rest = [], []
+    for item in items:
+        (kept if is_wanted(item) else rest).append(item)
+    config.hook.pytest_deselected(items=rest)
+    items[:] = kept
+
+
+def another_wrong_answer() -> Callable[[pytest.Item], bool]:
+    """What says of each test whether it has the judge run one more wrong answer of an exercise.
+
+    The checks are the same for a judge as in a notebook: that a wrong answer is refused is tested
+    there, and one of each exercise shows that its words come through.
+    """
+    judged = set()
+
+    def is_another(item: pytest.Item) -> bool:
+        answer = item.callspec.params.get("answer") if hasattr(item, "callspec") else None
+        if item.path.stem != "test_verdict" or not isinstance(answer, Answer) or answer.right:
+            return False
+        exercise = (answer.chapter, answer.exercise)
+        seen = exercise in judged
+        judged.add(exercise)
+        return seen
+
+    return is_another
+
+
 def pytest_collection_modifyitems(config, items):
     wanted = config.getoption("--chapter")
     if wanted:
         (chapter,) = pick_chapters(ROOT, [wanted])
-        kept = [item for item in items if chapter_of(item) == chapter.name]
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = kept
+        keep(config, items, lambda item: chapter_of(item) == chapter.name)
+    elif not config.getoption("--every-answer"):
+        is_another = another_wrong_answer()
+        keep(config, items, lambda item: not is_another(item))
     for item in items:
         item.add_marker(pytest.mark.xdist_group(group_of(item)))
     items.sort(key=lambda item: (order_of(item), group_of(item)))
+
+
+def pytest_collection_finish():
+    """What is here stays: a check that collects garbage need not look through all of it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -97,6 +97,8 @@ def flags(answer, *shown):
         ("path = '/home/ada/gradebook.db'", "outside its folder"),
         ("open('../ada/notes')", "outside its folder ('../ada/notes')"),
         ("open('data/../../x')", "outside its folder"),
+        ("open(f'/etc/{name}')", "outside its folder"),
+        ("open('/etc/' + name)", "outside its folder"),
         ("from pathlib import Path\nPath('~').expanduser()", "outside its folder ('~')"),
         ("torch._C._set_grad_enabled(True)", "PyTorch's inside (torch._C)"),
         ("m._disable_current_modes()", "PyTorch's inside (_disable_current_modes)"),
@@ -131,6 +133,8 @@ def test_what_a_person_should_read_is_named(answer, words):
         "print('../', 'a / b', '/')\ntorch.einsum('...i,...i->...', x, x)",
         "from IPython.display import display\ndisplay(1)",
         "eval('2 + 2')",
+        "open(f'{folder}/log')",
+        "open(folder + '/log')",
         "50 % of the class",
         "def double(x)",
         "",
@@ -196,7 +200,7 @@ def test_odd_notebooks_do_not_make_it_raise():
 
 
 def test_the_courses_own_cells_and_the_named_answers_are_no_findings():
-    """But one: it evaluates a text that it puts together, and a person should read that."""
+    """But for a few that do what a person should look at, and that are right for once."""
     found = {}
     for chapter in chapters():
         solution = read_notebook(chapter.solution)
@@ -213,5 +217,14 @@ def test_the_courses_own_cells_and_the_named_answers_are_no_findings():
         ],
         ("view-or-copy", "by asking which results share"): [
             "view-or-copy, line 7: runs code that it does not show (eval)"
+        ],
+        ("shape-detective", "from the frames of the traceback"): [
+            "shape-detective, line 15: looks at other code's frames or source (tb_frame)",
+            "shape-detective, line 23: looks at other code's frames or source (tb_next)",
+        ],
+        ("tensor-logger", "listens to functions, not operators"): [
+            "tensor-logger, line 1: reaches into PyTorch's inside (torch.overrides)",
+            "tensor-logger, line 6: defines an object that decides for itself what PyTorch's "
+            "functions do with it (__torch_function__)",
         ],
     }

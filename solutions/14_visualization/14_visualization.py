@@ -925,8 +925,8 @@ windows
 # | `evaluation` | `samples` | all of `about["samples"]` (batch, 3, height, width) in one window of images |
 # | `evaluation` | `note` | `about["note"]` as text |
 #
-# At the end it **saves both environments**. The check stops the server, starts another in the same
-# folder, and asks that one.
+# At the end it **saves both environments**. The check stops the server and looks into its folder, at
+# what another server would show.
 
 
 # %% nbgrader={"grade_id": "try-visdom-live", "locked": true} jupyter={"source_hidden": true}

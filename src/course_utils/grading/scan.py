@@ -373,11 +373,23 @@ def _called(node: ast.Call, aliases: dict[str, str]) -> Iterator[str]:
             yield f"{ATTRIBUTES[asked.value]} ({asked.value})"
     opener = node.func.attr if isinstance(node.func, ast.Attribute) else name
     if opener.rpartition(".")[2] in OPENERS:
-        for part in (entry for argument in node.args for entry in ast.walk(argument)):
+        for part in (entry for argument in node.args for entry in _beginnings(argument)):
             if isinstance(part, ast.Constant) and isinstance(part.value, str):
                 if OUTSIDE.match(part.value):
                     yield f"names a path outside its folder ({part.value[:60]!r})"
                 break
+
+
+def _beginnings(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and those below it, where a path can begin: not later in a text put together."""
+    yield node
+    parts = ast.iter_child_nodes(node)
+    if isinstance(node, ast.JoinedStr):
+        parts = node.values[:1]
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        parts = [node.left]
+    for part in parts:
+        yield from _beginnings(part)
 
 
 def _text(value: str | bytes) -> Iterator[str]:

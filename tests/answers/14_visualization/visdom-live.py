@@ -1,4 +1,4 @@
-# %% wrong="the stub" says=["run/loss", "the second server has no such window: no environment was saved"]
+# %% wrong="the stub" says=["run/loss", "a second server has no such window: no environment was saved"]
 def visdom_live(client, curve, about):
     pass
 
