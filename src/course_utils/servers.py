@@ -462,6 +462,8 @@ def _end_with(parent: int, work: str) -> None:
 
 
 def _serve_visdom(folder: str, port: int, *options: str) -> None:
+    # Its clients may use PyTorch, and import it if they can; a server would only wait for it.
+    sys.modules["torch"] = None
     from tornado.ioloop import IOLoop
     from visdom.server import app
 

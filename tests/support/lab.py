@@ -34,7 +34,7 @@ EXERCISE = "element-offset"
 PICTURED_EXERCISE = "sliding-windows"
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-START_SECONDS = 60
+START_SECONDS = 180
 STOP_SECONDS = 20
 CELL_SECONDS = 60
 MARK = "COURSE_TEST_MARK"
