@@ -28,6 +28,7 @@ from course_utils.grading.report import (
 )
 from course_utils.grading.similar import THE_SAME, SimilarAnswers
 from support.answers import ROOT, exercises
+from support.contrast import contrast, themes
 from support.lab import MarkedProcesses, browser_page, find_browser
 
 CHAPTER = Chapter("02_storage_and_strides", ROOT)
@@ -331,26 +332,14 @@ def test_the_page_can_be_read_aloud(report):
     assert all(after - before <= 1 for before, after in pairwise(levels))
 
 
-def luminance(colour):
-    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 def test_every_text_stands_out_from_what_lies_behind(theme):
-    css = (PAGE / "report.css").read_text(encoding="utf-8")
-    blocks = re.findall(r":root \{(.*?)\}", css, re.DOTALL)
-    assert len(blocks) == 2
-    colours = dict(re.findall(r"--([\w-]+): (#\w{6});", blocks[theme]))
+    colours = themes((PAGE / "report.css").read_text(encoding="utf-8"))[theme]
     for ink in ("ink", "quiet", "link", "warn"):
         for paper in ("page", "card", "warn-card", "differs"):
             if ink in ("quiet", "warn") and paper == "differs":
                 continue  # only code stands there
-            first, second = sorted([luminance(colours[ink]), luminance(colours[paper])])
-            ratio = (second + 0.05) / (first + 0.05)
+            ratio = contrast(colours[ink], colours[paper])
             assert ratio >= 4.5, f"{ink} on {paper}: {ratio:.2f}"
 
 

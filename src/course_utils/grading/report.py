@@ -7,6 +7,7 @@ cannot be seen are spelled out, and the page's own policy lets no other script r
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 import math
@@ -19,12 +20,15 @@ from dataclasses import asdict, dataclass, field
 from difflib import SequenceMatcher
 from itertools import combinations, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from nbformat import NotebookNode
 
 from course_utils.grading.similar import SimilarAnswers
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 PAGE = Path(__file__).with_name("page")
 MOST_BARS = 12
@@ -398,19 +402,26 @@ def _write(path: Path, text: str) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def render(report: Mapping[str, Any]) -> str:
-    """The report as one HTML page."""
+@functools.cache
+def page_environment(folder: Path) -> Environment:
+    """Jinja for the pages of a folder: every text is escaped, signs that cannot be seen spelled out."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
 
-    environment = Environment(
-        loader=FileSystemLoader(PAGE),
+    return Environment(
+        loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=visible,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def render(report: Mapping[str, Any]) -> str:
+    """The report as one HTML page."""
+    from markupsafe import Markup
+
+    environment = page_environment(PAGE)
     environment.filters.update(
         duration=duration,
         link=lambda name: quote(name, safe="", errors="replace"),
@@ -422,9 +433,9 @@ def render(report: Mapping[str, Any]) -> str:
     return environment.get_template("report.html").render(
         report=report,
         style=Markup(style),
-        style_hash=_policy_hash(style),
+        style_hash=policy_hash(style),
         script=Markup(script),
-        script_hash=_policy_hash(script),
+        script_hash=policy_hash(script),
         histogram=_histogram(report["marks"]["bars"]),
         numbers={row["exercise"]: row["number"] for row in report["exercises"]},
         titles={row["exercise"]: row["title"] for row in report["exercises"]},
@@ -436,7 +447,7 @@ def render(report: Mapping[str, Any]) -> str:
     )
 
 
-def _policy_hash(text: str) -> str:
+def policy_hash(text: str) -> str:
     """How a content security policy names a script or a style that it lets through."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
