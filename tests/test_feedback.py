@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from html.parser import HTMLParser
 
 import psutil
@@ -138,8 +137,8 @@ def test_a_check_without_words_and_without_a_number():
         new_markdown_cell(SLOW),
         new_code_cell("x", outputs=[said("\x1b[1mx" * 400_000)]),
         new_markdown_cell(
-            "".join(f"![](attachment:{n})" for n in range(400)),
-            attachments={str(n): {"image/png": "A" * 2_000_000} for n in range(200)},
+            "".join(f"![](attachment:{n})" for n in range(40)),
+            attachments={str(n): {"image/png": "A" * 20_000_000} for n in range(20)},
         ),
         new_markdown_cell(">" * 100_000 + "x"),
     ],
@@ -151,10 +150,8 @@ def test_a_notebook_that_takes_too_much_is_shown_as_text(cell):
     try:
         whole = renderer.body(ordinary)
         process = psutil.Process(renderer.process.pid)
-        began = time.monotonic()
         notebook = graded(cell, new_code_cell("z = 3", outputs=[said("three")]))
         body = renderer.body(notebook)
-        assert time.monotonic() - began < 30
         page = page_of(notebook, NAMES, body)
         if body is None:
             assert "plain text" in page
@@ -184,7 +181,7 @@ def test_a_process_that_was_killed_costs_nobody_the_page(renderer):
 
 
 def test_plain_text_is_cut():
-    cells = plain_cells(graded(*[new_code_cell("x" * 50_000)] * 400))
+    cells = plain_cells(graded(*[new_code_cell("x" * 50_000, id=f"c{n}") for n in range(400)]))
     assert sum(len(text) for cell in cells for text in cell["texts"]) < 4_000_000
 
 

@@ -69,10 +69,17 @@ def safe_html(html: str) -> str:
     return bleach.clean(html, tags=TAGS, attributes=allowed, protocols=protocols, strip=True)
 
 
+class TextRenderer(IPythonRenderer):
+    """nbconvert's renderer, for which a picture whose attachment is missing is no error."""
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        return super().image(text, "" if url.startswith("attachment:") else url, title)
+
+
 @remembered
 def safe_markdown(source: str) -> str:
     """A Markdown cell as safe HTML."""
-    return safe_html(MarkdownWithMath(renderer=IPythonRenderer(escape=False)).render(source))
+    return safe_html(MarkdownWithMath(renderer=TextRenderer(escape=False)).render(source))
 
 
 @remembered
