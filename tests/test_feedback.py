@@ -175,9 +175,10 @@ def test_what_takes_too_long_is_ended_at_the_limit():
 
 
 def test_a_process_that_was_killed_costs_nobody_the_page(renderer):
-    whole = renderer.body(graded())
+    notebook = graded()
+    whole = renderer.body(notebook)
     renderer.process.kill()
-    assert renderer.body(graded()) == whole
+    assert renderer.body(notebook) == whole is not None
 
 
 def test_plain_text_is_cut():
