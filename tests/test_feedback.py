@@ -1,4 +1,4 @@
-"""The feedback page: what its table says, and that no notebook takes the grader's time or memory."""
+"""The feedback page: what its table says, and that no notebook takes much time or memory."""
 
 import os
 import subprocess

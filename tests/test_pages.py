@@ -133,9 +133,7 @@ def test_all_of_the_course_is_there(render):
 
 
 def test_every_picture_has_words():
-    page, _ = cells_exporter().from_notebook_node(
-        new_notebook(cells=[shown("image/png", PIXEL)])
-    )
+    page, _ = cells_exporter().from_notebook_node(new_notebook(cells=[shown("image/png", PIXEL)]))
     assert 'alt="A picture without a description"' in page
 
 

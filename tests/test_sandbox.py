@@ -594,7 +594,8 @@ def test_system_calls_that_no_notebook_needs_are_refused():
         "one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)\n"
         "print(one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == before,\n"
         "      one.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR))\n"
-        "thread = threading.Thread(target=print, args=['a thread']); thread.start(); thread.join()\n"
+        "thread = threading.Thread(target=print, args=['a thread']); thread.start()\n"
+        "thread.join()\n"
         "print(subprocess.run(['echo', 'a process'], capture_output=True, text=True).stdout)\n"
         "print(tried(39) == os.getpid())",
     )

@@ -1,8 +1,8 @@
 """The feedback page: a table of the exercises, then the notebook.
 
 The notebook's cells hold whatever a student wrote or printed, and some texts take minutes and
-gigabytes to be laid out. A process of its own does that, with a limit of time and of memory, for one
-notebook after another; a notebook that it can't lay out is shown as plain text.
+gigabytes to be laid out. A process of its own does that, with a limit of time and of memory, for
+one notebook after another; a notebook that it can't lay out is shown as plain text.
 """
 
 from __future__ import annotations
@@ -153,8 +153,8 @@ def plain_cells(notebook: NotebookNode) -> list[dict]:
 class Renderer:
     """The process that lays notebooks out; another one takes its place when it fails.
 
-    A line of JSON goes in, the notebook, and one comes out, the HTML of its cells. The process limits
-    itself, and ends when the pipe to it closes: it never outlives this one for long.
+    A line of JSON goes in, the notebook, and one comes out, the HTML of its cells. The process
+    limits itself, and ends when the pipe to it closes: it never outlives this one for long.
 
     Args:
         seconds: of the processor's time, for one notebook.

@@ -471,7 +471,7 @@ def _write(path: Path, text: str) -> None:
 
 @functools.cache
 def page_environment(folder: Path) -> Environment:
-    """Jinja for the pages of a folder: every text is escaped, signs that cannot be seen spelled out."""
+    """Jinja for a folder's pages: all text is escaped, signs that cannot be seen spelled out."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(

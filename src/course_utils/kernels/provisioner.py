@@ -46,7 +46,8 @@ QUICK = [
     "--IPKernelApp.outstream_class=course_utils.kernels.streams.PromptStream",
 ]
 RECONNECT_MILLISECONDS = 5
-# A kernel that sends a longer message is cut off before anybody decodes it: 60 MB of JSON take 1.4 GB.
+# A kernel that sends a longer message is cut off before anybody decodes it: 60 MB of JSON take
+# 1.4 GB.
 LONGEST_MESSAGE = 16 * 2**20
 # What a warm kernel understands of the keywords that reach a provisioner. Any other one wants
 # something of the new process that a fork can't give.

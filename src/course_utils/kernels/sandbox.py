@@ -335,7 +335,8 @@ class Sandbox(Workplace):
     def _share_processors(self, folders: list[Path]) -> None:
         """Let all that run here weigh as much as two threads do elsewhere, however many they are.
 
-        A sandbox with a hundred busy processes would leave its neighbours a hundredth of the machine.
+        A hundred busy processes of one sandbox would leave its neighbours a hundredth of the
+        machine.
         """
         busy = busy_threads(folders)
         wanted = nice_of(busy)
@@ -631,8 +632,8 @@ def exceeds(folders: list[Path], inherited: int, most: int) -> bool:
 def nameless_files(folders: list[Path]) -> int:
     """The bytes that only descriptors of these processes name.
 
-    Files in memory, and what sockets may hold for their readers: a Unix socket does not say how much
-    it holds, so each counts with the most that it may.
+    Files in memory, and what sockets may hold for their readers: a Unix socket does not say how
+    much it holds, so each counts with the most that it may.
     """
     sizes: dict[tuple[int, int], int] = {}
     sockets: set[str] = set()

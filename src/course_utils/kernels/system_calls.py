@@ -1,8 +1,8 @@
 """System calls that no notebook needs, and that a sandbox refuses by a seccomp filter.
 
-A filter is a small program that Linux runs before each system call of a process and of its children.
-No process can take it away again. Ours looks at the number of the call, at the flags of ``clone``, and
-at what a socket is to change.
+A filter is a small program that Linux runs before each system call of a process and of its
+children. No process can take it away again. Ours looks at the number of the call, at the flags of
+``clone``, and at what a socket is to change.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import platform
 import struct
 
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
-# Opcodes of classic BPF: load a word of the call's description; jump if equal, if not less, if any of
-# these bits is set; and return.
+# Opcodes of classic BPF: load a word of the call's description; jump if equal, if not less, if any
+# of these bits is set; and return.
 LOAD, IF_EQUAL, IF_AT_LEAST, IF_ANY, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000  # to refuse is to fail with the number that is added
 NUMBER, MACHINE, FIRST_ARGUMENT = 0, 4, 16  # where they stand in the description
