@@ -72,11 +72,10 @@ c.ExecuteSandboxed.cell_seconds = 60
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",
     "course_utils.command.preprocessors.HideTests",
-    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]
-c.GenerateFeedback.exporter_class = "course_utils.command.pages.FeedbackExporter"
+c.GenerateFeedback.exporter_class = "course_utils.command.feedback.FeedbackExporter"
 
-# What students wrote, or their code printed as HTML, runs no script in feedback and formgrader.
+# What students wrote, or their code printed as HTML, runs no script in formgrader.
 c.HTMLExporter.sanitize_html = True
 c.HTMLExporter.preprocessors = ["course_utils.command.pages.SafeOutputs"]
 c.HTMLExporter.filters = {

@@ -18,7 +18,7 @@ from course_utils.command.cli import main
 from course_utils.command.grade import Marks, grade, show
 from course_utils.command.grader import open_grader
 from course_utils.command.project import Chapter, CourseError
-from support.answers import grader_of
+from support.answers import ROOT, exercises, grader_of
 from support.classroom import delete, fill_in
 from support.tiny import make_tiny_course
 
@@ -311,3 +311,14 @@ def test_a_narrow_terminal_gets_numbers_and_their_names():
     assert "│ [b]ada  │ 12 / 24 │ 1 │" in text
     assert " 12 exercise-number-11" in text
     assert "exercise-" in wide.export_text().splitlines()[1]
+
+
+def test_a_narrow_terminal_numbers_exercises_as_the_notebook_does():
+    chapter = Chapter("02_storage_and_strides", ROOT)
+    possible = dict.fromkeys(exercises(chapter), 2.0)
+    marks = [Marks("ada", 12, 24, dict.fromkeys(possible, 1.0), possible)]
+    console = Console(width=80, record=True, file=StringIO())
+    show(marks, chapter, console)
+    text = console.export_text()
+    assert "│ 2.1 │" in text
+    assert " 2.12 memory-format" in text

@@ -1,6 +1,7 @@
 """What feedback and formgrader show: no student's script, no hidden test, all of the course."""
 
 import base64
+import time
 from pathlib import Path
 
 import nbformat
@@ -9,8 +10,9 @@ from nbconvert.exporters import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
 from nbgrader.server_extensions.formgrader.handlers import template_path
 
+from course_utils.command.feedback import page_of
 from course_utils.command.grader import load_settings
-from course_utils.command.pages import FeedbackExporter, safe_html, safe_markdown
+from course_utils.command.pages import cells_exporter, highlight_code, safe_html, safe_markdown
 from course_utils.command.preprocessors import HideTests
 from support.answers import ROOT
 
@@ -23,11 +25,10 @@ MARKS = {"grade": True, "solution": False, "locked": True, "points": 1, "schema_
 def render(request):
     """A function that renders a notebook as feedback does, and as formgrader does."""
     settings = load_settings(ROOT)
-    settings.HTMLExporter.template_name = request.param
+    settings.HTMLExporter.template_name = "formgrade"
     settings.HTMLExporter.extra_template_basedirs = [template_path]
     settings.HTMLExporter.extra_template_paths = [str(BOOTSTRAP)]
-    kind = FeedbackExporter if request.param == "feedback" else HTMLExporter
-    exporter = kind(config=settings)
+    exporter = cells_exporter() if request.param == "feedback" else HTMLExporter(config=settings)
     names = {
         "score": 1,
         "max_score": 1,
@@ -54,7 +55,7 @@ def render(request):
         notebook = new_notebook(cells=list(cells))
         notebook.metadata["language_info"] = {"name": "python"}
         page, _ = exporter.from_notebook_node(notebook, dict(resources))
-        return page
+        return page_of(notebook, names, page) if request.param == "feedback" else page
 
     return render
 
@@ -132,9 +133,22 @@ def test_all_of_the_course_is_there(render):
 
 
 def test_every_picture_has_words():
-    exporter = FeedbackExporter(config=load_settings(ROOT), template_name="classic")
-    page, _ = exporter.from_notebook_node(new_notebook(cells=[shown("image/png", PIXEL)]))
+    page, _ = cells_exporter().from_notebook_node(new_notebook(cells=[shown("image/png", PIXEL)]))
     assert 'alt="A picture without a description"' in page
+
+
+def test_a_cell_names_its_attachment_once():
+    cell = new_markdown_cell(
+        "![a](attachment:a.png)" * 3, attachments={"a.png": {"image/png": PIXEL}}
+    )
+    page, _ = cells_exporter().from_notebook_node(new_notebook(cells=[cell]))
+    assert page.count(PIXEL) == 1
+
+
+def test_many_blank_lines_are_no_trouble():
+    began = time.monotonic()
+    assert "y" in highlight_code("x = 1\n" + "\n" * 40_000 + "y = 1")
+    assert time.monotonic() - began < 20
 
 
 def test_pictures_from_elsewhere_and_other_links():

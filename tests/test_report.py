@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
+from nbformat.v4 import new_notebook
 
 from course_utils.command.build import read_notebook
 from course_utils.command.project import Chapter
@@ -19,6 +20,7 @@ from course_utils.grading.report import (
     Run,
     class_report,
     exercise_headings,
+    exercise_numbers,
     render,
     side_by_side,
     statements,
@@ -28,6 +30,7 @@ from course_utils.grading.report import (
 )
 from course_utils.grading.similar import THE_SAME, SimilarAnswers
 from support.answers import ROOT, exercises
+from support.contrast import contrast, themes
 from support.lab import MarkedProcesses, browser_page, find_browser
 
 CHAPTER = Chapter("02_storage_and_strides", ROOT)
@@ -145,6 +148,48 @@ def test_messages_that_differ_in_values_are_one(report):
     assert said == ["x.t() is not 'copy': why", "x[1] is not 1: so"]
 
 
+def test_an_answer_that_nobody_gave_is_no_misunderstanding(source):
+    """One that was only commented upon counts as not given, one that is wrong as given."""
+    stub = read_notebook(CHAPTER.release)
+    texts = {
+        cell.metadata.nbgrader["grade_id"]: cell.source
+        for cell in stub.cells
+        if cell.metadata.get("nbgrader", {}).get("solution")
+    }
+    words = {"is-dense-check": "is_dense: got None", "view-or-copy-check": "blank"}
+    wrong = texts["is-dense"] + "\n    return None"
+    students = [
+        graded("ada", 0, 0, messages=words, answers=texts),
+        graded("bob", 0, 0, messages=words, answers=texts | {"is-dense": wrong}),
+        graded("eve", 0, 0, messages=words, answers={n: f"\n# no\n{t}" for n, t in texts.items()}),
+    ]
+    report = class_report("x", source, students, [], RUN)
+    dense, view = report["misunderstandings"]
+    assert (dense["exercise"], dense["students"], dense["not_attempted"]) == ("is-dense", 1, 2)
+    assert [group["students"] for group in dense["messages"]] == [["bob"]]
+    assert (view["exercise"], view["students"], view["not_attempted"]) == ("view-or-copy", 0, 3)
+    assert view["messages"] == []
+    text = read(render(report)).texts["misunderstood"]
+    assert "failed by 1 of 3; not attempted: 2" in text
+    assert "blank" not in text
+
+
+def test_an_answer_with_the_marks_of_a_solution_is_flagged(source):
+    answers = {"is-dense": "def f():\n    ### BEGIN SOLUTION\n    return 1", "view-or-copy": "x"}
+    report = class_report("x", source, [graded("ada", 3, 2, answers=answers)], [], RUN)
+    (row,) = report["flags"]
+    assert row["flags"] == ["is-dense: it holds the marks of a solution (### BEGIN SOLUTION)"]
+    assert report["students"][0]["flags"] == 1
+
+
+def test_exercises_are_numbered_as_their_headings_are(source):
+    numbers = exercise_numbers(source)
+    assert list(numbers) == exercises(CHAPTER)
+    assert list(numbers.values()) == [f"2.{place}" for place in range(1, 13)]
+    bare = new_notebook(cells=[cell for cell in source.cells if cell.cell_type == "code"])
+    assert list(exercise_numbers(bare).values()) == [str(place) for place in range(1, 13)]
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
@@ -175,7 +220,12 @@ def test_times_problems_and_flags_are_told(report):
     assert [
         (row["cell"], row["students"], row["median_seconds"], row["most_seconds"], row["slowest"])
         for row in report["slow_cells"]
-    ] == [("setup", 3, 2.0, 3.0, "bob"), ("dense", 1, 2.0, 2.0, "ada")]
+    ] == [
+        ("setup", 3, 2.0, 3.0, "bob"),
+        ("dense", 1, 2.0, 2.0, "ada"),
+        ("all checks", 2, 0.4, 0.5, "bob"),
+    ]
+    assert [row["seconds"] for row in report["students"]] == [3.3, 3.5, 2.0, 0]
     assert report["run"]["phases"] == {"start": 0.2, "judge": 0.4}, "what was cached took no time"
     assert (report["run"]["executed"], report["run"]["cached"]) == (2, 1)
     assert report["ungraded"] == [{"student": "dan", "why": "not a notebook"}]
@@ -331,26 +381,14 @@ def test_the_page_can_be_read_aloud(report):
     assert all(after - before <= 1 for before, after in pairwise(levels))
 
 
-def luminance(colour):
-    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 def test_every_text_stands_out_from_what_lies_behind(theme):
-    css = (PAGE / "report.css").read_text(encoding="utf-8")
-    blocks = re.findall(r":root \{(.*?)\}", css, re.DOTALL)
-    assert len(blocks) == 2
-    colours = dict(re.findall(r"--([\w-]+): (#\w{6});", blocks[theme]))
+    colours = themes((PAGE / "report.css").read_text(encoding="utf-8"))[theme]
     for ink in ("ink", "quiet", "link", "warn"):
         for paper in ("page", "card", "warn-card", "differs"):
             if ink in ("quiet", "warn") and paper == "differs":
                 continue  # only code stands there
-            first, second = sorted([luminance(colours[ink]), luminance(colours[paper])])
-            ratio = (second + 0.05) / (first + 0.05)
+            ratio = contrast(colours[ink], colours[paper])
             assert ratio >= 4.5, f"{ink} on {paper}: {ratio:.2f}"
 
 

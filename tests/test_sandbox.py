@@ -1,17 +1,21 @@
 """What code in a sandbox can reach, take and break; and what it can't."""
 
 import asyncio
+import contextlib
 import json
 import os
+import platform
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+from queue import Empty
 
 import pytest
 
 import course_utils
+from course_utils.kernels import provisioner, system_calls
 from course_utils.kernels import sandbox as module
 from course_utils.kernels.provisioner import running_kernel
 from course_utils.kernels.sandbox import Limits, Sandbox, SandboxError, Scratch, why_not
@@ -232,15 +236,13 @@ def test_memory_of_one_process_is_limited_and_the_kernel_goes_on():
         # Shared memory, which that limit does not count.
         "x = [mmap.mmap(-1, 100 * 2**20) for _ in range(10)]\n"
         "for each in x: each.write(b'x' * len(each))",
-        # Memory that only descriptors hold.
-        "for _ in range(10): os.write(os.memfd_create('x'), b'x' * (100 * 2**20))",
         # Memory that processes share with each other, and none has for itself.
         "x = mmap.mmap(-1, 1000 * 2**20)\n"
         "for _ in range(10): x.write(b'x' * (100 * 2**20))\n"
         "for _ in range(3):\n"
         "    if os.fork() == 0: time.sleep(60)",
     ],
-    ids=["processes", "shared", "descriptors", "forks"],
+    ids=["processes", "shared", "forks"],
 )
 def test_memory_of_all_together_is_limited(source):
     async def run():
@@ -532,3 +534,167 @@ def test_a_scratch_folder_is_there_and_gone_again():
         assert asyncio.run(run()) == -signal.SIGKILL
         assert scratch.killed_because == "they took more than 300 MiB of memory"
     assert not scratch.scratch.exists()
+
+
+def test_the_session_keyring_is_new():
+    """A student read a secret of the grader's there, and left a note for the next one."""
+    (text,) = in_sandbox(
+        "import ctypes\n"
+        "print(next(line for line in open('/proc/self/status') if 'Seccomp:' in line).split()[1])\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\n"
+        "print(libc.syscall(250, 0, -3, 1), ctypes.get_errno())"
+    )
+    if platform.machine() == "x86_64":
+        assert text == "2\n-1 1\n"
+
+
+KEYRINGS = """
+import ctypes, sys
+from course_utils.kernels.system_calls import join_new_keyring
+libc = ctypes.CDLL(None, use_errno=True)
+def find(name): return libc.syscall(250, 10, -3, b"user", name, 0)
+assert libc.syscall(250, 1, None) > 0
+assert libc.syscall(248, b"user", b"secret", b"swordfish", 9, -3) > 0
+assert find(b"secret") > 0
+join_new_keyring()
+print(find(b"secret"))
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the calls' numbers are x86_64's")
+def test_a_new_keyring_holds_no_key_of_the_old_one():
+    done = subprocess.run(
+        [sys.executable, "-c", KEYRINGS], capture_output=True, text=True, timeout=100
+    )
+    assert done.stdout == "-1\n", done.stderr
+
+
+REFUSED = """
+import ctypes, errno
+libc = ctypes.CDLL(None, use_errno=True)
+def tried(*arguments):
+    ctypes.set_errno(0)
+    value = libc.syscall(*arguments)
+    return errno.errorcode.get(ctypes.get_errno(), value)
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the filter is x86_64's")
+def test_system_calls_that_no_notebook_needs_are_refused():
+    numbers = list(system_calls.REFUSED.values())
+    refused, clones, others = in_sandbox(
+        f"{REFUSED}\nprint({{tried(number, 0, 0, 0, 0, 0, 0) for number in {numbers!r}}})",
+        # A user namespace, by each way to get one; 32-bit numbers; a socket's larger buffer.
+        "print(tried(56, 0x10000011, 0, 0, 0, 0), tried(56, 0x20011, 0, 0, 0, 0),\n"
+        "      tried(435, 0, 0), tried(0x40000000 + 39))",
+        "import socket, threading, subprocess, os\n"
+        "one, two = socket.socketpair()\n"
+        "before = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)\n"
+        "one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**22)\n"
+        "one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)\n"
+        "print(one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == before,\n"
+        "      one.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR))\n"
+        "thread = threading.Thread(target=print, args=['a thread']); thread.start()\n"
+        "thread.join()\n"
+        "print(subprocess.run(['echo', 'a process'], capture_output=True, text=True).stdout)\n"
+        "print(tried(39) == os.getpid())",
+    )
+    assert refused == "{'EPERM'}\n"
+    assert clones == "EPERM EPERM ENOSYS ENOSYS\n"
+    assert others == "True 1\na thread\na process\n\nTrue\n"
+
+
+def test_on_another_machine_there_is_no_filter(monkeypatch):
+    monkeypatch.setattr(system_calls.platform, "machine", lambda: "riscv64")
+    assert not system_calls.refuse_system_calls()
+    system_calls.join_new_keyring()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        # What Unix sockets hold for readers who never come.
+        "for _ in range(12):\n"
+        "    if os.fork() == 0:\n"
+        "        kept = []\n"
+        "        while len(kept) < 400:\n"
+        "            one, two = socket.socketpair(); one.setblocking(False); kept += [one, two]\n"
+        "            try:\n"
+        "                while True: one.send(b'x' * 2**16)\n"
+        "            except BlockingIOError: pass\n"
+        "        time.sleep(60)",
+        # The same over loopback.
+        "listener = socket.create_server(('127.0.0.1', 0), backlog=1000); kept = []\n"
+        "while len(kept) < 900:\n"
+        "    one = socket.create_connection(listener.getsockname()); one.setblocking(False)\n"
+        "    kept += [one, listener.accept()[0]]\n"
+        "    try:\n"
+        "        while True: one.send(b'x' * 2**20)\n"
+        "    except BlockingIOError: pass",
+        # Tables of pages: one byte here and there, of a file that takes no place.
+        "file = open('/dev/shm/hollow', 'wb'); file.truncate(190 * 2**20); file.close()\n"
+        "file = os.open('/dev/shm/hollow', os.O_RDONLY)\n"
+        "kept = [mmap.mmap(file, 0, mmap.MAP_SHARED, mmap.PROT_READ) for _ in range(2000)]\n"
+        "for each in kept: sum(each[::4096])",
+    ],
+    ids=["unix", "loopback", "tables"],
+)
+def test_memory_that_no_process_has_is_counted(source):
+    async def run():
+        with Sandbox(Limits(memory_bytes=300 * MIB, file_bytes=200 * MIB)) as sandbox:
+            async with running_kernel(sandbox) as (_, client):
+                client.execute(f"import mmap, os, socket, time\n{source}\ntime.sleep(60)")
+                assert await asyncio.to_thread(eventually, lambda: sandbox.killed_because, 60)
+                return sandbox.killed_because
+
+    assert asyncio.run(run()) == "they took more than 300 MiB of memory"
+
+
+@pytest.mark.parametrize(
+    ("busy", "nice"), [(0, 0), (1, 0), (2, 0), (3, 2), (5, 5), (20, 11), (100, 18), (1000, 19)]
+)
+def test_many_busy_threads_weigh_as_much_as_two(busy, nice):
+    assert module.nice_of(busy) == nice
+    assert nice == 19 or busy / 1.25**nice <= max(busy and module.SHARE, 0)
+
+
+def test_a_hundred_busy_processes_leave_the_neighbours_the_machine():
+    async def run():
+        with Sandbox(Limits(processes=128)) as sandbox:
+            async with running_kernel(sandbox) as (manager, client):
+                idle = os.getpriority(os.PRIO_PROCESS, manager.provisioner.pid)
+                client.execute(
+                    "import os\n"
+                    "for _ in range(60):\n"
+                    "    if os.fork() == 0:\n"
+                    "        while True: pass\n"
+                    "while True: pass"
+                )
+                assert await asyncio.to_thread(eventually, lambda: sandbox._nice > 10, 60)
+                busy = os.getpriority(os.PRIO_PROCESS, manager.provisioner.pid)
+                return idle, busy, sandbox._nice
+
+    before, after, sandbox_nice = asyncio.run(run())
+    assert before < after == min(19, before + sandbox_nice)
+
+
+def test_a_message_that_is_too_long_is_not_decoded(monkeypatch):
+    monkeypatch.setattr(provisioner, "LONGEST_MESSAGE", 2**20)
+
+    async def run():
+        with Sandbox() as sandbox:
+            async with running_kernel(sandbox) as (_, client):
+                short = await run_code(client, "print('short')")
+                request = client.execute("print('x' * 2**22)")
+                lengths = []
+                with contextlib.suppress(Empty):
+                    while True:
+                        message = await client.get_iopub_msg(timeout=3)
+                        lengths.append(len(str(message["content"])))
+                reply = await client.get_shell_msg(timeout=30)
+                assert reply["parent_header"]["msg_id"] == request
+                return short, max(lengths, default=0)
+
+    short, longest = asyncio.run(run())
+    assert short == "short\n"
+    assert longest < 2**20

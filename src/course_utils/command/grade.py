@@ -369,6 +369,7 @@ class Grading:
             seen = {name: entry[name] for name in (*SEEN, "phases", "cached") if name in entry}
             seen["flags"] = [*seen.get("flags", []), *(f"repaired: {r}" for r in row.repairs)]
             row_marks = {name: getattr(row, name) for name in MARKS}
+            seen["answers"] = entry.get("answers", {})
             students.append(report.Graded(**row_marks | seen))
             for exercise, text in entry.get("answers", {}).items():
                 texts.setdefault(exercise, {})[row.student] = text
@@ -469,11 +470,16 @@ def show(marks: list[Marks], chapter: Chapter, console: Console) -> None:
         console.measure(table, options=console.options.update(width=1000)).maximum <= console.width
     )
     if not fits:
-        table = marks_table(marks, [str(number + 1) for number in range(len(exercises))])
+        from course_utils.grading.report import exercise_numbers
+
+        numbers = {exercise: str(place) for place, exercise in enumerate(exercises, start=1)}
+        if chapter.solution.exists():
+            numbers |= exercise_numbers(read_notebook(chapter.solution))
+        table = marks_table(marks, [numbers[exercise] for exercise in exercises])
     console.print(table)
     if not fits:
-        for number, exercise in enumerate(exercises, start=1):
-            console.print(f"{number:>3} {exercise}", highlight=False)
+        for exercise in exercises:
+            console.print(f"{numbers[exercise]:>5} {exercise}", highlight=False)
     for row in marks:
         # Text, for here and in the table a name or a reason may hold square brackets.
         for words, colour in [(row.problem, "red"), ("; ".join(row.repairs), "yellow")]:

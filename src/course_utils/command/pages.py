@@ -1,8 +1,8 @@
-"""Feedback pages and formgrader's: quick to write, and no place for a student's scripts.
+"""A student's cells as HTML: quick to write, and no place for a student's scripts.
 
 nbgrader shows what students wrote, and what their code printed as HTML, in the instructor's
-browser. ``nbgrader_config.py`` names these functions and classes as nbconvert's filters, steps and
-exporter.
+browser. ``nbgrader_config.py`` names these functions and classes as nbconvert's filters and steps
+for formgrader; feedback has them by ``cells_exporter``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
 from course_utils.command.exporters import WithoutChecks
+from course_utils.command.feedback import PAGE, check_title
 
 TAGS = {
     *bleach.ALLOWED_TAGS,
@@ -68,15 +69,23 @@ def safe_html(html: str) -> str:
     return bleach.clean(html, tags=TAGS, attributes=allowed, protocols=protocols, strip=True)
 
 
+class TextRenderer(IPythonRenderer):
+    """nbconvert's renderer, for which a picture whose attachment is missing is no error."""
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        return super().image(text, "" if url.startswith("attachment:") else url, title)
+
+
 @remembered
 def safe_markdown(source: str) -> str:
     """A Markdown cell as safe HTML."""
-    return safe_html(MarkdownWithMath(renderer=IPythonRenderer(escape=False)).render(source))
+    return safe_html(MarkdownWithMath(renderer=TextRenderer(escape=False)).render(source))
 
 
 @remembered
 def highlight(source: str) -> str:
-    return Highlight2HTML()(source)
+    # Not IPython's own lexer: many blank lines take it minutes.
+    return Highlight2HTML(pygments_lexer="python3")(source)
 
 
 def highlight_code(source: str, language: str | None = None, metadata: dict | None = None) -> str:
@@ -92,8 +101,9 @@ class SafeOutputs(Preprocessor):
     ) -> tuple[NotebookNode, dict]:
         for name, kinds in cell.pop("attachments", {}).items():
             for kind, data in kinds.items():
+                # Once: a cell could name a large one ten thousand times.
                 cell.source = cell.source.replace(
-                    f"attachment:{name}", f"data:{kind};base64,{data}"
+                    f"attachment:{name}", f"data:{kind};base64,{data}", 1
                 )
         if cell.cell_type == "raw":
             cell.source = safe_html(cell.source)
@@ -114,7 +124,7 @@ class SafeOutputs(Preprocessor):
         return cell, resources
 
 
-class FeedbackExporter(WithoutChecks, HTMLExporter):
+class CellsExporter(WithoutChecks, HTMLExporter):
     """nbconvert's ``HTMLExporter`` without its last step.
 
     That step reads the whole page again to name pictures without words, and takes two thirds of
@@ -131,3 +141,21 @@ class FeedbackExporter(WithoutChecks, HTMLExporter):
         self.register_filter("filter_data_type", kinds)
         page, resources = TemplateExporter.from_notebook_node(self, nb, resources, **keywords)
         return WORDLESS_PICTURE.sub('<img alt="A picture without a description"', page), resources
+
+
+def cells_exporter() -> CellsExporter:
+    """What turns a notebook's cells, and nothing around them, into safe HTML."""
+    return CellsExporter(
+        template_name="feedback",
+        extra_template_basedirs=[str(PAGE)],
+        preprocessors=[SafeOutputs],
+        filters={
+            "check_title": check_title,
+            "clean_html": safe_html,
+            "highlight_code": highlight_code,
+            "markdown2html": safe_markdown,
+        },
+        sanitize_html=True,
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+    )

@@ -7,6 +7,7 @@ cannot be seen are spelled out, and the page's own policy lets no other script r
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 import math
@@ -15,18 +16,23 @@ import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from difflib import SequenceMatcher
 from itertools import combinations, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from nbformat import NotebookNode
 
-from course_utils.grading.similar import SimilarAnswers
+from course_utils.grading.similar import SOLUTION, SimilarAnswers
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 PAGE = Path(__file__).with_name("page")
+NUMBERED = re.compile(r"Exercise +([\d.]+\d|\d+)\W+(.+)")
+ALL_CHECKS = "all checks"
 MOST_BARS = 12
 SLOWEST_CELLS = 10
 LONGEST_MESSAGE = 600  # characters
@@ -59,6 +65,7 @@ class Graded:
         cells: the code cells that ran: ``id``, ``grade_id`` and ``seconds``.
         phases: seconds by phase.
         messages: for each failed check's grade id, what it said first.
+        answers: by exercise, what the student's cell holds.
         died: where and why the kernel ended; empty where it did not.
         flags: what a person should read; see ``scan``.
         memory_bytes: the most memory that the student's kernel had.
@@ -74,6 +81,7 @@ class Graded:
     cells: Sequence[Mapping[str, Any]] = ()
     phases: Mapping[str, float] = field(default_factory=dict)
     messages: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, str] = field(default_factory=dict)
     died: str = ""
     flags: Sequence[str] = ()
     memory_bytes: int = 0
@@ -128,11 +136,13 @@ def class_report(
             ``exercise``, ``number``, ``title``, ``possible``, ``mean``, and how many students got
             ``all``, ``some`` and ``none`` of its points.
         ``misunderstandings``
-            per exercise, most students first: ``exercise``, ``students``, and ``messages`` that
-            differ only in values: ``count``, ``example``, ``students``, and ``wordings``, each
-            with ``message`` and ``students``.
+            per exercise, most students first: ``exercise``, ``students`` who answered and failed,
+            ``not_attempted``, how many left it as it was, and ``messages`` that differ only in
+            values: ``count``, ``example``, ``students``, and ``wordings``, each with ``message``
+            and ``students``.
         ``slow_cells``
-            ``cell``, ``students``, ``median_seconds``, ``most_seconds``, ``slowest``.
+            ``cell``, ``students``, ``median_seconds``, ``most_seconds``, ``slowest``; ``all
+            checks`` is the time spent on judging.
         ``ungraded``, ``crashes``
             ``student`` and ``why``.
         ``flags``
@@ -143,8 +153,9 @@ def class_report(
             pairs of students alike in several exercises, most first: ``students``, ``exercises``.
         ``students``
             ``student``, ``score``, ``max_score``, ``points``, ``problem``, ``died``, ``flags`` (how
-            many), ``seconds`` of its cells, ``memory_bytes``, ``cached``.
+            many), ``seconds`` of its cells and checks, ``memory_bytes``, ``cached``.
     """
+    students = [replace(row, flags=[*row.flags, *_solution_marks(row)]) for row in students]
     executed = [row for row in students if row.phases and not row.cached]
     return {
         "chapter": chapter,
@@ -157,7 +168,7 @@ def class_report(
         },
         "marks": _marks(students),
         "exercises": _exercises(students, exercise_headings(source)),
-        "misunderstandings": _misunderstandings(students),
+        "misunderstandings": _misunderstandings(students, _stubs(source)),
         "slow_cells": _slow_cells(students),
         "ungraded": [
             {"student": row.student, "why": row.problem} for row in students if row.problem
@@ -184,7 +195,7 @@ def class_report(
                 "problem": row.problem,
                 "died": row.died,
                 "flags": len(row.flags),
-                "seconds": round(sum(cell["seconds"] for cell in row.cells), 3),
+                "seconds": round(sum(seconds for _, seconds in _timed(row)), 3),
                 "memory_bytes": row.memory_bytes,
                 "cached": row.cached,
             }
@@ -208,6 +219,44 @@ def exercise_headings(source: NotebookNode) -> dict[str, str]:
         elif cell.metadata.get("nbgrader", {}).get("solution"):
             headings[cell.metadata["nbgrader"]["grade_id"]] = re.split(r" *[★☆·]", heading)[0]
     return headings
+
+
+def exercise_numbers(source: NotebookNode) -> dict[str, str]:
+    """For each exercise's grade id its number, as its heading has it, else its place."""
+    return {
+        exercise: numbered[1] if (numbered := NUMBERED.match(heading)) else str(place)
+        for place, (exercise, heading) in enumerate(exercise_headings(source).items(), start=1)
+    }
+
+
+def _stubs(source: NotebookNode) -> dict[str, str]:
+    """For each exercise's grade id the code that its cell holds before there is an answer."""
+    return {
+        cell.metadata["nbgrader"]["grade_id"]: _code(SOLUTION.sub("", cell.source))
+        for cell in source.cells
+        if cell.metadata.get("nbgrader", {}).get("solution")
+    }
+
+
+def _code(text: str) -> str:
+    """A text without its comments and empty lines."""
+    return re.sub(r"^\s*(#.*)?\n?", "", text, flags=re.MULTILINE).rstrip()
+
+
+def _solution_marks(row: Graded) -> list[str]:
+    """The answers that hold what only the course's own solutions do."""
+    return [
+        f"{exercise}: it holds the marks of a solution (### BEGIN SOLUTION)"
+        for exercise, answer in row.answers.items()
+        if re.search(r"### (BEGIN|END) SOLUTION", answer)
+    ]
+
+
+def _timed(row: Graded) -> list[tuple[str, float]]:
+    """The student's cells and what each took, in seconds, and then the checks together."""
+    times = [(cell.get("grade_id") or cell["id"], cell["seconds"]) for cell in row.cells]
+    judge = row.phases.get("judge", 0)
+    return [*times, (ALL_CHECKS, judge)] if judge else times
 
 
 def _title(source: NotebookNode) -> str:
@@ -270,7 +319,7 @@ def _exercises(students: Sequence[Graded], headings: Mapping[str, str]) -> list[
     rows = []
     for place, (exercise, most) in enumerate(possible.items(), start=1):
         heading = headings.get(exercise, "")
-        numbered = re.match(r"Exercise +([\d.]+\d|\d+)\W+(.+)", heading)
+        numbered = NUMBERED.match(heading)
         points = [row.points.get(exercise, 0) for row in students]
         full = sum(reached >= most for reached in points)
         none = sum(reached <= 0 < most for reached in points)
@@ -289,21 +338,43 @@ def _exercises(students: Sequence[Graded], headings: Mapping[str, str]) -> list[
     return rows
 
 
-def _misunderstandings(students: Sequence[Graded]) -> list[dict[str, Any]]:
+def _misunderstandings(
+    students: Sequence[Graded], stubs: Mapping[str, str]
+) -> list[dict[str, Any]]:
     """The failed checks' messages by exercise, those that differ only in values together."""
     said: dict[str, dict[str, dict[str, list[str]]]] = defaultdict(lambda: defaultdict(dict))
+    untouched: dict[str, set[str]] = defaultdict(set)
     for row in students:
         for check, message in row.messages.items():
+            exercise = exercise_of(check)
+            if exercise in row.answers and _code(row.answers[exercise]) == stubs.get(exercise):
+                untouched[exercise].add(row.student)
+                continue
             for words in statements(message):
-                wordings = said[exercise_of(check)][without_values(words)]
+                wordings = said[exercise][without_values(words)]
                 wordings.setdefault(words, []).append(row.student)
     found = []
-    for exercise, groups in said.items():
-        messages = [_group(wordings) for wordings in groups.values()]
+    for exercise in [*said, *(untouched.keys() - said.keys())]:
+        messages = [_group(wordings) for wordings in said[exercise].values()]
         messages.sort(key=lambda group: -group["count"])
         names = {student for group in messages for student in group["students"]}
-        found.append({"exercise": exercise, "students": len(names), "messages": messages})
-    return sorted(found, key=lambda entry: -entry["students"])
+        found.append(
+            {
+                "exercise": exercise,
+                "students": len(names),
+                "not_attempted": len(untouched[exercise]),
+                "messages": messages,
+            }
+        )
+    order = list(stubs)
+    return sorted(
+        found,
+        key=lambda entry: (
+            -entry["students"],
+            -entry["not_attempted"],
+            order.index(entry["exercise"]) if entry["exercise"] in order else len(order),
+        ),
+    )
 
 
 def statements(message: str) -> list[str]:
@@ -346,8 +417,8 @@ def without_values(message: str) -> str:
 def _slow_cells(students: Sequence[Graded]) -> list[dict[str, Any]]:
     seconds: dict[str, list[tuple[float, str]]] = defaultdict(list)
     for row in students:
-        for cell in row.cells:
-            seconds[cell.get("grade_id") or cell["id"]].append((cell["seconds"], row.student))
+        for cell, took in _timed(row):
+            seconds[cell].append((took, row.student))
     rows = [
         {
             "cell": cell,
@@ -398,19 +469,26 @@ def _write(path: Path, text: str) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def render(report: Mapping[str, Any]) -> str:
-    """The report as one HTML page."""
+@functools.cache
+def page_environment(folder: Path) -> Environment:
+    """Jinja for a folder's pages: all text is escaped, signs that cannot be seen spelled out."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
 
-    environment = Environment(
-        loader=FileSystemLoader(PAGE),
+    return Environment(
+        loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=visible,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def render(report: Mapping[str, Any]) -> str:
+    """The report as one HTML page."""
+    from markupsafe import Markup
+
+    environment = page_environment(PAGE)
     environment.filters.update(
         duration=duration,
         link=lambda name: quote(name, safe="", errors="replace"),
@@ -422,9 +500,9 @@ def render(report: Mapping[str, Any]) -> str:
     return environment.get_template("report.html").render(
         report=report,
         style=Markup(style),
-        style_hash=_policy_hash(style),
+        style_hash=policy_hash(style),
         script=Markup(script),
-        script_hash=_policy_hash(script),
+        script_hash=policy_hash(script),
         histogram=_histogram(report["marks"]["bars"]),
         numbers={row["exercise"]: row["number"] for row in report["exercises"]},
         titles={row["exercise"]: row["title"] for row in report["exercises"]},
@@ -436,7 +514,7 @@ def render(report: Mapping[str, Any]) -> str:
     )
 
 
-def _policy_hash(text: str) -> str:
+def policy_hash(text: str) -> str:
     """How a content security policy names a script or a style that it lets through."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 

@@ -46,6 +46,9 @@ QUICK = [
     "--IPKernelApp.outstream_class=course_utils.kernels.streams.PromptStream",
 ]
 RECONNECT_MILLISECONDS = 5
+# A kernel that sends a longer message is cut off before anybody decodes it: 60 MB of JSON take
+# 1.4 GB.
+LONGEST_MESSAGE = 16 * 2**20
 # What a warm kernel understands of the keywords that reach a provisioner. Any other one wants
 # something of the new process that a fork can't give.
 KEYWORDS = {
@@ -171,6 +174,7 @@ class PromptClient(AsyncKernelClient):
         super().__init__(**keywords)
         # Milliseconds, not a tenth of a second, until sockets look again for a kernel that starts.
         self.context.setsockopt(zmq.RECONNECT_IVL, RECONNECT_MILLISECONDS)
+        self.context.setsockopt(zmq.MAXMSGSIZE, LONGEST_MESSAGE)
 
     async def wait_for_ready(self, timeout: float | None = None) -> None:
         """Wait until the kernel answers and its outputs arrive here.

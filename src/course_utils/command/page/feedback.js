@@ -1,0 +1,4 @@
+window.MathJax = {
+  tex2jax: { inlineMath: [["$", "$"]], displayMath: [["$$", "$$"]], processEscapes: true },
+  messageStyle: "none",
+};
