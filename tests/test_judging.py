@@ -17,10 +17,10 @@ import torch
 import torch._dynamo
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from course_utils import count_operators, forbid_changes, forbid_copies
+from course_utils import allow_changes, count_operators, forbid_changes, forbid_copies
 from course_utils.grading import wire
 from course_utils.grading.answering import Answering, integrity, small_message
-from course_utils.grading.execution import bound_names, names_of_checks, names_of_the_answer
+from course_utils.grading.execution import bound_names, names_of_the_answer, read_source
 from course_utils.grading.judging import (
     Answers,
     NoAnswer,
@@ -61,6 +61,15 @@ def resize(x):
     return x.resize_(1)
 
 
+def resize_storage(x, size):
+    x.untyped_storage().resize_(size)
+
+
+def change_and_refuse(x):
+    x.add_(1)
+    raise ValueError("no")
+
+
 NAMES = {
     "draw": lambda n, generator=None: torch.rand(n, generator=generator),
     "grad": torch.is_grad_enabled,
@@ -69,6 +78,9 @@ NAMES = {
     "same": lambda x: x,
     "add_one": lambda x: x.add_(1),
     "resize": resize,
+    "shrink": lambda x: resize_storage(x, 4),
+    "grow": lambda x: resize_storage(x, 400),
+    "change_and_refuse": change_and_refuse,
     "transpose": lambda x: x.t_(),
     "are_one": lambda x, y: x is y,
     "apply": lambda f, x: f(x),
@@ -82,7 +94,7 @@ NAMES = {
 
 
 @contextlib.contextmanager
-def answered(namespace):
+def answered(namespace, trials=()):
     """The names of a namespace, as a check sees them, answered by a process of their own."""
     ours, theirs = socket.socketpair()
     pid = os.fork()
@@ -95,7 +107,7 @@ def answered(namespace):
     theirs.close()
     answers = Answers(ours)
     try:
-        yield answers.names(list(namespace))
+        yield answers.names(list(namespace), trials)
     finally:
         answers.hang_up()
         os.waitpid(pid, 0)
@@ -120,17 +132,51 @@ def test_a_view_comes_back_as_a_view_of_the_checks_own_tensor(names):
     assert not names["are_one"](x, x.view(3, 4))
 
 
-def test_what_an_answer_does_to_its_argument_is_done_here(names):
+def test_what_an_answer_does_to_its_argument_is_done_here_where_it_is_asked_for(names):
     x = torch.arange(4.0)
-    names["add_one"](x[1:3])
+    with allow_changes(x):
+        names["add_one"](x[1:3])
     assert x.tolist() == [0, 2, 3, 3]
     for name in ("add_one", "transpose"):
         matrix = torch.zeros(2, 3)
         with pytest.raises(AssertionError, match="argument was changed"), forbid_changes(matrix):
             names[name](matrix)
     y = torch.arange(4.0)
-    names["resize"](y)
+    with allow_changes(y):
+        names["resize"](y)
     assert y.shape == (1,)
+
+
+@pytest.mark.parametrize("name", ["add_one", "transpose", "resize", "shrink", "grow"])
+def test_a_change_that_nobody_asked_for_is_refused_and_not_done_here(names, name):
+    x, other = torch.zeros(2, 3), torch.zeros(2)
+    with allow_changes(other), pytest.raises(AssertionError, match="argument was changed"):
+        names[name](x)
+    assert torch.equal(x, torch.zeros(2, 3))
+
+
+@pytest.mark.parametrize("name", ["shrink", "grow"])
+def test_a_storage_keeps_its_length_even_where_changes_are_asked_for(names, name):
+    x = torch.zeros(6)
+    with allow_changes(x), pytest.raises(AssertionError, match="stride or storage"):
+        names[name](x[:2])
+    assert x.untyped_storage().nbytes() == 24
+
+
+def test_an_error_of_the_answer_is_told_before_a_change(names):
+    x = torch.zeros(2)
+    with pytest.raises(ValueError, match="no"):
+        names["change_and_refuse"](x)
+    assert x.tolist() == [0, 0]
+
+
+def test_a_trial_that_changes_its_argument_is_not_refused_but_changes_nothing_here():
+    x = torch.zeros(2)
+    with answered(NAMES, trials=["add_one"]) as names:
+        assert names["add_one"](x).tolist() == [1, 1]
+        assert x.tolist() == [0, 0]
+        with pytest.raises(AssertionError, match="its values"), forbid_changes(x):
+            names["add_one"](x)
 
 
 def test_operators_are_told_and_refused(names):
@@ -518,7 +564,9 @@ def test_the_names_that_a_check_uses_by_way_of_locked_cells():
         cell_of("check_rows(2); unmarked(3)", grade_id="rows-check", grade=True),
         cell_of("columns(2)", grade_id="columns-check", grade=True),
     ]
-    assert names_of_checks(notebook) == {
+    source = read_source(nbformat.v4.writes(notebook))
+    assert source.trials == ["try_rows"]
+    assert source.names == {
         "rows-check": ["columns", "rows", "try_rows"],
         "columns-check": ["columns"],
     }

@@ -416,12 +416,13 @@ with every_case() as case:
 
 # %% nbgrader={"grade_id": "pairwise-three-ways-check-2", "grade": true, "points": 2}
 check = partial(numerics.check_distance_cost, try_operators)
+points = torch.linspace(-3, 3, 60 * 90, device=device).sin()
 with every_case() as case:
-    check(case, torch.ones(60, 40, device=device), torch.zeros(50, 40, device=device), "n = 60")
+    check(case, points[:2400].view(60, 40), points[2400:4400].view(50, 40), "n = 60")
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    check(case, torch.ones(70, 3, device=device), torch.zeros(30, 3, device=device), "n = 70")
-    check(case, torch.ones(26, 9, device=device), torch.zeros(26, 9, device=device), "n = 26")
+    check(case, points[:210].view(70, 3), points[-90:].view(30, 3), "n = 70")
+    check(case, points[:234].view(26, 9), points[-234:].view(26, 9), "n = 26")
 ### END HIDDEN TESTS
 
 
@@ -1235,9 +1236,9 @@ with every_case() as case:
 # %% nbgrader={"grade_id": "block-diagonal-check-2", "grade": true, "points": 1}
 check = partial(numerics.check_growth, block_diagonal)
 with every_case() as case:
-    many = torch.ones(12, 2, 2, device=device)
+    many = torch.arange(48.0, device=device).view(12, 2, 2)
     check(case, many[:3], many, "more blocks")
-    large = torch.ones(40, 3, 2, 2, device=device)
+    large = torch.arange(480.0, device=device).view(40, 3, 2, 2)
     check(case, large[:10], large, "a larger batch")
     with case("the way"):
         _, names, changed, _ = try_calls("block_diagonal", torch.ones(2, 2, 3, device=device))

@@ -9,6 +9,7 @@ from importlib import import_module
 _HOME = {
     "device": "devices",
     "seed_everything": "devices",
+    "allow_changes": "checks",
     "check_close": "checks",
     "check_copied": "checks",
     "check_equal": "checks",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -25,6 +25,11 @@ TOLERANCES = {
     torch.complex64: (1.3e-6, 1e-5),
     torch.complex128: (1e-7, 1e-7),
 }
+
+CHANGED = (
+    "an argument was changed (its {}): operators such as += and methods ending in _ work in "
+    "place; leave the argument alone and return a new tensor"
+)
 
 
 def _refuse_missing(actual: Any, what: str) -> None:
@@ -360,16 +365,20 @@ class forbid_changes:
             offset, or its storage another size.
     """
 
+    forbidden: ClassVar[list[torch.Tensor]] = []
+
     def __init__(self, *tensors: torch.Tensor) -> None:
         self.tensors = tensors
 
     def __enter__(self) -> None:
+        self.forbidden.extend(self.tensors)
         self.layouts = [_layout(tensor) for tensor in self.tensors]
         self.values = [tensor.detach().clone() for tensor in self.tensors]
 
     @ends_in_notebook
     def __exit__(self, kind, error, traceback) -> None:
         __tracebackhide__ = True
+        del self.forbidden[len(self.forbidden) - len(self.tensors) :]
         if error is not None:
             return
         for tensor, layout, values in zip(self.tensors, self.layouts, self.values, strict=True):
@@ -380,10 +389,35 @@ class forbid_changes:
                 changed = "values"
             else:
                 continue
-            raise AssertionError(
-                f"an argument was changed (its {changed}): operators such as += and methods "
-                "ending in _ work in place; leave the argument alone and return a new tensor"
-            )
+            raise AssertionError(CHANGED.format(changed))
+
+
+class allow_changes:
+    """Ask for work in place: let the given tensors be changed inside a ``with`` block.
+
+    ::
+
+        with allow_changes(x):
+            the_learners_function(x)
+
+    When a submission is graded, a call that changes any other argument is refused: the truth is
+    often computed from the arguments, and must not be what an answer makes of them. In a notebook
+    the block does nothing; there, :class:`forbid_changes` refuses.
+
+    Args:
+        tensors: what may be changed, and all that shares memory with it.
+    """
+
+    allowed: ClassVar[list[torch.Tensor]] = []
+
+    def __init__(self, *tensors: torch.Tensor) -> None:
+        self.tensors = tensors
+
+    def __enter__(self) -> None:
+        self.allowed.extend(self.tensors)
+
+    def __exit__(self, *_: object) -> None:
+        del self.allowed[len(self.allowed) - len(self.tensors) :]
 
 
 def _layout(tensor: torch.Tensor) -> tuple:

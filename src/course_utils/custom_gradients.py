@@ -7,6 +7,7 @@ function, tries one case and compares, with words for the slips that are known.
 
 from __future__ import annotations
 
+import random
 import sys
 import weakref
 from collections import Counter
@@ -21,7 +22,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from course_utils.checks import check_close, check_equal, forbid_changes
+from course_utils.checks import check_close, check_equal, every_case, forbid_changes
 from course_utils.devices import device
 from course_utils.layers import check_value
 from course_utils.operators import count_operators, forbid_operators
@@ -419,10 +420,15 @@ def line_up(base: str, number: int):
     return Suspect.apply
 
 
-def run_the_test(write_the_test, base: str, number: int):
+def _number_of(ticket: int) -> int:
+    """The number of the suspect that a ticket stands for."""
+    return random.Random(ticket).randrange(len(SUSPECTS))
+
+
+def run_the_test(write_the_test, base: str, ticket: int):
     """What a test says of a suspect, whose number it does not get to know."""
     try:
-        answer = write_the_test(line_up(base, number))
+        answer = write_the_test(line_up(base, _number_of(ticket)))
     except Exception as error:
         words = (
             f"your test raised {type(error).__name__}: {str(error)[:70]}… An error is no verdict"
@@ -446,10 +452,31 @@ SUSPECTS = [
 
 
 @ends_in_notebook
-def check_verdict(try_the_test, base, number):
-    """Check what a test says of one suspect."""
+def check_verdicts(try_the_test, *suspects):
+    """Check what a test says of suspects, each a base and a number.
+
+    The number itself is not sent, and the order is drawn anew each time: what is left to tell
+    suspects apart is what they do.
+    """
     __tracebackhide__ = True
-    answer = try_the_test(base, number)
+    chance, said = random.SystemRandom(), {}
+    for base, number in chance.sample(suspects, len(suspects)):
+        tickets = iter(lambda: chance.getrandbits(40), None)
+        ticket = next(ticket for ticket in tickets if _number_of(ticket) == number)
+        try:
+            said[base, number] = try_the_test(base, ticket)
+        except Exception as error:
+            said[base, number] = error
+    with every_case() as case:
+        for base, number in suspects:
+            with case(f"{base} {number}"):
+                check_verdict(said[base, number], base, number)
+
+
+def check_verdict(answer, base, number):
+    """Check what a test said of one suspect, or what it raised."""
+    if isinstance(answer, Exception):
+        raise answer
     assert answer is not None, "write_the_test gives None: is there an answer yet?"
     assert isinstance(answer, bool), f"write_the_test gives {answer!r}: return True or False"
     right = "refuses" if number == 0 else "lets through"

@@ -51,21 +51,21 @@ class _Notes(TorchDispatchMode):
         return result
 
 
-def operators_of(function: Answer, *args: Any) -> tuple[list[list], str]:
+def operators_of(function: Answer, *args: Any) -> tuple[list[list], str, Any]:
     """What runs inside a call, below autograd.
 
     Returns:
         For each operator's result ``[name, sizes of the arguments, size of the result, bytes]``,
-        where bytes counts a storage that no argument lies in (the first 4000 of them); and the name
-        of the exception that ended the call, or ``""``.
+        where bytes counts a storage that no argument lies in (the first 4000 of them); the name
+        of the exception that ended the call, or ``""``; and what the call returned.
     """
-    raised = ""
+    raised, result = "", None
     with _Notes() as notes:
         try:
-            function(*args)
+            result = function(*args)
         except Exception as error:
             raised = type(error).__name__
-    return notes.lines[:4000], raised
+    return notes.lines[:4000], raised, result
 
 
 def check_form(actual: Any, like: torch.Tensor, what: str) -> None:
@@ -138,10 +138,11 @@ def check_distance_cost(
     operators: Answer, case: every_case, x: torch.Tensor, y: torch.Tensor, name: str
 ) -> None:
     """Distances: how many products and calls of cdist ran, and how large their tensors are."""
+    truth = (x.double()[:, None] - y.double()).square().sum(-1).sqrt().to(x)
     most = max(len(x) * len(y), x.numel(), y.numel()) * x.itemsize
     for how in ("broadcast", "gram", "cdist"):
         with case(f'"{how}", {name}'):
-            notes, raised = operators("pairwise_three_ways", x, y, how)
+            notes, raised, result = operators("pairwise_three_ways", x, y, how)
             assert not raised, f"{raised} was raised"
             ran = [line[0] for line in notes]
             assert len(ran) < 50, f"{len(ran)} operators ran: is there a loop?"
@@ -160,6 +161,7 @@ def check_distance_cost(
             assert "_euclidean_dist" not in ran, words
             calls, wanted = ran.count("_cdist_forward"), int(how == "cdist")
             assert calls == wanted, f"cdist ran {calls} times, expected {wanted}"
+            check_close(result, truth, "the distances", rtol=1e-2, atol=1e-2)
 
 
 def check_far_distances(
@@ -413,12 +415,17 @@ def check_masked_slope(
         check_rules(names, changed)
 
 
-def check_blocks(answer: Answer, case: every_case, blocks: torch.Tensor, name: str) -> None:
-    """Block-diagonal matrices beside a loop."""
+def _blocks_by_loop(blocks: torch.Tensor) -> torch.Tensor:
     *batch, n, p, q = blocks.shape
     truth = blocks.new_zeros(*batch, n * p, n * q)
     for k in range(n):
         truth[..., k * p : (k + 1) * p, k * q : (k + 1) * q] = blocks[..., k, :, :]
+    return truth
+
+
+def check_blocks(answer: Answer, case: every_case, blocks: torch.Tensor, name: str) -> None:
+    """Block-diagonal matrices beside a loop."""
+    truth = _blocks_by_loop(blocks)
     with case(name):
         with forbid_changes(blocks):
             result = answer(blocks)
@@ -443,6 +450,7 @@ def check_growth(
             ran.append(counts.total())
         words = f"{ran[0]} operators for {len(few)} and {ran[1]} for {len(many)}: is there a loop?"
         assert ran[1] <= ran[0], words
+        check_close(result, _blocks_by_loop(many), "the result")
 
 
 def check_eigen(
@@ -492,7 +500,7 @@ def check_steps(
     """How many products with the matrix ran, and whether it gave up where it should."""
     n = len(a)
     with case(f"{name}, max_steps={steps}"):
-        notes, raised = operators("power_iteration", a, 1e-5, steps)
+        notes, raised, pair = operators("power_iteration", a, 1e-5, steps)
         banned = [op for op, *_ in notes if "linalg" in op and "norm" not in op]
         assert not banned, f"{banned[0]} ran: the products are to do it"
         assert not (settles and raised), f"{raised} was raised, though {steps} steps are enough"
@@ -507,6 +515,13 @@ def check_steps(
         words = f"{ran} products with the matrix ran, at most {at_most}"
         assert ran <= at_most, f"{words}: one a step, and stop as soon as |Av - λv| is small"
         assert ran, "no product with the matrix ran: is it made by PyTorch?"
+        if settles:
+            fits = isinstance(pair, (tuple, list)) and len(pair) == 2
+            assert fits, "return the pair (eigenvalue, eigenvector): is there an answer yet?"
+            every = torch.linalg.eigvalsh(a)
+            check_close(pair[0], every[every.abs().argmax()], "the eigenvalue", rtol=1e-3)
+            check_form(pair[1], a[0], "the eigenvector")
+            check_close(a @ pair[1], pair[0] * pair[1], "A v", rtol=1e-2, atol=1e-3)
 
 
 def check_qr(answer: Answer, case: every_case, a: torch.Tensor, name: str) -> None:
@@ -549,8 +564,11 @@ def check_lost(answer: Answer, case: every_case, a: torch.Tensor, name: str) -> 
                 raise AssertionError("it stops with an error for nearly equal columns") from None
             fits = isinstance(pair, (tuple, list)) and len(pair) == 2
             assert fits, "return the pair (Q, R): is there an answer yet?"
-            q = pair[0].to(a)
+            q, r = pair
+            check_form(q, a, "Q")
+            check_form(r, a.new_empty(n, n), "R")
             assert not q.isnan().any(), "there is NaN in Q: a length of 0?"
+            check_close(q @ r, a, "Q @ R", rtol=1e-3, atol=1e-4)
             lost = (q.T @ q - torch.eye(n).to(q)).abs().max().item()
             words = f"orthogonality is lost ({lost:.2g}): take each coefficient from what is left"
             assert lost < 1e-3 or not modified, words

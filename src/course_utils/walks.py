@@ -214,13 +214,15 @@ def check_engine(engine: Callable, program: str, because: str = "", **inputs: fl
     assert answer is not None, "a rule returns None: is it written?"
     y, slopes = torch_engine(program, **inputs)
     number, found = answer[:2]
+    lost = [name for name in slopes if name not in found]
+    assert not lost, f"there is no gradient of {', '.join(lost)}"
     assert abs(number - y) <= 1e-6 * max(1, abs(y)), f"y is {y:.6g}, not {number:.6g}"
     if set(found.values()) == {0.0}:
         raise AssertionError("every grad is still 0: does backward do its work?")
     wrong = {
         name: f"the gradient of {name} is {right:.6g}, not {found[name]:.6g}"
         for name, right in slopes.items()
-        if name in found and not abs(found[name] - right) <= 1e-6 * max(1, abs(right))
+        if not abs(found[name] - right) <= 1e-6 * max(1, abs(right))
     }
     if len(wrong) > 2:
         wrong = {name: words for name, words in wrong.items() if name in inputs} or wrong

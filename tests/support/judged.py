@@ -6,6 +6,7 @@ import os
 import socket
 from functools import cache
 
+import nbformat
 import torch
 
 # What PyTorch imports when it first tells a mode of an operator: once here, not in every fork.
@@ -14,7 +15,7 @@ from nbformat import NotebookNode
 
 from course_utils.command.project import Chapter
 from course_utils.grading.answering import Answering
-from course_utils.grading.execution import names_of_checks
+from course_utils.grading.execution import Source, read_source
 from course_utils.grading.judging import Answers
 from support.answers import Answer, checks_of, grader_of, notebook_of, run_cell
 
@@ -25,18 +26,18 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
     As :func:`support.answers.run_answer`, but in two processes, as ``course grade`` does it.
     """
     verdicts: dict[str, BaseException | None] = {}
-    names_of = used_by_checks(chapter)
+    source = source_of(chapter)
     for check in checks_of(chapter, answer.exercise):
         namespace: dict = {"__name__": "__main__"}
         before = cells_before(chapter, check)
-        names = names_of[grader_of(check)["grade_id"]]
+        names = source.names[grader_of(check)["grade_id"]]
         for cell in before:
             if grader_of(cell).get("grade_id") != answer.exercise:
                 run_cell(cell.source, "locked", namespace)
         pid, connection = fork_answer(answer, before, names)
         try:
             answers = Answers(connection)
-            namespace.update(answers.names(names))
+            namespace.update(answers.names(names, source.trials))
             run_cell(check.source, "check", namespace)
             verdicts[grader_of(check)["grade_id"]] = None
         except Exception as error:
@@ -48,9 +49,9 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
 
 
 @cache
-def used_by_checks(chapter: Chapter) -> dict[str, list[str]]:
-    """By the grade id of each check, the learner's names that it may ask for when it is graded."""
-    return names_of_checks(notebook_of(chapter))
+def source_of(chapter: Chapter) -> Source:
+    """What grading knows of a chapter: which names are the learner's, and which a check uses."""
+    return read_source(nbformat.writes(notebook_of(chapter)))
 
 
 def cells_before(chapter: Chapter, check: NotebookNode) -> list[NotebookNode]:

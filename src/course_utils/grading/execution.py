@@ -533,6 +533,7 @@ class Judgement:
         self.order = {
             "seed": settings.seed,
             "names": source.learner_names,
+            "trials": source.trials,
             "output_bytes": settings.output_bytes,
             "cells": orders,
         }
@@ -644,11 +645,13 @@ class Source:
     Attributes:
         notebook: itself; not to be changed.
         learner_names: the names that the judge takes from the student's kernel.
+        trials: those among them that locked cells bind.
         names: by the grade id of each check, in order, those of them that it uses.
     """
 
     notebook: NotebookNode
     learner_names: list[str]
+    trials: list[str]
     names: dict[str, list[str]]
 
 
@@ -656,20 +659,21 @@ class Source:
 def read_source(text: str) -> Source:
     """Read a solution notebook; a class's submissions all have the same."""
     notebook = nbformat.v4.reads(text)
-    learner_names = [name for cell in notebook.cells for name in names_of_the_answer(cell)]
-    return Source(notebook, learner_names, names_of_checks(notebook))
+    bound = [(cell, name) for cell in notebook.cells for name in names_of_the_answer(cell)]
+    learner_names = [name for _, name in bound]
+    trials = [name for cell, name in bound if is_locked(cell)]
+    return Source(notebook, learner_names, trials, names_of_checks(notebook, learner_names))
 
 
-def names_of_checks(notebook: NotebookNode) -> dict[str, list[str]]:
+def names_of_checks(notebook: NotebookNode, learner_names: list[str]) -> dict[str, list[str]]:
     """By the grade id of each check, in order, the names of the learner's that it uses.
 
     It may use them by way of the locked cells: a check calls ``check_rows``, a locked function,
     and that calls the learner's ``rows``.
     """
-    learner_names = {name for cell in notebook.cells for name in names_of_the_answer(cell)}
     leads_to: dict[str, set[str]] = {}
     for cell in notebook.cells:
-        if cell.cell_type == "code" and is_locked(cell):
+        if is_locked(cell):
             for statement in statements_of(cell):
                 for name in bound_names(statement):
                     leads_to.setdefault(name, set()).update(used_names(statement))
@@ -680,7 +684,7 @@ def names_of_checks(notebook: NotebookNode) -> dict[str, list[str]]:
             while new:
                 used |= new
                 new = {far for name in new for far in leads_to.get(name, ())} - used
-            names[grade_id(cell)] = sorted(used & learner_names)
+            names[grade_id(cell)] = sorted(used.intersection(learner_names))
     return names
 
 

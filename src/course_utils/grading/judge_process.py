@@ -28,7 +28,8 @@ UNTOLD = "This check failed, and what it had to say could not be told."
 def main(arguments: list[str]) -> None:
     """Judge as the order says, and end.
 
-    The order is an object: ``seed``; ``names``, the learner's; ``output_bytes``, how much a check
+    The order is an object: ``seed``; ``names``, the learner's; ``trials``, those among them that
+    are locked functions; ``output_bytes``, how much a check
     may say; ``cells``, each with its ``source`` and, if it is a check, the ``descriptor`` of the
     socket to its snapshot and the ``names`` that it uses.
 
@@ -38,7 +39,7 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(fileno=int(arguments[0])) as connection, connection.makefile("rw") as lines:
         order = json.loads(lines.readline())
-        court = Court(order["seed"], order["names"], order["output_bytes"])
+        court = Court(order["seed"], order["names"], order["trials"], order["output_bytes"])
         tell(lines, None)
         for cell in order["cells"]:
             tell(lines, court.run(**cell))
@@ -55,10 +56,13 @@ class Court:
     Args:
         seed: what ``seed_everything`` is called with.
         names: the learner's; see :class:`Judge`.
+        trials: likewise.
         output_bytes: how many characters of output a check may have.
     """
 
-    def __init__(self, seed: int, names: list[str], output_bytes: int) -> None:
+    def __init__(
+        self, seed: int, names: list[str], trials: list[str], output_bytes: int
+    ) -> None:
         # Not at the top: it looks for a GPU, and a process that is forked later must not have.
         from course_utils.devices import seed_everything
 
@@ -66,7 +70,7 @@ class Court:
         settings = Config()
         settings.HistoryManager.enabled = False
         self.shell = InteractiveShell.instance(config=settings)
-        self.judge = Judge(self.shell.user_ns, names, self.shell)
+        self.judge = Judge(self.shell.user_ns, names, trials, self.shell)
         self.output_bytes = output_bytes
 
     def run(

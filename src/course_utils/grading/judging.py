@@ -15,7 +15,7 @@ import contextlib
 import re
 import secrets
 import socket
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 import torch
@@ -24,6 +24,7 @@ from torch.utils._python_dispatch import (
     _get_current_dispatch_mode_stack,
 )
 
+from course_utils.checks import CHANGED, allow_changes, forbid_changes
 from course_utils.grading import wire, witness
 from course_utils.grading.answering import integrity
 from course_utils.operators import OperatorMode
@@ -89,6 +90,8 @@ class Answers:
         self.connection = connection
         self.stream = connection.makefile("rb")
         self.watched = False
+        # The numbers of the locked functions that try an answer.
+        self.trials: set[int] = set()
         # Of PyTorch's global generator, as the snapshot has it.
         self.state = b""
 
@@ -107,8 +110,12 @@ class Answers:
             wire.send(self.connection, request, blobs)
             return wire.receive(self.stream)
 
-    def names(self, names: list[str]) -> dict[str, Any]:
+    def names(self, names: list[str], trials: Container[str] = ()) -> dict[str, Any]:
         """The values of those names that the learner's notebook has; the snapshot tells them first.
+
+        Args:
+            names: what the check uses of the learner's.
+            trials: those among them that are locked functions, which try an answer.
 
         Raises:
             NoAnswer: as ``ask`` says.
@@ -117,7 +124,11 @@ class Answers:
             reply, blobs = wire.receive(self.stream)
         decoder = wire.Decoder(blobs, wire.Storages(), [], self._stand_in)
         with readable():
-            return {name: decoder.decode(value) for name, value in reply if name in names}
+            found = {name: decoder.decode(value) for name, value in reply if name in names}
+        for name, value in found.items():
+            if name in trials and isinstance(value, StandIn):
+                self.trials.add(object.__getattribute__(value, "_number"))
+        return found
 
     def call(self, number: int, attribute: str | None, args: tuple, kwargs: dict) -> Any:
         """Call a function of the learner's, and do here what it did to its arguments."""
@@ -139,23 +150,26 @@ class Answers:
             self.state = state
             reply, blobs = self.ask(request, encoder.blobs)
             with readable():
-                result = self._take(reply, blobs, encoder)
+                unasked = unasked_change(reply, blobs, encoder, number in self.trials)
+                result = self._take(reply, blobs, encoder, unasked is None)
                 ran = [(str(name), list(map(int, made))) for name, made in reply["operators"]]
         for name, made in ran:
             for mode in reversed(modes):
                 mode.before(name)
                 mode.after(name, made)
-        if modes:
-            compare_witnesses(reply, [name for name, _ in ran])
         if "error" in reply:
             raise raised(reply["error"])
+        if modes:
+            compare_witnesses(reply, [name for name, _ in ran])
+        if unasked:
+            raise AssertionError(unasked)
         return result
 
-    def _take(self, reply: dict, blobs: list[bytes], given: wire.Encoder) -> Any:
-        """Do to the arguments what the answer did to its copies, and rebuild its result."""
-        for number, blob in reply["contents"]:
-            wire.refill_storage(given.storages.known[number], blobs[blob])
-        for number, layout in reply["layouts"]:
+    def _take(self, reply: dict, blobs: list[bytes], given: wire.Encoder, mirror: bool) -> Any:
+        """Rebuild the result; if asked to ``mirror``, do to arguments what was done to copies."""
+        for number, blob in reply["contents"] if mirror else ():
+            wire.fill_storage(given.storages.known[number], blobs[blob])
+        for number, layout in reply["layouts"] if mirror else ():
             changed = wire.lay_out(given.sent[number].untyped_storage(), layout)
             with torch.no_grad():
                 given.sent[number].data = changed
@@ -231,6 +245,38 @@ class StandIn:
         return self._text
 
 
+def unasked_change(reply: dict, blobs: list[bytes], given: wire.Encoder, trial: bool) -> str | None:
+    """What an answer changed of arguments that its check does not let it change.
+
+    A check computes the truth from its arguments, often after the call: an answer that could
+    change them would choose it. The length of a storage stays in any case, for there may be other
+    tensors over it.
+
+    Args:
+        reply: to the call.
+        blobs: that came with it.
+        given: what encoded the arguments.
+        trial: whether a locked function was called, which tells by itself what was changed.
+
+    Returns:
+        Words for it; none for a trial, unless its check forbids the change; None if there was none.
+    """
+
+    def place(tensor: torch.Tensor) -> int | None:
+        return (given.storages.find(tensor.untyped_storage()) or [None])[0]
+
+    known = given.storages.known
+    lengths = {n for n, blob in reply["contents"] if known[n].nbytes() != len(blobs[blob])}
+    layouts = {place(given.sent[number]) for number, _ in reply["layouts"]}
+    changed = layouts | {number for number, _ in reply["contents"]}
+    allowed = {place(tensor) for tensor in allow_changes.allowed} - {None}
+    if not lengths and not changed - allowed:
+        return None
+    if trial and not changed & {place(tensor) for tensor in forbid_changes.forbidden}:
+        return ""
+    return CHANGED.format("shape, stride or storage" if lengths | layouts else "values")
+
+
 def compare_witnesses(reply: dict, told: list[str]) -> None:
     """Refuse an answer of whose operators the profiler saw more than the recorder told.
 
@@ -285,14 +331,18 @@ class Judge:
     Args:
         namespace: where the check cells run.
         learner_names: every name that a check may use of the learner's.
+        trials: those among them that are locked functions, which try an answer.
         shell: the IPython shell that runs them; its tracebacks become words without hidden lines.
 
     Attributes:
         failure: the last error's name, its words and further lines; None if there was none.
     """
 
-    def __init__(self, namespace: dict[str, Any], learner_names: list[str], shell: Any) -> None:
+    def __init__(
+        self, namespace: dict[str, Any], learner_names: list[str], trials: list[str], shell: Any
+    ) -> None:
         self.namespace, self.learner_names, self.shell = namespace, learner_names, shell
+        self.trials = trials
         self.answers: Answers | None = None
         self.source = ""
         self.failure: tuple[str, str, list[str]] | None = None
@@ -317,7 +367,7 @@ class Judge:
             self.namespace.pop(name, None)
         self.answers = Answers(socket.socket(fileno=descriptor))
         try:
-            self.namespace.update(self.answers.names(names))
+            self.namespace.update(self.answers.names(names, self.trials))
         except NoAnswer:
             self.failure = (NoAnswer.__name__, NO_ANSWER, [f"{NoAnswer.__name__}: {NO_ANSWER}"])
             return False

@@ -104,13 +104,6 @@ def fill_storage(storage: torch.UntypedStorage, content: bytes) -> None:
         ctypes.memmove(storage.data_ptr(), content, len(content))
 
 
-def refill_storage(storage: torch.UntypedStorage, content: bytes) -> None:
-    """Write ``content`` into a CPU storage that may have another length."""
-    if storage.nbytes() != len(content):
-        storage.resize_(len(content))
-    fill_storage(storage, content)
-
-
 def new_storage(content: bytes) -> torch.UntypedStorage:
     """A CPU storage that holds ``content``."""
     storage = torch.UntypedStorage(len(content))
