@@ -34,7 +34,6 @@ from rich.text import Text
 
 from course_utils.command.build import read_notebook
 from course_utils.command.grader import (
-    blaming_the_gradebook,
     blaming_the_settings,
     one_connection,
     open_grader,
@@ -350,9 +349,8 @@ class Grading:
             with blaming_the_settings(self.chapter.root):
                 self.recorder = Recorder(self.grader, self.chapter)
             note_down(self.chapter, self.run)
-            with in_one_line(
-                f"; that mended, go on with: course grade {self.chapter.name} --resume"
-            ):
+            hint = f"; that mended, go on with: course grade {self.chapter.name} --resume"
+            with in_one_line(hint):
                 self.execute_and_record()
                 export(self.grader, self.chapter.root / "grades.csv")
                 marks = [self.read_marks(student) for student in self.run.students]

@@ -211,10 +211,8 @@ def check_format(content: dict) -> None:
     Raises:
         ValueError: there is no number of a format, or lists and objects are nested too deep.
     """
-    if (
-        type(content.get("nbformat")) is not int
-        or type(content.get("nbformat_minor", 0)) is not int
-    ):
+    numbers = content.get("nbformat"), content.get("nbformat_minor", 0)
+    if any(type(number) is not int for number in numbers):
         raise ValueError("it does not say of which format")
     level: list[object] = [content]
     for _ in range(DEPTH):
