@@ -136,4 +136,13 @@ def test_the_journal(tmp_path):
     journal.write("ada", {"run": "1"})
     assert Journal(tmp_path, "01_tiny").read("ada") == {"run": "1"}
     assert Journal(tmp_path, "02_other").read("ada") == {}
-    assert json.loads((journal.folder / "ada.json").read_text()) == {"run": "1"}
+    (path,) = journal.folder.iterdir()
+    assert json.loads(path.read_text()) == {"run": "1"}
+
+
+@pytest.mark.parametrize("student", ["x" * 252, os.fsdecode(b"caf\xe9"), "a/b", "a\nb", "=1"])
+def test_the_journal_takes_any_name(tmp_path, student):
+    journal = Journal(tmp_path, "01_tiny")
+    journal.write(student, {"run": "1"})
+    assert journal.read(student) == {"run": "1"}
+    assert journal.read("ada") == {}

@@ -121,6 +121,16 @@ def test_the_course_is_among_the_folders(monkeypatch, tiny_chapter):
     assert str(tiny_chapter.root) in text
 
 
+def test_a_missing_sandbox_is_said(monkeypatch):
+    monkeypatch.setattr("course_utils.kernels.sandbox.why_not", lambda: "bubblewrap is missing: do")
+    monkeypatch.setattr(sys, "platform", "linux")
+    ok, text = doctor.isolation()
+    assert not ok
+    assert text == "bubblewrap is missing: do; only who grades others' code needs it"
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert doctor.isolation()[0], "where none can be had, a learner has nothing to do"
+
+
 def write_kernel(folder, python):
     place = folder / "kernels" / "python3"
     place.mkdir(parents=True)

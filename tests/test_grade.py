@@ -295,8 +295,9 @@ def test_the_command_prints_the_table_and_the_problems(chapter, monkeypatch):
     lines = [line.replace(" ", "") for line in result.output.splitlines()]
     assert "┃student┃points┃double┃halve┃" in lines
     assert "│ada│3/3│1│2│" in lines
-    assert "│eve│0/3│0│0│" in lines
+    assert "│eve│0/3│–│–│" in lines
     assert "eve: not a notebook (" in result.output
+    assert "1 of 2 could be graded" in result.output
 
 
 def test_a_narrow_terminal_gets_numbers_and_their_names():

@@ -56,6 +56,13 @@ def test_an_old_notebook(folder):
     assert take(folder).notebook.cells[0].source == "1"
 
 
+def nested(depth):
+    innermost: dict = {}
+    for _ in range(depth):
+        innermost = {"a": innermost}
+    return innermost
+
+
 def of_kernel(language):
     metadata = {"kernelspec": {"name": "k", "display_name": "k", "language": language}}
     return json.loads(writes(new_notebook(metadata=metadata)))
@@ -74,6 +81,8 @@ def of_kernel(language):
         ({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [3]}, "not a notebook"),
         (b'{"nbformat": 4, "cells": [], "metadata": {"a": "\\ud800"}}', "not a notebook"),
         ({"nbformat": 4, "cells": [{}] * (intake.CELLS + 1)}, "more than 2000 cells"),
+        ({"nbformat": None, "nbformat_minor": None, "cells": []}, "does not say of which format"),
+        ({"nbformat": 4, "nbformat_minor": 5, "metadata": nested(400), "cells": []}, "nested more"),
         (of_kernel("R"), "another kernel's language: 'r'"),
     ],
 )
@@ -174,9 +183,33 @@ def test_files_that_are_too_large_together(folder, monkeypatch):
         take(folder)
 
 
-@pytest.mark.parametrize("name", ["a*", "b[1]", "c?", "{d}", "e,f", "g\nh", " i"])
+def test_a_notebook_of_another_name_is_named_as_found(folder):
+    (folder / "01_tiny.ipynb").rename(folder / "01_tiny (1).ipynb")
+    with pytest.raises(CourseError, match=r"is missing from .*; there is 01_tiny \(1\).ipynb"):
+        take(folder)
+
+
+@pytest.mark.parametrize("text", ["2026-11-21" + " " * 100 + "x", "1e999999", "0" * 5000, "\ud800"])
+def test_a_time_that_is_none(folder, text):
+    (folder / "timestamp.txt").write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(CourseError, match=r"timestamp.txt holds no time"):
+        take(folder)
+
+
+def test_an_error_whose_words_cannot_be_made():
+    class Endless(Exception):
+        def __str__(self):
+            return str(self)
+
+    assert intake.one_line(Endless()) == "Endless"
+    assert intake.one_line(KeyError("cells")) == "KeyError: 'cells'"
+
+
+@pytest.mark.parametrize(
+    "name", ["a*", "b[1]", "c?", "{d}", "e,f", "g\nh", " i", "j" * 129, os.fsdecode(b"k\xff")]
+)
 def test_a_student_s_folder_that_nbgrader_takes_for_a_pattern(name):
-    with pytest.raises(CourseError, match="the folder's name is not allowed"):
+    with pytest.raises(CourseError, match=r"the folder's name is (not allowed|longer)"):
         check_student(name)
 
 

@@ -6,7 +6,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from course_utils.command.live import SHOWN_RUNNING, LiveTable, clock_time
+from course_utils.command.live import SHOWN_RUNNING, LiveTable, Output, clock_time
+from course_utils.command.project import CourseError
 
 
 class Clock:
@@ -45,6 +46,49 @@ def test_what_is_done_running_and_waiting_is_counted():
     assert "31 of 34" in text
     assert "▸ bob         1:00" in text
     assert "▸ [b]eve[/b]  0:30" in text
+
+
+def test_names_are_seen_on_a_narrow_terminal():
+    console = Console(file=StringIO(), width=80)
+    table = LiveTable(console, 300, Clock())
+    table.finished("ada.lovelace@example.org", "not a notebook (" + "very long words " * 20)
+    table.started("grace.hopper@example.org")
+    table.started("x" * 60)
+    console.print(table.render())
+    lines = console.file.getvalue().splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    text = "\n".join(lines)
+    assert "✓ ada.lovelace@example.org" in text
+    assert "▸ grace.hopper@example.org" in text
+    assert "2 running  297 waiting" in text
+
+
+def test_what_could_not_be_graded_is_not_counted_as_graded():
+    table = LiveTable(Console(file=StringIO()), 3, Clock())
+    table.finished("ada")
+    table.finished("bob", "not a notebook", graded=False)
+    assert table.summary().plain == "1 of 3 graded, 1 could not be"
+
+
+def test_a_name_gives_the_terminal_no_orders():
+    table = LiveTable(terminal(), 2, Clock())
+    table.started("\x1b[2Jeve")
+    table.finished("\x1b[31mmal", "said \x1b]0;pwned\x07")
+    text = drawn(table)
+    assert "\x1b" not in text
+    assert "\\x1b[2Jeve" in text
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), OSError(28, "disk full")])
+def test_an_output_that_cannot_be_written_is_said(error):
+    class Closed(StringIO):
+        def write(self, text):
+            raise error
+
+    console = Output(file=Closed())
+    with pytest.raises(CourseError, match="output could not be written"):
+        console.print("marks")
+    console.print("nothing more is tried")
 
 
 def test_outcomes_that_were_there_do_not_count_for_the_rate():

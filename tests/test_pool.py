@@ -2,13 +2,18 @@
 
 import gc
 import os
+import threading
+from concurrent.futures import CancelledError, Future
 
 import psutil
 import pytest
 
 from course_utils.command.project import CourseError
+from course_utils.grading import pool
 from course_utils.grading.execution import Outcome, Settings, Submission
-from course_utils.grading.pool import DASK_SETTINGS, Pool
+from course_utils.grading.pool import DASK_SETTINGS, Pool, check_address
+from course_utils.kernels.sandbox import SandboxError
+from course_utils.kernels.template import TemplateError
 from support.quick import misbehave
 
 SETTINGS = Settings(isolation="none")
@@ -33,8 +38,8 @@ def is_pythons_own(process):
     )
 
 
-def grade_all(names, pool, upcoming=None):
-    return dict(pool.run(upcoming or submissions(*names), SETTINGS))
+def grade_all(names, workers, upcoming=None):
+    return dict(workers.run(upcoming or submissions(*names), SETTINGS))
 
 
 def test_bad_submissions_are_named_and_the_others_go_on():
@@ -44,25 +49,26 @@ def test_bad_submissions_are_named_and_the_others_go_on():
 
     def upcoming():
         nonlocal asked
-        for item in submissions(*good[:3], "killer", "raises", *good[3:]):
+        for item in submissions(*good[:3], "killer", "raises", "late", *good[3:]):
             asked += 1
             waiting.append(asked - answered)
             yield item
 
     started, kept = [], {}
     results = {}
-    with Pool(2, "", misbehave, started.append, kept.__setitem__) as pool:
-        for key, result in pool.run(upcoming(), SETTINGS):
+    with Pool(2, "", misbehave, started.append, kept.__setitem__) as workers:
+        for key, result in workers.run(upcoming(), SETTINGS):
             answered += 1
             results[key] = result
     assert kept == {key: results[key] for key in good}
-    assert results.pop("killer") == "it ended the process that ran it, 3 times"
-    assert results.pop("raises") == "it could not be run (ValueError: two)"
+    assert results.pop("killer") == "not graded: the process that ran it ended, 3 times"
+    assert results.pop("raises") == "not graded: it could not be run (ValueError: two)"
+    assert results.pop("late") == "not graded: it could not be run (TimeoutError: a kernel)"
     assert sorted(results) == sorted(good)
     assert all(isinstance(result, Outcome) for result in results.values())
     assert all(result.notebook == name for name, result in results.items())
     assert len({result.memory_bytes for result in results.values()}) > 1, "one process did it all"
-    assert sorted(started) == sorted([*good, "killer", "raises"])
+    assert sorted(started) == sorted([*good, "killer", "raises", "late"])
     assert max(waiting) <= 8, "a class of any size takes the same memory"
     own = {process for process in family() if is_pythons_own(process)}
     _, alive = psutil.wait_procs(set(family()) - before - own, timeout=10)
@@ -72,8 +78,8 @@ def test_bad_submissions_are_named_and_the_others_go_on():
 def test_what_is_done_is_forgotten():
     """A class of any size takes the same memory; Dask's copies count too."""
     names = [f"good-{number}" for number in range(40)]
-    with Pool(2, execute=misbehave) as pool:
-        for number, _ in enumerate(pool.run(submissions(*names), SETTINGS), start=1):
+    with Pool(2, execute=misbehave) as workers:
+        for number, _ in enumerate(workers.run(submissions(*names), SETTINGS), start=1):
             if number == 36:
                 gc.collect()
                 kept = [one for one in gc.get_objects() if type(one) is Submission]
@@ -83,22 +89,121 @@ def test_what_is_done_is_forgotten():
 def test_what_is_wrong_with_the_machine_ends_the_run():
     with (
         pytest.raises(CourseError, match="no isolation here"),
-        Pool(1, execute=misbehave) as pool,
+        Pool(1, execute=misbehave) as workers,
     ):
-        grade_all(["good", "stops", "good-2"], pool)
+        grade_all(["good", "stops", "good-2"], workers)
+
+
+def test_a_kernel_that_does_not_start_once_or_for_one(monkeypatch):
+    monkeypatch.setattr(pool, "PAUSE_SECONDS", 0)
+    (_, submission), tries = submissions("ada")[0], []
+
+    def execute(submission, settings):
+        tries.append(submission.student)
+        if len(tries) < 2:
+            raise SandboxError("no sandbox")
+        return "an outcome"
+
+    assert pool.run_one(submission, SETTINGS, "", execute) == "an outcome"
+
+    def never(submission, settings):
+        raise TemplateError("it does not answer")
+
+    with pytest.raises(pool.NoKernel, match="no kernel can be started: it does not answer"):
+        pool.run_one(submission, SETTINGS, "", never)
+
+
+class FakeClient:
+    """A client of a scheduler that answers or not, and gives what a test wants."""
+
+    def __init__(self, *results, answers=True):
+        self.results, self.answers = list(results), answers
+
+    def nthreads(self):
+        if not self.answers:
+            raise OSError("gone")
+        return {"worker": 1}
+
+    def submit(self, *arguments, **options):
+        return FakeFuture(self.results.pop(0))
+
+    def close(self, timeout):
+        pass
+
+
+class FakeFuture:
+    def __init__(self, result):
+        self.done = result
+        # What a task raised has this status; what Dask raised for it has not.
+        self.status = "cancelled" if isinstance(result, CancelledError) else "error"
+
+    def result(self, timeout):
+        if isinstance(self.done, BaseException):
+            raise self.done
+        return self.done
+
+    def add_done_callback(self, call):
+        threading.Thread(target=call, args=(self,)).start()
+
+
+def run_with(client, *names):
+    with Pool(1) as faked:
+        faked.client, faked.starting = client, Future()
+        faked.starting.set_result(None)
+        return grade_all(names, faked)
+
+
+def test_an_outcome_that_is_lost_is_made_again():
+    client = FakeClient(CancelledError("lost"), "here", CancelledError(), CancelledError(), "here")
+    assert run_with(client, "ada", "bob", "cleo") == {
+        "ada": "here",
+        "bob": "not graded: what came of it was lost, twice (CancelledError)",
+        "cleo": "here",
+    }
+
+
+def test_a_scheduler_that_is_gone_ends_the_run():
+    with pytest.raises(CourseError, match="the Dask scheduler is gone"):
+        run_with(FakeClient(CancelledError("lost"), answers=False), "ada")
+
+
+def test_kernels_that_do_not_start_cost_one_and_three_in_a_row_end_the_run():
+    bad, good = pool.NoKernel("no kernel can be started: why"), "here"
+    results = run_with(FakeClient(bad, bad, good, bad, bad), "a", "b", "c", "d", "e")
+    assert list(results.values()).count("not graded: no kernel can be started: why") == 4
+    assert results["c"] == "here"
+    with pytest.raises(CourseError, match="no kernel can be started: why"):
+        run_with(FakeClient(bad, bad, bad, good), "a", "b", "c", "d")
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["tcp://10.0.0.1:8786", "tcp://grading.example:8786", "grading:8786", "ws://[2001:db8::1]:80"],
+)
+def test_another_machine_without_encryption_is_refused(address):
+    with pytest.raises(CourseError, match=r"reached without encryption: .* tls://HOST:PORT"):
+        check_address(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "tls://grading:8786", "tcp://127.0.0.1:9", "tcp://localhost:9", "tcp://[::1]:9"],
+)
+def test_this_machine_and_an_encrypted_one_are_not(address):
+    check_address(address)
 
 
 def test_no_scheduler_at_the_address(monkeypatch):
     monkeypatch.setitem(DASK_SETTINGS, "distributed.comm.timeouts.connect", "1s")
     with (
         pytest.raises(CourseError, match=r"no Dask scheduler to use at tcp://127\.0\.0\.1:9"),
-        Pool(1, "tcp://127.0.0.1:9", misbehave) as pool,
+        Pool(1, "tcp://127.0.0.1:9", misbehave) as workers,
     ):
-        grade_all(["good"], pool)
+        grade_all(["good"], workers)
 
 
 def test_nothing_to_do_starts_nothing():
     before = family()
-    with Pool(2, execute=misbehave) as pool:
-        assert grade_all([], pool) == {}
+    with Pool(2, execute=misbehave) as workers:
+        assert grade_all([], workers) == {}
         assert family() == before

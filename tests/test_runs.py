@@ -105,8 +105,8 @@ def test_one_run_at_a_time(chapter, monkeypatch):
 def test_nothing_to_resume(chapter, monkeypatch):
     monkeypatch.chdir(chapter.root)
     result = CliRunner().invoke(main, ["grade", chapter.name, "--resume"])
-    assert result.exit_code == 0
-    assert result.output.startswith(f"{chapter.name}: nothing to resume")
+    assert result.exit_code == 1
+    assert result.output.startswith(f"Error: {chapter.name}: nothing to resume")
     result = CliRunner().invoke(main, ["grade", chapter.name, "--resume", "--seed", "3"])
     assert result.exit_code == 1
     assert "leave out" in result.output

@@ -7,7 +7,9 @@ import os
 import signal
 import sqlite3
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import nbformat
 from nbformat.v4 import new_output
@@ -60,9 +62,39 @@ def misbehave(submission: Submission, settings: Settings) -> Outcome:
         os.kill(os.getpid(), signal.SIGKILL)
     if submission.student == "raises":
         raise ValueError("two\nlines")
+    if submission.student == "late":
+        raise TimeoutError("a kernel")
     if submission.student == "stops":
         raise CourseError("no isolation here")
     return Outcome(submission.student, [], {}, {}, "", [], os.getpid())
+
+
+class Here:
+    """In the place of a pool: executes in this very process, one after the other.
+
+    Attributes:
+        ends: by a student's name, what a submission comes to in place of an outcome.
+    """
+
+    ends: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, workers, scheduler, execute, started, keep) -> None:
+        self.execute, self.started, self.keep = execute, started, keep
+
+    def __enter__(self) -> Here:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+    def run(self, submissions, settings) -> Iterator[tuple[str, Outcome | str]]:
+        for key, submission in submissions:
+            self.started(key)
+            result = self.ends.get(submission.student)
+            if result is None:
+                result = self.execute(submission, settings)
+                self.keep(key, result)
+            yield key, result
 
 
 def quick_grade(root: Path, **options) -> list[Marks]:

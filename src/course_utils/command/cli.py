@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
-from typing import NoReturn
 
 import click
 
@@ -198,34 +196,24 @@ def grade(chapter: str, students: tuple[str, ...], resume: bool, **options) -> N
     Submissions lie in submitted/STUDENT/CHAPTER/CHAPTER.ipynb, where nbgrader collects them. Those
     graded before are recorded again, and executed again where something changed. One that cannot be
     graded is named with the reason and scores nothing; the others are graded, and the exit status
-    stays 0.
+    stays 0. It does not where something was left undone through no fault of a student's.
     """
-    from rich.console import Console
-
     from course_utils.command import grade as grading
-    from course_utils.grading.execution import NOT_GRADED
+    from course_utils.command.live import Output
 
     if resume and (students or any(options[name] for name in FIXED_BY_A_RUN)):
         raise CourseError(
             "--resume goes on with the last run as it was begun: leave out "
             "--student, --isolation, --seed, --pictures and --again"
         )
-    console = Console()
+    console = Output()
     (picked,) = pick_chapters(find_root(), [chapter])
-    signal.signal(signal.SIGTERM, leave)
     marks = grading.grade(picked, students, console=console, resume=resume, **options)
-    if marks:
-        grading.show(marks, picked, console)
-        ungraded = [row.student for row in marks if row.problem.startswith(NOT_GRADED)]
-        if ungraded:
-            raise CourseError(
-                f"not graded, through no fault of theirs: {', '.join(ungraded)}; "
-                "their zero points mean nothing: run this again"
-            )
-    else:
-        click.echo(f"{chapter}: nothing to resume: the last run came to its end, or there was none")
-
-
-def leave(number: int, frame: object) -> NoReturn:
-    """End as after Ctrl-C, so that no process stays behind."""
-    sys.exit(128 + number)
+    if not marks:
+        raise CourseError(
+            f"{picked.name}: nothing to resume: the last run came to its end, or there was none"
+        )
+    grading.show(marks, picked, console)
+    undone = grading.left_undone(picked, marks)
+    if undone:
+        raise CourseError(undone)

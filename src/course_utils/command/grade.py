@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import csv
 import gc
+import glob
+import io
 import json
 import os
 import re
@@ -20,7 +22,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -31,9 +33,15 @@ from rich.table import Table
 from rich.text import Text
 
 from course_utils.command.build import read_notebook
-from course_utils.command.grader import make_gradebook, one_connection, open_grader, reason_of
+from course_utils.command.grader import (
+    blaming_the_settings,
+    one_connection,
+    open_grader,
+    prepare_gradebook,
+    reason_of,
+)
 from course_utils.command.live import LiveTable
-from course_utils.command.project import Chapter, CourseError
+from course_utils.command.project import Chapter, CourseError, visible
 from course_utils.command.verify import cores
 from course_utils.grading.cache import (
     FOLDER,
@@ -45,11 +53,21 @@ from course_utils.grading.cache import (
     write_whole,
 )
 from course_utils.grading.execution import NOT_GRADED, Outcome, Submission, execute
+from course_utils.grading.intake import check_student, one_line
 from course_utils.kernels.template import shared_address, supported
 
 # What the journal keeps of an outcome, and the report takes from the marks.
 SEEN = ("cells", "messages", "died", "flags", "memory_bytes")
-MARKS = ("student", "score", "max_score", "points", "possible", "problem")
+MARKS = ("score", "max_score", "points", "possible", "problem")
+# nbgrader's columns of marks, as its own export names them.
+COLUMNS = (
+    *("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"),
+    *("raw_score", "late_submission_penalty", "score", "max_score"),
+)
+# What a spreadsheet takes for a formula when a cell begins with it.
+FORMULA_SIGNS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")
+# Of a run's settings, what kind each is.
+KINDS = {"isolation": str, "seed": int, "pictures": bool}
 
 
 @dataclass(frozen=True)
@@ -57,7 +75,8 @@ class Marks:
     """One student's marks for one chapter.
 
     ``points`` and ``possible`` are per exercise. ``problem`` says why the submission could not be
-    graded; it is empty where it could. ``repairs`` says, in words, which cells were put right.
+    graded, or why there is no feedback; it is empty where all is well. ``repairs`` says, in words,
+    which cells were put right.
     """
 
     student: str
@@ -67,6 +86,26 @@ class Marks:
     possible: dict[str, float] = field(default_factory=dict)
     problem: str = ""
     repairs: tuple[str, ...] = ()
+
+    @property
+    def graded(self) -> bool:
+        """Whether the points are what the answers earned."""
+        return is_graded(self.problem)
+
+    @property
+    def known(self) -> bool:
+        """Whether anything is known of the submission's worth; zero for what can't be read is."""
+        return not self.problem.startswith(NOT_GRADED)
+
+
+def is_graded(problem: str) -> bool:
+    """Whether a submission with this problem was graded all the same."""
+    return problem.startswith("graded") or not problem
+
+
+def is_undone(problem: str) -> bool:
+    """Whether something is left to do that may succeed another time."""
+    return problem.startswith(NOT_GRADED) or (is_graded(problem) and bool(problem))
 
 
 @dataclass(frozen=True)
@@ -78,7 +117,7 @@ class Run:
         students: whose submissions.
         settings: of the execution, where they are not those of ``nbgrader_config.py``.
         again: whether outcomes of earlier runs are left aside.
-        finished: whether all of it is recorded.
+        finished: whether all of it is done: recorded, with feedback and report.
     """
 
     name: str
@@ -126,28 +165,54 @@ def grade(
     Raises:
         CourseError: this is not Linux; another run is under way; students' code can't be kept
             apart; nobody, or not everybody named, handed in; the solution notebook is missing or
-            broken; or nbgrader refuses it.
+            broken, or nbgrader refuses it; something cannot be read or written.
     """
     if not sys.platform.startswith("linux"):
         raise CourseError(
             "grading needs Linux: on Windows use WSL 2, on macOS a virtual machine; "
             "docs/instructors.md says how"
         )
-    grade_ids = checks_in(chapter)
-    with only_run(chapter.root):
-        if resume:
-            run = unfinished_run(chapter)
-            if run is None:
-                return []
-        else:
-            given = {"isolation": isolation, "seed": seed, "pictures": pictures or None}
-            settings = {name: value for name, value in given.items() if value is not None}
-            run = Run(secrets.token_hex(8), list(students), settings, again)
-        with leaving_at_once(chapter, console):
-            if not scheduler and supported():
-                # What kernels are forked from takes longest to get ready.
-                shared_address()
-            return Grading(chapter, run, grade_ids, workers, scheduler, console).go()
+    from course_utils.grading.pool import check_address
+
+    check_address(scheduler)
+    with in_one_line():
+        grade_ids = checks_in(chapter)
+        with only_run(chapter.root):
+            if resume:
+                run = unfinished_run(chapter)
+                if run is None:
+                    return []
+            else:
+                given = {"isolation": isolation, "seed": seed, "pictures": pictures or None}
+                settings = {name: value for name, value in given.items() if value is not None}
+                run = Run(secrets.token_hex(8), list(students), settings, again)
+            with leaving_at_once(chapter, console):
+                if not scheduler and supported():
+                    # What kernels are forked from takes longest to get ready.
+                    shared_address()
+                return Grading(chapter, run, grade_ids, workers, scheduler, console).go()
+
+
+@contextmanager
+def in_one_line(after: str = "") -> Iterator[None]:
+    """Say in one line what cannot be read or written.
+
+    Args:
+        after: what to do when that is mended.
+
+    Raises:
+        CourseError: instead of what the system or the database raised.
+    """
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except OSError as error:
+        where = f"{error.filename!s}: " if error.filename is not None else ""
+        raise CourseError(f"{where}{error.strerror or one_line(error)}{after}") from error
+    except SQLAlchemyError as error:
+        reason = one_line(getattr(error, "orig", None) or error)
+        raise CourseError(f"the gradebook: {reason}{after}") from error
 
 
 @contextmanager
@@ -172,25 +237,29 @@ def only_run(root: Path) -> Iterator[None]:
 
 @contextmanager
 def leaving_at_once(chapter: Chapter, console: Console) -> Iterator[None]:
-    """Let Ctrl-C end the process on the spot.
+    """Let Ctrl-C and SIGTERM end the process on the spot.
 
     A run can be killed at any moment and goes on later, so there is nothing to tidy up; and what
-    this process started ends with it.
+    this process started ends with it. An exception in their place would pass through code of
+    nbgrader's, IPython's and others', any of which may take it for a fault of one submission.
     """
 
-    def leave(*_: object) -> None:
-        console.show_cursor()
-        console.print(f"\ninterrupted; to go on: course grade {chapter.name} --resume")
-        os._exit(128 + signal.SIGINT)
+    def leave(number: int, frame: object) -> None:
+        try:
+            console.show_cursor()
+            console.print(f"\ninterrupted; to go on: course grade {chapter.name} --resume")
+        finally:
+            os._exit(128 + number)
 
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, leave)
+    before = {number: signal.signal(number, leave) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def run_path(chapter: Chapter) -> Path:
@@ -198,9 +267,27 @@ def run_path(chapter: Chapter) -> Path:
 
 
 def unfinished_run(chapter: Chapter) -> Run | None:
-    """The last run of the chapter, if it was cut off."""
-    content = read_json(run_path(chapter))
-    return Run(**content) if content and not content["finished"] else None
+    """The last run of the chapter, if it was cut off or left something undone.
+
+    Raises:
+        CourseError: what is noted down of it is broken.
+    """
+    path = run_path(chapter)
+    if not path.exists():
+        return None
+    try:
+        run = Run(**read_json(path))
+        kinds = {"name": str, "students": list, "settings": dict, "again": bool, "finished": bool}
+        right = all(type(getattr(run, name)) is kind for name, kind in kinds.items())
+        right = right and all(type(student) is str for student in run.students)
+        right = right and all(type(run.settings[name]) is KINDS[name] for name in run.settings)
+    except (TypeError, KeyError):
+        right = False
+    if not right:
+        raise CourseError(
+            f"{path} is broken: grade without --resume, which executes nothing again that is done"
+        )
+    return None if run.finished else run
 
 
 def note_down(chapter: Chapter, run: Run) -> None:
@@ -233,7 +320,12 @@ class Grading:
         threads = max(1, cores() // self.workers)
         settings = run.settings | {"threads": threads, "run": only_of}
         self.grader = open_grader(chapter.root, execution=settings)
-        self.settings = ExecuteSandboxed(config=self.grader.config).settings()
+        with blaming_the_settings(chapter.root):
+            known = ExecuteSandboxed.class_trait_names(config=True)
+            for name in self.grader.config.ExecuteSandboxed:
+                if name not in known:
+                    raise CourseError(f"c.ExecuteSandboxed.{name}: there is no such setting")
+            self.settings = ExecuteSandboxed(config=self.grader.config).settings()
         self.outcomes = Outcomes(chapter.root, only_of)
         self.journal = Journal(chapter.root, chapter.name)
         self.run = replace(run, students=pick_students(self.grader, chapter, run.students))
@@ -251,15 +343,20 @@ class Grading:
         with warnings.catch_warnings(), one_connection():
             # nbgrader's own use of its database; nothing that an instructor could put right.
             warnings.filterwarnings("ignore", module="nbgrader")
-            make_gradebook(courses.db_url, courses.course_id)
+            check_folders(self.chapter, courses, self.run.students)
+            prepare_gradebook(courses.db_url, courses.course_id)
             enter_chapter(self.grader, self.chapter)
+            with blaming_the_settings(self.chapter.root):
+                self.recorder = Recorder(self.grader, self.chapter)
             note_down(self.chapter, self.run)
-            self.recorder = Recorder(self.grader, self.chapter)
-            self.execute_and_record()
-            export(self.grader, self.chapter.root / "grades.csv")
-            marks = [self.read_marks(student) for student in self.run.students]
-            self.report(marks, time.monotonic() - start)
-            note_down(self.chapter, replace(self.run, finished=True))
+            hint = f"; that mended, go on with: course grade {self.chapter.name} --resume"
+            with in_one_line(hint):
+                self.execute_and_record()
+                export(self.grader, self.chapter.root / "grades.csv")
+                marks = [self.read_marks(student) for student in self.run.students]
+                reported = self.report(marks, time.monotonic() - start)
+                done = reported and not any(is_undone(row.problem) for row in marks)
+                note_down(self.chapter, replace(self.run, finished=done))
         return marks
 
     def execute_and_record(self) -> None:
@@ -291,16 +388,22 @@ class Grading:
         The others are recorded on the way.
         """
         for student in self.run.students:
-            if self.journal.read(student).get("run") == self.run.name:
-                self.live.finished(student, "recorded before")
+            entry = self.journal.read(student)
+            if entry.get("run") == self.run.name and not is_undone(entry.get("problem", "")):
+                self.live.finished(
+                    student, "recorded before", graded=is_graded(entry.get("problem", ""))
+                )
                 continue
             start = time.monotonic()
             try:
                 submission = self.sanitise(student)
+                key = key_of(submission, self.settings)
             except CourseError as error:
                 self.record(student, "", None, error.message)
                 continue
-            key = key_of(submission, self.settings)
+            except Exception as error:  # whatever one submission does costs that student alone
+                self.record(student, "", None, own_fault(error))
+                continue
             self.notes[student]["phases"] = {"sanitise": time.monotonic() - start}
             if key in self.waiting:
                 self.waiting[key].append(student)
@@ -321,7 +424,7 @@ class Grading:
         """
         from course_utils.command.preprocessors import make_submission
         from course_utils.command.record import answers, repairs
-        from course_utils.grading.intake import check_student, take_in
+        from course_utils.grading.intake import take_in
 
         check_student(student)
         courses, name = self.grader.coursedir, self.chapter.name
@@ -338,11 +441,12 @@ class Grading:
         """Record one student's outcome, or why there is none, and note that it is done."""
         notes = self.notes.pop(student, {})
         start = time.monotonic()
-        problem = problem or self.recorder.record(student)
-        if problem.startswith(NOT_GRADED):
-            self.recorder.leave_ungraded(student)
-        elif problem and not problem.startswith("graded"):
-            self.recorder.score_nothing(student)
+        try:
+            problem = problem or self.recorder.record(student)
+        except Exception as error:  # as in to_execute
+            problem = own_fault(error)
+        if not is_graded(problem):
+            self.record_problem(student, problem)
         phases = notes.get("phases", {}) | {"record": time.monotonic() - start}
         seen = {}
         if outcome is not None:
@@ -350,15 +454,42 @@ class Grading:
             phases = outcome.phases | phases
         entry = {"run": self.run.name, "key": key, "problem": problem, "repairs": []}
         self.journal.write(student, entry | notes | seen | {"phases": phases})
-        self.live.finished(student, problem)
+        self.live.finished(student, problem, graded=is_graded(problem))
+
+    def record_problem(self, student: str, problem: str) -> None:
+        """Enter that a submission was not graded, or that it is worth nothing."""
+        try:
+            check_student(student)
+            if problem.startswith(NOT_GRADED):
+                self.recorder.leave_ungraded(student)
+            else:
+                self.recorder.score_nothing(student)
+        except CourseError:
+            # A folder whose name is not allowed is nobody's: it will be graded under another.
+            return
+        except Exception as error:
+            own_fault(error)
 
     def read_marks(self, student: str) -> Marks:
         entry = self.journal.read(student)
         marks = read_marks(self.grader, self.chapter, self.grade_ids, student, entry["problem"])
         return replace(marks, repairs=tuple(entry["repairs"]))
 
-    def report(self, marks: list[Marks], seconds: float) -> None:
-        """Write what the class made of the chapter, for people to read."""
+    def report(self, marks: list[Marks], seconds: float) -> bool:
+        """Write what the class made of the chapter, for people to read.
+
+        Returns:
+            Whether that was possible; the marks stand in any case.
+        """
+        try:
+            self.write_report(marks, seconds)
+        except Exception as error:  # it is made of what students wrote
+            words = f"the report could not be written ({type(error).__name__}: {one_line(error)})"
+            self.console.print(Text(visible(words)), soft_wrap=True)
+            return False
+        return True
+
+    def write_report(self, marks: list[Marks], seconds: float) -> None:
         from course_utils.command.record import answers
         from course_utils.grading import report
         from course_utils.grading.similar import similar_answers
@@ -370,9 +501,10 @@ class Grading:
             seen["flags"] = [*seen.get("flags", []), *(f"repaired: {r}" for r in row.repairs)]
             row_marks = {name: getattr(row, name) for name in MARKS}
             seen["answers"] = entry.get("answers", {})
-            students.append(report.Graded(**row_marks | seen))
+            name = visible(row.student)
+            students.append(report.Graded(name, **row_marks | seen))
             for exercise, text in entry.get("answers", {}).items():
-                texts.setdefault(exercise, {})[row.student] = text
+                texts.setdefault(exercise, {})[name] = text
         source = read_notebook(self.chapter.solution)
         solutions = answers(source)
         ordered = {exercise: texts[exercise] for exercise in solutions if exercise in texts}
@@ -383,9 +515,63 @@ class Grading:
         report.write_report(content, self.chapter.root / "reports" / self.chapter.name)
 
 
+def own_fault(error: Exception) -> str:
+    """In words, what went wrong with one submission, through no fault that we know of.
+
+    Raises:
+        Exception: the same one, where it would go wrong with every submission.
+    """
+    from course_utils.command.record import is_the_machines
+
+    if is_the_machines(error):
+        raise error
+    return f"{NOT_GRADED}: {type(error).__name__}: {one_line(error)}"
+
+
+def check_folders(chapter: Chapter, courses, students: list[str]) -> None:
+    """See whether all that a run writes can be written, before anything costs time.
+
+    Raises:
+        CourseError: a folder can't be written.
+    """
+    own = chapter.root / FOLDER
+    places = [own / name for name in ("staging", "outcomes", "recorded", "runs")]
+    places += [chapter.root / "grades.csv", chapter.root / "reports" / chapter.name]
+    steps = (courses.autograded_directory, courses.feedback_directory)
+    places += [
+        Path(courses.format_path(step, student, chapter.name))
+        for step in steps
+        for student in students
+    ]
+    for folder in dict.fromkeys(nearest_folder(place) for place in places):
+        if not os.path.isdir(folder):
+            raise CourseError(f"{folder} is not a folder: grading writes into one of that name")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise CourseError(f"{folder} cannot be written: give yourself the right")
+
+
+def nearest_folder(place: Path) -> Path:
+    """What has to be there, and be a folder, before ``place`` can be made anew or replaced."""
+    # Not Path.exists, which raises where a name is too long.
+    return next(folder for folder in place.parents if os.path.lexists(folder))
+
+
+def submitted_students(courses, chapter: str) -> list[str]:
+    """Who handed in a chapter, by the folders' names, whatever signs these hold."""
+    step = courses.submitted_directory
+    # nbgrader leaves out, without a word, names that hold a line break.
+    anyone = glob.escape(courses.format_path(step, "\0", chapter)).replace("\0", "*")
+    name = courses.format_path(step, "(?P<student>.*)", chapter, escape=True)
+    return sorted(
+        re.fullmatch(name, folder, re.DOTALL)["student"]
+        for folder in glob.glob(anyone)
+        if os.path.isdir(folder)
+    )
+
+
 def pick_students(grader, chapter: Chapter, names: list[str]) -> list[str]:
     """The named students, or everybody who handed in the chapter when none is named."""
-    submitted = sorted(grader.get_submitted_students(chapter.name))
+    submitted = submitted_students(grader.coursedir, chapter.name)
     if not submitted:
         folder = grader.coursedir.format_path(
             grader.coursedir.submitted_directory, "STUDENT", chapter.name
@@ -415,26 +601,84 @@ def enter_chapter(grader, chapter: Chapter) -> None:
         finally:
             grader.coursedir.release_directory = released
     if not outcome["success"]:
+        reason = reason_of(outcome)
+        if reason.startswith(("sqlalchemy.", "sqlite3.")):
+            raise CourseError(f"the gradebook cannot be used: {reason}")
+        if reason.startswith(("OSError", "PermissionError")):
+            raise CourseError(f"nbgrader cannot enter the chapter: {reason}")
         raise CourseError(
-            f"{chapter.name}: nbgrader does not take its solution notebook ({reason_of(outcome)})"
+            f"{chapter.name}: nbgrader does not take its solution notebook ({reason})"
         )
 
 
 def export(grader, path: Path) -> None:
-    """Write nbgrader's own table of every chapter's marks, as ``nbgrader export`` does."""
-    from nbgrader.plugins import CsvExportPlugin
+    """Write every chapter's marks, in the columns of ``nbgrader export``.
 
-    unfinished = path.with_name(path.name + ".new")
+    nbgrader's own writer puts names into the file as they are: a comma in one moves the marks by a
+    column, and a spreadsheet computes what looks like a formula. And it writes a zero for who has a
+    submission that was not graded; here the score is empty.
+    """
+    rows = []
     with grader.gradebook as gradebook:
-        CsvExportPlugin(parent=grader, to=str(unfinished)).export(gradebook)
-    with unfinished.open(encoding="utf-8", newline="") as file:
-        heading, *rows = csv.reader(file)
-    # nbgrader's order is the order in which the database happens to hold them.
-    order = [heading.index("assignment"), heading.index("student_id")]
-    rows.sort(key=lambda row: [row[place] for place in order])
-    with unfinished.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([heading, *rows])
-    os.replace(unfinished, path)
+        students = sorted(gradebook.students, key=lambda one: one.id)
+        known = submissions_with_marks(gradebook)
+        for assignment in sorted(gradebook.assignments, key=lambda one: one.name):
+            submissions = {one.student_id: one for one in assignment.submissions}
+            for student in students:
+                submission = submissions.get(student.id)
+                unknown = submission is not None and submission.id not in known
+                rows.append(row_of_marks(assignment, student, submission, unknown))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([plain_cell(row[column]) for column in COLUMNS] for row in rows)
+    write_whole(path, text.getvalue())
+
+
+def submissions_with_marks(gradebook) -> set[str]:
+    """The submissions of which a program or a person graded something, by nbgrader's ids."""
+    from nbgrader.api import Grade, SubmittedNotebook
+
+    graded = (
+        gradebook.db.query(SubmittedNotebook.assignment_id)
+        .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
+        .filter(Grade.auto_score.is_not(None) | Grade.manual_score.is_not(None))
+        .distinct()
+    )
+    return {name for (name,) in graded}
+
+
+def row_of_marks(assignment, student, submission, unknown: bool) -> dict[str, object]:
+    """What ``grades.csv`` says of a student and a chapter.
+
+    Args:
+        assignment: nbgrader's record of the chapter.
+        student: of the student.
+        submission: of what was handed in; None where nothing was, which scores nothing.
+        unknown: whether nobody graded it yet.
+    """
+    score = submission.score if submission else 0.0
+    penalty = submission.late_submission_penalty if submission else 0.0
+    return {
+        "assignment": assignment.name,
+        "duedate": assignment.duedate,
+        "timestamp": submission.timestamp if submission else None,
+        "student_id": student.id,
+        "last_name": student.last_name,
+        "first_name": student.first_name,
+        "email": student.email,
+        "raw_score": None if unknown else score,
+        "late_submission_penalty": penalty,
+        "score": None if unknown else max(0.0, score - penalty),
+        "max_score": assignment.max_score,
+    }
+
+
+def plain_cell(value: object) -> str:
+    """What stands in a table's cell, so that no spreadsheet takes it for a formula."""
+    text = "" if value is None else str(value)
+    formula = isinstance(value, str) and text.startswith(FORMULA_SIGNS)
+    return f"'{text}" if formula else text
 
 
 def checks_in(chapter: Chapter) -> list[str]:
@@ -448,17 +692,25 @@ def checks_in(chapter: Chapter) -> list[str]:
 
 def read_marks(grader, chapter: Chapter, grade_ids: list[str], student: str, problem: str) -> Marks:
     """A student's marks out of the gradebook, a check's points counted for its exercise."""
+    from nbgrader.api import MissingEntry
+
     points: dict[str, float] = {}
     possible: dict[str, float] = {}
     with grader.gradebook as gradebook:
-        submission = gradebook.find_submission(chapter.name, student)
-        notebook = gradebook.find_submission_notebook(chapter.name, chapter.name, student)
-        grades = {cell.name: cell for cell in notebook.grades}
+        source = gradebook.find_notebook(chapter.name, chapter.name)
+        score, max_score, scores = 0.0, source.max_score, {}
+        # Who could not be entered, for the name of the folder, has no marks.
+        with suppress(MissingEntry, UnicodeError):
+            submission = gradebook.find_submission(chapter.name, student)
+            notebook = gradebook.find_submission_notebook(chapter.name, chapter.name, student)
+            score, max_score = submission.score, submission.max_score
+            scores = {cell.name: cell.score for cell in notebook.grades}
+        most = {cell.name: cell.max_score for cell in source.grade_cells}
         for grade_id in grade_ids:
             exercise = re.sub(r"-check(-\d+)?$", "", grade_id)
-            points[exercise] = points.get(exercise, 0) + grades[grade_id].score
-            possible[exercise] = possible.get(exercise, 0) + grades[grade_id].max_score
-        return Marks(student, submission.score, submission.max_score, points, possible, problem)
+            points[exercise] = points.get(exercise, 0) + scores.get(grade_id, 0)
+            possible[exercise] = possible.get(exercise, 0) + most[grade_id]
+        return Marks(student, score, max_score, points, possible, problem)
 
 
 def show(marks: list[Marks], chapter: Chapter, console: Console) -> None:
@@ -484,7 +736,11 @@ def show(marks: list[Marks], chapter: Chapter, console: Console) -> None:
         # Text, for here and in the table a name or a reason may hold square brackets.
         for words, colour in [(row.problem, "red"), ("; ".join(row.repairs), "yellow")]:
             if words:
-                console.print(Text.assemble((row.student, colour), ": ", words), soft_wrap=True)
+                name = (visible(row.student), colour)
+                console.print(Text.assemble(name, ": ", visible(words)), soft_wrap=True)
+    graded = sum(row.graded for row in marks)
+    if graded < len(marks):
+        console.print(f"{graded} of {len(marks)} could be graded", highlight=False)
     console.print(f"feedback: feedback/STUDENT/{chapter.name}/{chapter.name}.html", highlight=False)
     console.print(f"report: reports/{chapter.name}/report.html", highlight=False)
     console.print("marks: grades.csv (every chapter), gradebook.db", highlight=False)
@@ -498,10 +754,26 @@ def marks_table(marks: list[Marks], headings: list[str]) -> Table:
         table.add_column(heading.replace("-", "-\n"), justify="right", no_wrap=True)
     for row in marks:
         cells = [
-            coloured(points, row.possible[exercise]) for exercise, points in row.points.items()
+            coloured(points, row.possible[exercise]) if row.graded else Text("–")
+            for exercise, points in row.points.items()
         ]
-        table.add_row(Text(row.student), f"{row.score:g} / {row.max_score:g}", *cells)
+        score = f"{row.score:g}" if row.known else "–"
+        table.add_row(Text(visible(row.student)), f"{score} / {row.max_score:g}", *cells)
     return table
+
+
+def left_undone(chapter: Chapter, marks: list[Marks]) -> str:
+    """What a run that came to its end did not do, and how to go on; empty where it did all."""
+    if unfinished_run(chapter) is None:
+        return ""
+    without = [row.student for row in marks if row.graded and row.problem]
+    parts = []
+    if ungraded := [row.student for row in marks if not row.known]:
+        parts.append(f"not graded, through no fault of theirs: {', '.join(ungraded)}")
+    if without:
+        parts.append(f"without feedback: {', '.join(without)}")
+    words = "; ".join(parts) or "there is no report"
+    return f"{words}; to try again: course grade {chapter.name} --resume"
 
 
 def coloured(points: float, possible: float) -> Text:

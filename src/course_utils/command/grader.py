@@ -5,10 +5,41 @@ from __future__ import annotations
 import os
 import re
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
+
+from course_utils.command.project import CourseError
+from course_utils.grading.intake import one_line
+
+SETTINGS_FILE = "nbgrader_config.py"
+
+
+@contextmanager
+def blaming_the_settings(root: Path) -> Iterator[None]:
+    """Say in one line which slip in ``root/nbgrader_config.py`` an exception comes from.
+
+    Raises:
+        CourseError: instead of any other exception.
+    """
+    path = root / SETTINGS_FILE
+    try:
+        yield
+    except CourseError:
+        raise
+    except Exception as error:  # the file is Python: anything can be wrong with it
+        numbers = [
+            frame.lineno
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.filename == str(path)
+        ]
+        words = one_line(error)
+        if isinstance(error, SyntaxError):
+            numbers, words = [error.lineno], error.msg
+        where = f", line {numbers[-1]}" if numbers else ""
+        raise CourseError(f"{path}{where}: {words} ({type(error).__name__})") from error
 
 
 def load_settings(root: Path, course: Path | None = None, execution: dict | None = None):
@@ -21,10 +52,14 @@ def load_settings(root: Path, course: Path | None = None, execution: dict | None
 
     Returns:
         A ``traitlets.config.Config``.
+
+    Raises:
+        CourseError: there is a slip in the file.
     """
     from traitlets.config.loader import PyFileConfigLoader
 
-    settings = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
+    with blaming_the_settings(root):
+        settings = PyFileConfigLoader(SETTINGS_FILE, path=str(root)).load_config()
     settings.CourseDirectory.root = str(course or root)
     settings.ExecuteSandboxed.update(execution or {})
     if course is not None:
@@ -38,6 +73,9 @@ def open_grader(root: Path, course: Path | None = None, execution: dict | None =
 
     Returns:
         An ``nbgrader.apps.NbGraderAPI``.
+
+    Raises:
+        CourseError: there is a slip in the settings file.
     """
     # nbgrader calls the alembic command by its bare name: it lies beside this Python, which need
     # not be on the PATH when the course command is called by its full name.
@@ -46,7 +84,9 @@ def open_grader(root: Path, course: Path | None = None, execution: dict | None =
         os.environ["PATH"] = beside + os.pathsep + os.environ.get("PATH", "")
     from nbgrader.apps import NbGraderAPI
 
-    return NbGraderAPI(config=load_settings(root, course, execution))
+    settings = load_settings(root, course, execution)
+    with blaming_the_settings(root):
+        return NbGraderAPI(config=settings)
 
 
 def reason_of(outcome: dict) -> str:
@@ -71,8 +111,9 @@ def one_connection() -> Iterator[None]:
 
     def share(self, db_url, course_id="default_course", authenticator=None) -> None:
         if (db_url, course_id) not in opened:
-            first = opened[db_url, course_id] = Gradebook.__new__(Gradebook)
+            first = Gradebook.__new__(Gradebook)
             connect(first, db_url, course_id, authenticator)
+            opened[db_url, course_id] = first
         vars(self).update(vars(opened[db_url, course_id]))
 
     def leave(self) -> None:
@@ -84,6 +125,44 @@ def one_connection() -> Iterator[None]:
     finally:
         for gradebook in opened.values():
             close(gradebook)
+
+
+@contextmanager
+def blaming_the_gradebook(db_url: str) -> Iterator[None]:
+    """Say in one line what is wrong with the gradebook.
+
+    Raises:
+        CourseError: instead of what the database raised.
+    """
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except (SQLAlchemyError, ImportError) as error:
+        try:
+            address = make_url(db_url).render_as_string(hide_password=True)
+        except SQLAlchemyError:
+            address = "that CourseDirectory.db_url names"
+        reason = one_line(getattr(error, "orig", None) or error)
+        raise CourseError(f"the gradebook {address} cannot be used: {reason}") from error
+
+
+def prepare_gradebook(db_url: str, course_id: str) -> None:
+    """Make the gradebook if there is none, and see whether it can be written.
+
+    Raises:
+        CourseError: it is locked, read-only, out of reach or no database.
+    """
+    from nbgrader.api import Course, Gradebook
+    from sqlalchemy import update
+
+    with blaming_the_gradebook(db_url):
+        make_gradebook(db_url, course_id)
+        with Gradebook(db_url, course_id) as gradebook:
+            # It changes nothing, and waits for whoever else is writing.
+            gradebook.db.execute(update(Course).values(id=Course.id))
+            gradebook.db.rollback()
 
 
 def make_gradebook(db_url: str, course_id: str) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 
 from rich.console import Console, Group, RenderableType
@@ -14,9 +16,38 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from course_utils.command.project import CourseError, visible
+
 SHOWN_RUNNING = 12
 SHOWN_FINISHED = 3
 LINE_EVERY = 10  # submissions, where the output is no terminal
+NAME_CELLS = 40
+BAR_CELLS = 30
+
+
+class Output(Console):
+    """A console that says in one line that its output cannot be written: closed, or a full disk."""
+
+    def print(self, *objects: object, **options: object) -> None:
+        try:
+            super().print(*objects, **options)
+        except OSError as error:
+            self.give_up(error.strerror or "it is closed")
+
+    def on_broken_pipe(self) -> None:
+        self.give_up("nobody reads it any more")
+
+    def give_up(self, reason: str) -> None:
+        """Write nowhere from now on.
+
+        Raises:
+            CourseError: always.
+        """
+        self.quiet = True
+        # Else Python fails once more, at its end, on what it could not write.
+        with suppress(OSError, ValueError, AttributeError), open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        raise CourseError(f"the output could not be written to its end: {reason}")
 
 
 class LiveTable(AbstractContextManager):
@@ -41,6 +72,7 @@ class LiveTable(AbstractContextManager):
         self.running: dict[str, float] = {}  # student: since when
         self.last: list[tuple[str, str]] = []
         self.done = 0
+        self.failed = 0
         self.executed = 0
         self.lock = threading.RLock()
         self.live = Live(
@@ -65,15 +97,17 @@ class LiveTable(AbstractContextManager):
         with self.lock:
             self.running[student] = self.clock()
 
-    def finished(self, student: str, words: str = "") -> None:
+    def finished(self, student: str, words: str = "", *, graded: bool = True) -> None:
         """A submission is through.
 
         Args:
             student: whose it is. One that never started, because its outcome was there already,
                 counts as done, but not for the rate.
             words: a few words on how it went.
+            graded: whether it could be graded.
         """
         with self.lock:
+            self.failed += not graded
             self.executed += self.running.pop(student, None) is not None
             self.done += 1
             self.last = [*self.last, (student, words)][-SHOWN_FINISHED:]
@@ -97,8 +131,10 @@ class LiveTable(AbstractContextManager):
         return 60 * (self.total - self.done) / rate if rate else None
 
     def summary(self) -> Text:
-        """One line: how many are done, how fast, how long still."""
-        parts = [f"{self.done} of {self.total} graded"]
+        """One line: how many are graded, how many could not be, how fast, how long still."""
+        parts = [f"{self.done - self.failed} of {self.total} graded"]
+        if self.failed:
+            parts.append(f"{self.failed} could not be")
         if self.executed:
             parts.append(f"{self.per_minute():.0f} a minute")
             left = self.seconds_left()
@@ -111,25 +147,31 @@ class LiveTable(AbstractContextManager):
         with self.lock:
             now = self.clock()
             counts = Table.grid(padding=(0, 2))
-            counts.add_row(
-                ProgressBar(total=max(1, self.total), completed=self.done, width=30),
-                f"{self.done} done",
-                f"{len(self.running)} running",
-                f"{self.waiting} waiting",
-                Text(self.summary().plain.partition(", ")[2]),
+            words = f"{self.done} done  {len(self.running)} running  {self.waiting} waiting"
+            room = self.console.width - len(words) - 2
+            bar = ProgressBar(
+                total=max(1, self.total), completed=self.done, width=max(1, min(BAR_CELLS, room))
             )
-            students = Table.grid(padding=(0, 2))
-            # Text, since a name may hold square brackets; one line each, or the table jumps.
-            students.add_column(no_wrap=True, overflow="ellipsis", max_width=40)
-            students.add_column(no_wrap=True, overflow="ellipsis")
-            for student, words in self.last:
-                students.add_row(Text(f"✓ {student}", "dim"), Text(words, "dim"))
+            counts.add_row(bar, Text(words, no_wrap=True, overflow="ellipsis"))
+            rate = Text(self.summary().plain, no_wrap=True, overflow="ellipsis")
+            rows = [(f"✓ {student}", words, "dim") for student, words in self.last]
             oldest = sorted(self.running.items(), key=lambda entry: entry[1])
-            for student, since in oldest[:SHOWN_RUNNING]:
-                students.add_row(Text(f"▸ {student}"), Text(clock_time(now - since)))
+            rows += [
+                (f"▸ {student}", clock_time(now - since), "")
+                for student, since in oldest[:SHOWN_RUNNING]
+            ]
             if len(oldest) > SHOWN_RUNNING:
-                students.add_row(Text(f"  and {len(oldest) - SHOWN_RUNNING} more"), "")
-            return Group(counts, students)
+                rows.append((f"  and {len(oldest) - SHOWN_RUNNING} more", "", ""))
+            names = [Text(visible(name)) for name, _, _ in rows]
+            width = min(NAME_CELLS, max((name.cell_len for name in names), default=0))
+            lines = []
+            for name, (_, words, style) in zip(names, rows, strict=True):
+                # By hand: a table would take the room for long words from the names.
+                name.truncate(width, overflow="ellipsis", pad=True)
+                line = Text.assemble(name, "  ", visible(words), style=style)
+                line.no_wrap, line.overflow = True, "ellipsis"
+                lines.append(line)
+            return Group(counts, rate, *lines)
 
 
 def clock_time(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -14,34 +15,61 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde, GenerateFeedback
 from nbgrader.converters.base import BaseConverter
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.utils import capture_log, chdir, setenv, temp_attrs
+from nbgrader.utils import chdir, setenv, temp_attrs
+from sqlalchemy.exc import DatabaseError, DataError, IntegrityError
 from traitlets import Type
 
 from course_utils.command.exporters import CheckedNotebookExporter
-from course_utils.command.grader import reason_of
 from course_utils.command.preprocessors import HideTests
 from course_utils.command.project import Chapter, CourseError
 from course_utils.grading.cache import FOLDER
-from course_utils.grading.intake import HandedIn
+from course_utils.grading.intake import NBGRADER_FILES, HandedIn, one_line
 
 STAGING = f"{FOLDER}/staging"
+# How a problem begins where the marks are recorded and only the page for the student is missing.
+NO_FEEDBACK = "graded, but without feedback"
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
+
+
+def is_the_machines(error: BaseException) -> bool:
+    """Whether what ended a step would end it for every submission: a full disk, a lost database."""
+    if isinstance(error, OSError):
+        return error.errno in NO_ROOM
+    return isinstance(error, DatabaseError) and not isinstance(error, (DataError, IntegrityError))
 
 
 class KeptExporter(BaseConverter):
-    """One of nbgrader's converters that can start again without making its exporter anew."""
+    """One of nbgrader's converters, for one submission after the other, with one exporter.
+
+    What goes wrong is raised. nbgrader's own loop catches all of it, the end of this process
+    included.
+    """
 
     ready = False
 
     def start(self) -> None:
+        """Convert the notebook of the one student that ``coursedir`` names."""
         if not self.ready:
             self.writer = FilesWriter(parent=self, config=self.config)
             self.exporter = self.exporter_class(parent=self, config=self.config)
             for step in self.preprocessors:
                 self.exporter.register_preprocessor(step)
             self.ready = True
-        self.init_notebooks()
-        with chdir(self.coursedir.root):
-            self.convert_notebooks()
+        names = self.coursedir.assignment_id, self.coursedir.student_id
+        self.notebooks = [str(Path(self._format_source(*names), f"{names[0]}.ipynb"))]
+        try:
+            with chdir(self.coursedir.root):
+                if not self.init_destination(*names):
+                    raise CourseError("CourseDirectory.student_id_exclude names this student")
+                self.run_pre_convert_hook()
+                self.init_assignment(*names)
+                for notebook in self.notebooks:
+                    self.convert_single_notebook(notebook)
+                self.set_permissions(*names)
+                self.run_post_convert_hook()
+        except BaseException:
+            remove(Path(self._format_dest(*names)))
+            raise
 
 
 class RecordMarks(KeptExporter, Autograde):
@@ -63,7 +91,19 @@ class RecordMarks(KeptExporter, Autograde):
 
 
 class WriteFeedback(KeptExporter, GenerateFeedback):
-    """nbgrader's ``generate_feedback``."""
+    """nbgrader's ``generate_feedback``, except that no file of the student's own goes along.
+
+    A page of theirs would open beside ours, under the instructor's name.
+    """
+
+    def init_assignment(self, assignment_id: str, student_id: str) -> None:
+        names = assignment_id, student_id
+        source, place = Path(self._format_source(*names)), Path(self._format_dest(*names))
+        place.mkdir(parents=True, exist_ok=True)
+        # release_feedback reads them there.
+        for name in NBGRADER_FILES:
+            if (source / name).is_file():
+                shutil.copy(source / name, place)
 
 
 class Recorder:
@@ -117,8 +157,9 @@ class Recorder:
         try:
             text, _ = self.sanitising.from_notebook_node(handed_in.notebook, resources)
         except Exception as error:  # a notebook's metadata can be wrong in any way
-            reason = (str(error).strip().splitlines() or [""])[0][:200]
-            raise CourseError(f"its cells' marks are broken ({reason})") from error
+            if is_the_machines(error):
+                raise
+            raise CourseError(f"its cells' marks are broken ({one_line(error)})") from error
         folder = Path(self.staged.format_path(self.staged.submitted_directory, student, name))
         remove(folder)
         for path, data in (handed_in.files | handed_in.notes).items():
@@ -134,20 +175,22 @@ class Recorder:
         Doing it again changes nothing.
 
         Returns:
-            Why it could not be done; empty when it was.
-        """
-        problem = self.convert(self.marks, student)
-        if problem:
-            return problem
-        problem = self.convert(self.feedback, student)
-        self.publish(student)
-        return f"graded, but without feedback: {problem}" if problem else ""
+            Why there is no feedback; empty when there is.
 
-    def convert(self, converter: KeptExporter, student: str) -> str:
-        """Run one of nbgrader's converters on one submission, as nbgrader's interface does."""
+        Raises:
+            Exception: the marks could not be entered, or something is wrong with this machine.
+        """
+        problem = ""
         with temp_attrs(self.staged, assignment_id=self.chapter.name, student_id=student):
-            outcome = capture_log(converter)
-        return "" if outcome["success"] else reason_of(outcome)
+            self.marks.start()
+            try:
+                self.feedback.start()
+            except Exception as error:  # a page of what a student wrote can fail in any way
+                if is_the_machines(error):
+                    raise
+                problem = f"{NO_FEEDBACK}: {one_line(error)}"
+        self.publish(student)
+        return problem
 
     def publish(self, student: str) -> None:
         """Rename what is staged into place."""
@@ -167,18 +210,21 @@ class Recorder:
         remove(Path(self.staged.format_path(self.staged.submitted_directory, student, name)))
 
     def leave_ungraded(self, student: str) -> None:
-        """Enter that nothing is known yet, as nbgrader has it for cells that wait for a person."""
+        """Enter that nothing is known yet, as nbgrader has it for cells that wait for a person.
+
+        What a person gave stays; what was graded before is dropped.
+        """
         self.enter(student, auto_score=None, needs_manual_grade=True)
+        self.withdraw(student)
 
     def enter(self, student: str, **marks: float | bool | None) -> None:
-        """Give every check of a submission the same marks; a person's own are taken back."""
+        """Give every check of a submission the same marks."""
         name = self.chapter.name
         with Gradebook(self.courses.db_url, self.courses.course_id) as gradebook:
             gradebook.update_or_create_student(student)
             gradebook.update_or_create_submission(name, student)
             notebook = gradebook.find_submission_notebook(name, name, student)
             for cell in notebook.grades:
-                cell.manual_score = cell.extra_credit = None
                 for mark, value in marks.items():
                     setattr(cell, mark, value)
             gradebook.db.commit()
@@ -186,10 +232,16 @@ class Recorder:
     def score_nothing(self, student: str) -> None:
         """Enter zero points, as nbgrader does for a missing notebook; drop what was graded before.
 
-        Doing it again changes nothing.
+        A person's own points are taken back. Doing it again changes nothing.
         """
+        self.enter(
+            student, auto_score=0, manual_score=None, extra_credit=None, needs_manual_grade=False
+        )
+        self.withdraw(student)
+
+    def withdraw(self, student: str) -> None:
+        """Drop the graded notebook and the feedback of a submission, if there are any."""
         name = self.chapter.name
-        self.enter(student, auto_score=0, needs_manual_grade=False)
         for step in (self.staged.autograded_directory, self.staged.feedback_directory):
             remove(Path(self.staged.format_path(step, student, name)))
         self.publish(student)

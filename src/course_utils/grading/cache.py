@@ -131,17 +131,23 @@ class Outcomes:
 
 
 class Journal:
-    """What is recorded of one chapter: one file per student, written when all else is done."""
+    """What is recorded of one chapter: one file per student, written when all else is done.
+
+    Files are named by digest: a student's folder may have a name that leaves no room for more.
+    """
 
     def __init__(self, root: Path, chapter: str) -> None:
         self.folder = root / FOLDER / "recorded" / chapter
 
     def read(self, student: str) -> dict:
         """A student's entry; empty where there is none."""
-        return read_json(self.folder / f"{student}.json")
+        return read_json(self.path(student))
 
     def write(self, student: str, entry: dict) -> None:
-        write_whole(self.folder / f"{student}.json", json.dumps(entry))
+        write_whole(self.path(student), json.dumps(entry))
+
+    def path(self, student: str) -> Path:
+        return self.folder / f"{digest(student)}.json"
 
 
 def read_json(path: Path) -> dict:

@@ -21,6 +21,11 @@ SOURCES_BYTES = 5 * MEGABYTE
 CELLS = 2000
 FILES_BYTES = 20 * MEGABYTE
 FILES = 200
+# Of lists and objects within each other. Some readers of JSON take a call of Python's for each.
+DEPTH = 50
+# What nbgrader's database holds of a student's name.
+NAME_LETTERS = 128
+TIME_LETTERS = 100
 # nbgrader's own notes on a submission: nothing that a notebook reads.
 NBGRADER_FILES = {"timestamp.txt", "submission_secret.txt"}
 
@@ -41,11 +46,13 @@ class HandedIn:
 
 
 def check_student(name: str) -> None:
-    """Refuse a folder's name that nbgrader would take for a pattern.
+    """Refuse a folder's name that the gradebook cannot hold, or nbgrader takes for a pattern.
 
     Raises:
-        CourseError: it holds such signs.
+        CourseError: it is too long, or holds signs that are not allowed.
     """
+    if len(name) > NAME_LETTERS:
+        raise CourseError(f"the folder's name is longer than {NAME_LETTERS} letters: rename it")
     if any(sign in name for sign in "*?[]{},+\\") or not name.isprintable() or name != name.strip():
         raise CourseError("the folder's name is not allowed: rename it without * ? [ ] { } , + \\")
 
@@ -64,7 +71,11 @@ def take_in(folder: Path, chapter: str, ignore: list[str]) -> HandedIn:
     check_folder(folder)
     name = f"{chapter}.ipynb"
     if not os.path.lexists(folder / name):
-        raise CourseError(f"{name} is missing from submitted/{folder.parent.name}/{folder.name}")
+        others = sorted(path.name for path in folder.glob("*.ipynb"))
+        raise CourseError(
+            f"{name} is missing from submitted/{folder.parent.name}/{folder.name}"
+            + (f"; there is {', '.join(others)[:200]}, which has to be named so" if others else "")
+        )
     notebook = parse(read_file(folder / name, name, NOTEBOOK_BYTES))
     files = read_files(folder, ignore)
     notes = {name: files.pop(name) for name in NBGRADER_FILES & files.keys()}
@@ -144,9 +155,12 @@ def check_timestamp(text: bytes) -> None:
     from nbgrader.utils import parse_utc
 
     try:
-        if text.strip():
-            parse_utc(text[:100].decode().strip())
-    except (ValueError, OverflowError) as error:
+        words = text.decode().strip()
+        if len(words) > TIME_LETTERS:
+            raise ValueError("too long")
+        if words:
+            parse_utc(words)
+    except Exception as error:  # whatever a parser of dates comes across
         raise CourseError("timestamp.txt holds no time") from error
 
 
@@ -160,6 +174,7 @@ def parse(data: bytes) -> NotebookNode:
     try:
         content = json.loads(data.decode("utf-8"))
         drop_outputs(content)
+        check_format(content)
         text = json.dumps(content, ensure_ascii=False)
         if len(text.encode("utf-8")) > SOURCES_BYTES:
             raise ValueError(f"its cells hold more than {SOURCES_BYTES // MEGABYTE} MB")
@@ -190,6 +205,23 @@ def drop_outputs(content: object) -> None:
             cell["outputs"] = []
 
 
+def check_format(content: dict) -> None:
+    """Refuse what nbformat would fail on without words, or by running out of Python's stack.
+
+    Raises:
+        ValueError: there is no number of a format, or lists and objects are nested too deep.
+    """
+    numbers = content.get("nbformat"), content.get("nbformat_minor", 0)
+    if any(type(number) is not int for number in numbers):
+        raise ValueError("it does not say of which format")
+    level: list[object] = [content]
+    for _ in range(DEPTH):
+        inner = [item.values() if isinstance(item, dict) else item for item in level]
+        level = [item for items in inner for item in items if isinstance(item, (dict, list))]
+    if level:
+        raise ValueError(f"it is nested more than {DEPTH} deep")
+
+
 def language_of(notebook: NotebookNode) -> str:
     """The language that the notebook's kernel says it speaks; Python where it says nothing."""
     info = notebook.metadata.get("language_info", {}).get("name")
@@ -198,5 +230,11 @@ def language_of(notebook: NotebookNode) -> str:
 
 def one_line(error: BaseException) -> str:
     """What an exception says, in at most 200 characters of its first line."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:200]
+    kind = type(error).__name__
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # a message that is made of deeply nested data runs out of the stack
+        lines = []
+    # What a KeyError says is the key alone.
+    said = f"{kind}: {lines[0]}" if lines and isinstance(error, KeyError) else "".join(lines[:1])
+    return (said or kind)[:200]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import os
 import queue
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future as StartFuture
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
 ATTEMPTS = 3
 FETCHERS = 4
 SECONDS_TO_CONNECT = 60
+# Between two tries to start a kernel: it may have been this machine's moment.
+PAUSE_SECONDS = 2
+# So many submissions in a row without a kernel, and it is the machine that starts none.
+WITHOUT_KERNEL = 3
 SCHEDULER_IS_GONE = "the Dask scheduler is gone; go on with: course grade --resume"
 DASK_SETTINGS = {
     "distributed.scheduler.allowed-failures": ATTEMPTS - 1,
@@ -53,7 +59,41 @@ PRELOADED = (
 )
 
 Execute = Callable[[Submission, Settings], Outcome]
-Result = Outcome | str | CourseError
+
+
+class NoKernel(RuntimeError):
+    """A worker could start no kernel for a submission, twice; nothing that the student did."""
+
+
+class Lost(RuntimeError):
+    """What came of a submission did not arrive here."""
+
+
+Result = Outcome | str | CourseError | NoKernel | Lost
+
+
+def check_address(scheduler: str) -> None:
+    """Refuse a scheduler on another machine whose connections are not encrypted.
+
+    Who can listen on the way reads submissions, and who can reach the port gives the workers
+    orders.
+
+    Raises:
+        CourseError: it is such an address.
+    """
+    protocol, _, place = scheduler.rpartition("://")
+    if not scheduler or protocol in ("tls", "wss", "inproc"):
+        return
+    host = place.partition("/")[0].rpartition(":")[0].strip("[]") or place
+    try:
+        here = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        here = host == "localhost"
+    if not here:
+        raise CourseError(
+            f"{scheduler} is another machine, reached without encryption: start scheduler and "
+            "workers with TLS and name it tls://HOST:PORT; docs/instructors.md says how"
+        )
 
 
 class Pool:
@@ -126,6 +166,7 @@ class Pool:
         from distributed.security import Security
         from distributed.utils import get_mp_context
 
+        check_address(self.scheduler)
         dask.config.set(DASK_SETTINGS)
         # A death is told below, in our words. Their defaults name some loggers one by one.
         for name in (
@@ -136,19 +177,22 @@ class Pool:
         if not self.scheduler:
             get_mp_context().set_forkserver_preload(list(PRELOADED))
             # Certificates made for this run: other users of the machine cannot give orders.
-            self.cluster = LocalCluster(
-                n_workers=self.workers,
-                threads_per_worker=1,
-                host="127.0.0.1",
-                protocol="tls://",
-                security=Security.temporary(),
-                dashboard_address=None,
-                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
-                memory_limit=0,
-                env=self.environment(),
-                silence_logs=logging.CRITICAL,
-            )
-            self.client = Client(self.cluster)
+            try:
+                self.cluster = LocalCluster(
+                    n_workers=self.workers,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    protocol="tls://",
+                    security=Security.temporary(),
+                    dashboard_address=None,
+                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+                    memory_limit=0,
+                    env=self.environment(),
+                    silence_logs=logging.CRITICAL,
+                )
+                self.client = Client(self.cluster)
+            except (OSError, RuntimeError, TimeoutError) as error:
+                raise CourseError(f"no worker can be started here: {one_line(error)}") from error
             return
         try:
             # No time limit of ours: a client takes as long to notice that the scheduler is gone.
@@ -179,10 +223,11 @@ class Pool:
             A key, and the outcome or the words that say why there is none.
 
         Raises:
-            CourseError: the scheduler is gone, or a worker's installation is another.
+            CourseError: the scheduler is gone, a worker's installation is another, or no kernel
+                can be started.
         """
         upcoming = iter(submissions)
-        under_way, more = 0, True
+        under_way, more, in_a_row = 0, True, 0
         while True:
             while more and under_way < self.room():
                 item = next(upcoming, None)
@@ -202,6 +247,11 @@ class Pool:
             under_way -= 1
             if isinstance(result, CourseError):
                 raise result
+            in_a_row = in_a_row + 1 if isinstance(result, NoKernel) else 0
+            if in_a_row == WITHOUT_KERNEL:
+                raise CourseError(str(result)) from result
+            if isinstance(result, (NoKernel, Lost)):
+                result = f"{NOT_GRADED}: {one_line(result)}"
             yield key, result
 
     def room(self) -> int:
@@ -228,14 +278,30 @@ class Pool:
             while self.ready and self.running < free:
                 key, submission = self.ready.popleft()
                 self.running += 1
-                expected = environment() if self.scheduler else ""
-                future = self.client.submit(
-                    run_one, submission, settings, expected, self.execute, pure=False
-                )
+                self.submit(key, submission, settings)
                 self.tell_started(key)
-                future.add_done_callback(partial(self.take_back, key, settings))
 
-    def take_back(self, key: str, settings: Settings, future: Future) -> None:
+    def submit(
+        self, key: str, submission: Submission, settings: Settings, again: bool = False
+    ) -> None:
+        """Give a submission to the scheduler.
+
+        Args:
+            key: its key.
+            submission: itself.
+            settings: how it is executed.
+            again: whether an outcome of it was lost before.
+        """
+        expected = environment() if self.scheduler else ""
+        future = self.client.submit(
+            run_one, submission, settings, expected, self.execute, pure=False
+        )
+        retry = None if again else submission
+        future.add_done_callback(partial(self.take_back, key, settings, retry))
+
+    def take_back(
+        self, key: str, settings: Settings, retry: Submission | None, future: Future
+    ) -> None:
         """Called in a thread of Dask's: the freed worker goes on while the outcome is fetched."""
         with self.lock:
             self.running -= 1
@@ -247,11 +313,29 @@ class Pool:
         # At once, for the outcome lies in the worker, which may die.
         patience = SECONDS_TO_CONNECT + 2 * settings.notebook_seconds
         with suppress(RuntimeError):  # the pool is closed: nobody waits for it any more
-            self.fetchers.submit(self.fetch, key, future, patience)
+            self.fetchers.submit(self.fetch, key, settings, retry, future, patience)
 
-    def fetch(self, key: str, future: Future, patience: float) -> None:
-        """Bring an outcome here, and keep it."""
+    def fetch(
+        self,
+        key: str,
+        settings: Settings,
+        retry: Submission | None,
+        future: Future,
+        patience: float,
+    ) -> None:
+        """Bring an outcome here, and keep it; where it was lost on the way, run it once again."""
         result = result_of(future, patience)
+        if isinstance(result, Lost):
+            try:
+                # Answers where only this outcome is lost, and not the scheduler.
+                self.client.nthreads()
+                if retry is not None:
+                    with self.lock:
+                        self.submit(key, retry, settings, again=True)
+                        self.running += 1
+                    return
+            except Exception:  # a lost connection shows in many ways
+                result = CourseError(SCHEDULER_IS_GONE)
         if isinstance(result, Outcome):
             try:
                 self.keep(key, result)
@@ -267,20 +351,22 @@ def result_of(future: Future, seconds: float) -> Result:
         future: a task that is done.
         seconds: how long to wait; Dask does a task again when its worker dies with the result.
     """
-    from distributed import CancelledError, KilledWorker
+    from distributed import KilledWorker
 
+    # No student's code runs in a worker: none of these ends is known to be a student's doing.
     try:
         return future.result(timeout=seconds)
     except KilledWorker:
-        return f"it ended the process that ran it, {ATTEMPTS} times"
-    except CourseError as error:
+        return f"{NOT_GRADED}: the process that ran it ended, {ATTEMPTS} times"
+    except (CourseError, NoKernel) as error:
         return error
-    except (CancelledError, TimeoutError):
-        return CourseError(SCHEDULER_IS_GONE)
-    except Exception as error:  # whatever execution raised for this one submission
+    except Exception as error:  # whatever execution raised for this one submission, or Dask
+        # Both may raise the same kinds: a worker that waited too long for something, for one.
+        if future.status != "error":
+            return Lost(f"what came of it was lost, twice ({type(error).__name__})")
         if isinstance(error, NotJudged):
             return f"{NOT_GRADED}: {one_line(error)}, twice"
-        return f"it could not be run ({type(error).__name__}: {one_line(error)})"
+        return f"{NOT_GRADED}: it could not be run ({type(error).__name__}: {one_line(error)})"
 
 
 def run_one(submission: Submission, settings: Settings, expected: str, execute: Execute) -> Outcome:
@@ -293,7 +379,8 @@ def run_one(submission: Submission, settings: Settings, expected: str, execute: 
         execute: what executes it.
 
     Raises:
-        CourseError: the worker's installation is not the command's, or it cannot start kernels.
+        CourseError: the worker's installation is not the command's.
+        NoKernel: no kernel could be started for it, twice.
     """
     if expected and environment() != expected:
         raise CourseError(
@@ -303,9 +390,11 @@ def run_one(submission: Submission, settings: Settings, expected: str, execute: 
     try:
         try:
             return execute(submission, settings)
-        except NotJudged:
+        except CourseError:
+            raise
+        except Exception:
             # Once again: it may have been this machine's moment.
+            time.sleep(PAUSE_SECONDS)
             return execute(submission, settings)
     except (SandboxError, TemplateError) as error:
-        # The machine's fault, which would be every submission's: nobody loses points for it.
-        raise CourseError(f"no kernel can be started: {error}") from error
+        raise NoKernel(f"no kernel can be started: {one_line(error)}") from error
