@@ -72,6 +72,22 @@ def edit(path: Path, change) -> None:
 # What is built
 
 
+def test_a_release_with_answers_is_not_written_over(chapter, monkeypatch):
+    def answer(notebook):
+        cell = next(cell for cell in notebook.cells if cell.id == "halve")
+        cell.source = "def halve(x):\n    return x / 2"
+
+    edit(chapter.release, answer)
+    before = files_of(chapter.root)
+    outcome = course(chapter, monkeypatch, "build", "01")
+    assert outcome.exit_code == 1
+    assert "notebooks/01_tiny/01_tiny.ipynb holds answers (halve)" in outcome.output
+    assert files_of(chapter.root) == before
+    chapter.release.rename(chapter.root / "mine.ipynb")
+    assert course(chapter, monkeypatch, "build", "01").exit_code == 0
+    assert chapter.release.exists()
+
+
 def test_a_varying_output_is_kept_as_long_as_its_source_stays(chapter):
     varying = '\n\n# %% tags=["nbval-ignore-output"]\nimport os\nos.urandom(8).hex()\n'
     chapter.source.write_text(SOURCE + varying, encoding="utf-8")

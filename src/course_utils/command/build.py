@@ -280,7 +280,12 @@ def write_notebook(notebook: NotebookNode, path: Path) -> None:
 
 
 def build_into_place(chapter: Chapter) -> None:
-    """Build one chapter and put the files where they belong, all of them or none."""
+    """Build one chapter and put the files where they belong, all of them or none.
+
+    Raises:
+        CourseError: the released notebook holds somebody's answers, or the build fails.
+    """
+    refuse_to_lose_answers(chapter)
     with tempfile.TemporaryDirectory(prefix="course-build-") as folder:
         pairs = build(chapter, Path(folder))
         fresh = {target: target.with_name(target.name + ".new") for _, target in pairs}
@@ -293,6 +298,28 @@ def build_into_place(chapter: Chapter) -> None:
         finally:
             for copy in fresh.values():
                 copy.unlink(missing_ok=True)
+
+
+def refuse_to_lose_answers(chapter: Chapter) -> None:
+    """Leave alone a released notebook in which somebody answered.
+
+    Raises:
+        CourseError: there are answers; the message says what to do with them.
+    """
+    from course_utils.command.lab import grade_id, is_answered, is_exercise
+
+    try:
+        cells = read_notebook(chapter.release).cells
+    except CourseError:
+        return  # there is none yet, or it can't be read by anybody
+    answered = [grade_id(cell) for cell in cells if is_exercise(cell) and is_answered(cell, None)]
+    if answered:
+        where = chapter.release.relative_to(chapter.root)
+        raise CourseError(
+            f"{where} holds answers ({', '.join(answered)}), which a build would write over: "
+            "move the file away; before that, course lab --carry-over copies the answers into "
+            "your own folder"
+        )
 
 
 def check(chapter: Chapter, *, run: bool = True) -> str | None:
