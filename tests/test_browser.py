@@ -74,7 +74,7 @@ def test_the_table_of_contents_of_a_long_chapter_answers_at_once(long_chapter):
     page.locator('.jp-SideBar [data-id="table-of-contents"]').click()
     last = page.locator(".jp-tocItem-heading").last
     name = last.inner_text().strip()
-    # Where JupyterLab attaches cells bit by bit, a click comes to nothing before this cell is there.
+    # Where cells are attached bit by bit, a click comes to nothing before this one is there.
     last.click()
     heading = page.locator(".jp-Notebook").get_by_role("heading", name=name).last
     expect(heading).to_be_in_viewport(timeout=20_000)

@@ -292,11 +292,11 @@ def one_cell(output: dict, *tags: str) -> nbformat.NotebookNode:
     return nbformat.v4.new_notebook(cells=[cell])
 
 
-def picture(data: str, alt: str = "a line") -> dict:
+def picture(data: str, alt: str = "a line", width: int = 900) -> dict:
     return {
         "output_type": "display_data",
         "data": {"image/png": data, "text/plain": "<Figure>"},
-        "metadata": {"image/png": {"alt": alt}},
+        "metadata": {"image/png": {"alt": alt, "width": width}},
     }
 
 
@@ -316,6 +316,7 @@ IGNORE = "nbval-ignore-output"
     ("old", "new", "tags", "same"),
     [
         (picture("AAAA"), picture("BBBB"), (), True),
+        (picture("AAAA"), picture("BBBB", width=901), (), True),
         (picture("AAAA"), stream("AAAA"), (), False),
         (stream("at 0xdeadbeef"), stream("at 0x12345678"), (), True),
         (stream("1"), stream("2"), (), False),

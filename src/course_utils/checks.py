@@ -68,7 +68,9 @@ def check_equal(actual: Any, expected: Any, what: str = "the result", because: s
             "use .item() or .tolist() if the number is right"
         )
     if _plain(actual) != _plain(expected):
-        raise AssertionError(f"{what}: expected {expected!r}, got {actual!r}{reason}")
+        # Here None may be an answer of its own, and a wrong one.
+        blank = "; or is there no answer yet?" if actual is None else ""
+        raise AssertionError(f"{what}: expected {expected!r}, got {actual!r}{reason}{blank}")
 
 
 def _number(value: Any) -> Any:

@@ -887,7 +887,10 @@ def check_windows(case, attempt, steps: list, about: dict) -> None:
                     if other
                     else "a second server has no such window"
                 )
-                no_windows = ": no environment was saved, or its windows went elsewhere (env=…)"
+                no_windows = (
+                    ": is there an answer yet? No environment was saved, or its windows went "
+                    "elsewhere (env=…)"
+                )
                 hint = "" if any(found["held"].values()) else no_windows
                 assert name in held, missing + hint
                 WINDOWS[name](held[name], steps, about)

@@ -39,6 +39,8 @@ NOTEBOOK_METADATA = {
 CELL_TIMEOUT_SECONDS = 120
 IGNORE_OUTPUT_TAG = "nbval-ignore-output"
 PROGRESS_ID = "progress"
+# How large an image is shown.
+SIZE = ("width", "height")
 # What name_checks adds to a check.
 CHECK_LINES = 3
 
@@ -411,8 +413,14 @@ def first_difference(
             }
             images = sorted(kind for kind in data if "image/" in kind)
             error = (output.get("ename"), stable(output.get("evalue", "")))
-            # Alt texts stand in the metadata.
-            metadata = stable(str(output.get("metadata", {})))
+            # Alt texts stand in the metadata; an image's size changes with its bytes.
+            metadata = {
+                kind: {name: value for name, value in about.items() if name not in SIZE}
+                if isinstance(about, dict)
+                else about
+                for kind, about in output.get("metadata", {}).items()
+            }
+            metadata = stable(str(metadata))
             printed = stable(output.get("text", ""))
             kept.append((output.output_type, texts, images, metadata, printed, error))
         return kept
