@@ -72,6 +72,22 @@ def edit(path: Path, change) -> None:
 # What is built
 
 
+def test_a_release_with_answers_is_not_written_over(chapter, monkeypatch):
+    def answer(notebook):
+        cell = next(cell for cell in notebook.cells if cell.id == "halve")
+        cell.source = "def halve(x):\n    return x / 2"
+
+    edit(chapter.release, answer)
+    before = files_of(chapter.root)
+    outcome = course(chapter, monkeypatch, "build", "01")
+    assert outcome.exit_code == 1
+    assert "notebooks/01_tiny/01_tiny.ipynb holds answers (halve)" in outcome.output
+    assert files_of(chapter.root) == before
+    chapter.release.rename(chapter.root / "mine.ipynb")
+    assert course(chapter, monkeypatch, "build", "01").exit_code == 0
+    assert chapter.release.exists()
+
+
 def test_a_varying_output_is_kept_as_long_as_its_source_stays(chapter):
     varying = '\n\n# %% tags=["nbval-ignore-output"]\nimport os\nos.urandom(8).hex()\n'
     chapter.source.write_text(SOURCE + varying, encoding="utf-8")
@@ -276,11 +292,11 @@ def one_cell(output: dict, *tags: str) -> nbformat.NotebookNode:
     return nbformat.v4.new_notebook(cells=[cell])
 
 
-def picture(data: str, alt: str = "a line") -> dict:
+def picture(data: str, alt: str = "a line", width: int = 900) -> dict:
     return {
         "output_type": "display_data",
         "data": {"image/png": data, "text/plain": "<Figure>"},
-        "metadata": {"image/png": {"alt": alt}},
+        "metadata": {"image/png": {"alt": alt, "width": width}},
     }
 
 
@@ -300,6 +316,7 @@ IGNORE = "nbval-ignore-output"
     ("old", "new", "tags", "same"),
     [
         (picture("AAAA"), picture("BBBB"), (), True),
+        (picture("AAAA"), picture("BBBB", width=901), (), True),
         (picture("AAAA"), stream("AAAA"), (), False),
         (stream("at 0xdeadbeef"), stream("at 0x12345678"), (), True),
         (stream("1"), stream("2"), (), False),

@@ -2,15 +2,28 @@
 
 import base64
 import io
+import math
 import random
 
 import matplotlib.pyplot as plt
 import pytest
 import torch
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, Rectangle
 from PIL import Image
 
-from course_utils.drawings import MOST_BOXES, _positions, draw_storage, show
+from course_utils.checks import check_close
+from course_utils.drawings import (
+    FRAME,
+    MOST_BOXES,
+    SHARPNESS,
+    TINTS,
+    _positions,
+    draw_difference,
+    draw_storage,
+    show,
+)
 from support.kernel import run_cells
 
 X = torch.arange(6).reshape(2, 3)
@@ -101,6 +114,155 @@ def test_a_stride_of_nothing_is_drawn_as_staying():
 
 def test_a_part_of_a_storage_is_drawn_with_the_whole_storage():
     assert draw_storage(torch.arange(8)[2:4]).alt.startswith("A storage of 8 boxes. ")
+
+
+def squares(figure) -> list[tuple[tuple[float, float], float, str]]:
+    """Each filled square of a picture: its lower left corner, its width, and its colour."""
+    return [
+        (patch.get_xy(), patch.get_width(), to_hex(patch.get_facecolor()))
+        for patch in figure.axes[0].patches
+        if isinstance(patch, Rectangle) and patch.get_fill()
+    ]
+
+
+def written(figure) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_a_grid_stands_beside_the_boxes_in_their_tints():
+    few, many = draw_storage(X, X.t()), draw_storage(X, X.t(), grid=True, colour_by=0)
+    assert len(squares(many)) == len(squares(few)) + 12
+    cells = [(corner, tint) for corner, width, tint in squares(many) if corner[0] > 6]
+    # X.t() is the last row: three lines of two columns, each line with its tint.
+    tints = [tint for _, tint in cells[-6:]]
+    assert tints == [TINTS[0]] * 2 + [TINTS[1]] * 2 + [TINTS[2]] * 2
+    boxes = [tint for corner, _, tint in squares(many) if corner[0] < 6][-6:]
+    assert boxes == [TINTS[0], TINTS[1], TINTS[2]] * 2
+    assert len({corner[0] for corner, _ in cells[-6:]}) == 2
+    assert len({corner[1] for corner, _ in cells[-6:]}) == 3
+    assert "dim 0 ↓, dim 1 →" in written(many)
+    assert "As a grid: [[0, 3], [1, 4], [2, 5]]." in many.alt
+    assert "Each index along dimension 0 has its tint." in many.alt
+
+
+def test_a_box_that_is_read_at_several_indices_is_striped():
+    stripes = draw_storage(torch.arange(2).expand(3, 2), colour_by=0)
+    assert [tint for _, _, tint in squares(stripes)] == list(TINTS[:3]) * 2
+
+
+@pytest.mark.parametrize(
+    ("tensor", "ways"),
+    [
+        (torch.tensor(5), "one number"),
+        (torch.arange(3), "dim 0 →"),
+        (torch.zeros(2, 0), "no element"),
+        (torch.arange(8).reshape(2, 2, 2), "dim 0: blocks, dim 1 ↓, dim 2 →"),
+    ],
+)
+def test_every_tensor_has_a_grid(tensor, ways):
+    figure = draw_storage(tensor, grid=True)
+    assert ways in written(figure)
+    assert figure._repr_mimebundle_()[0]["image/png"].startswith(b"\x89PNG")
+
+
+def test_windows_have_brackets_that_do_not_overlap():
+    signal = torch.arange(7)
+    figure = draw_storage(signal, signal.unfold(0, 3, 2), windows=0)
+    assert figure.alt.endswith("Brackets: 0 to 2, 2 to 4, 4 to 6.")
+    assert figure.alt.count("Brackets") == 1, "the signal itself has no windows"
+    brackets = [line.get_xydata() for line in figure.axes[0].lines if len(line.get_xydata()) == 4]
+    assert len(brackets) == 3
+    for n, one in enumerate(brackets):
+        for other in brackets[:n]:
+            apart = one[:, 0].min() > other[:, 0].max() or one[:, 0].max() < other[:, 0].min()
+            assert apart or abs(one[0, 1] - other[0, 1]) > 0.1
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 2, 2), (2, 2, 2, 2), (2, 2, 5)])
+def test_no_arrow_runs_through_a_label(shape):
+    tensor = torch.arange(math.prod(shape)).reshape(shape)
+    figure = draw_storage(tensor, tensor.movedim(0, -1), grid=math.prod(shape) < 16)
+    axes = figure.axes[0]
+    figure.canvas.draw()
+    labels = [t for t in axes.texts if t.get_text().startswith("dim ") and ":" in t.get_text()]
+    arrows = [patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)]
+    for label in (label for label in labels if "blocks" not in label.get_text()):
+        box = label.get_window_extent()
+        for other in labels:
+            assert other is label or not box.overlaps(other.get_window_extent())
+        for arrow in arrows:
+            (x, high), (_, low) = axes.transData.transform(arrow._posA_posB)
+            runs_through = box.x0 <= x <= box.x1 and low <= box.y1 and high >= box.y0
+            assert not runs_through, f"an arrow runs through {label.get_text()!r}"
+
+
+def test_a_caption_keeps_its_distance():
+    figure = draw_storage(torch.arange(4))
+    figure.canvas.draw()
+    legend, number = figure.axes[0].texts[-1], figure.axes[0].texts[-2]
+    letter = legend.get_window_extent().height
+    assert number.get_window_extent().y0 - legend.get_window_extent().y1 > 0.5 * letter
+
+
+def test_a_picture_is_sharp_and_framed():
+    figure = draw_storage(torch.arange(4))
+    data, metadata = figure._repr_mimebundle_()
+    image = Image.open(io.BytesIO(data["image/png"])).convert("RGB")
+    shown = metadata["image/png"]
+    assert shown["width"] == math.ceil(image.width / SHARPNESS)
+    assert shown["height"] == math.ceil(image.height / SHARPNESS)
+    assert 850 < shown["width"] < 950
+    right, low = image.width - 1, image.height - 1
+    for place in ((0, 5), (5, 0), (right, 5), (5, low)):
+        assert f"#{bytes(image.getpixel(place)).hex()}" == FRAME, place
+
+
+def test_a_difference_is_drawn_beside_what_was_expected():
+    figure = draw_difference(torch.tensor([[1, 2], [3, 5]]), torch.tensor([[1, 2], [3, 4]]), "m")
+    assert figure.alt == (
+        "m: the answer [[1, 2], [3, 5]] beside the expected [[1, 2], [3, 4]]. "
+        "They differ at (1, 1)."
+    )
+    assert [text for text in written(figure) if not text.isdigit()] == ["your answer", "expected"]
+    tints = [tint for _, _, tint in squares(figure)]
+    assert tints == ["#ffffff"] * 3 + [TINTS[5]] + ["#ffffff"] * 3 + [TINTS[5]]
+    shapes = draw_difference(torch.zeros(2, 3), torch.zeros(3, 2), "m")
+    assert shapes.alt.endswith("Their shapes differ.")
+    for none in (torch.zeros(3), torch.zeros(2, 13), torch.zeros(0, 2), torch.zeros(2, 2) * 1j):
+        assert draw_difference(none, none, "m") is None
+
+
+def test_a_failed_check_shows_the_difference_in_a_notebook_alone(capsys):
+    wrong = "check_close(torch.zeros(2, 2), torch.eye(2), 'the matrix', drawn=True)"
+    start = "import os, torch\nfrom course_utils import check_close\n"
+    drawn, plain, in_words = run_cells(
+        f"{start}try:\n    {wrong}\nexcept AssertionError as e:\n    print(e)",
+        f"try:\n    {wrong.replace(', drawn=True', '')}\nexcept AssertionError:\n    pass",
+        f"os.environ['COURSE_PICTURES'] = 'words'\n"
+        f"try:\n    {wrong}\nexcept AssertionError as e:\n    print(e)",
+    )
+    (picture,) = pictures(drawn)
+    alt = picture.metadata["image/png"]["alt"]
+    assert alt.endswith("They differ at (0, 0), (1, 1).")
+    assert plain.outputs == []
+    assert [output.output_type for output in in_words.outputs] == ["stream"]
+    assert "differs in 2 of 4 elements" in in_words.outputs[0].text
+    with pytest.raises(AssertionError, match="differs in 2 of 4 elements"):
+        check_close(torch.zeros(2, 2), torch.eye(2), "the matrix", drawn=True)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("tensor", "options", "words"),
+    [
+        (torch.arange(40), {"grid": True}, "too wide to stand side by side"),
+        (X, {"colour_by": 2}, "colour_by is 2: no tensor here has such a dimension"),
+        (X, {"windows": -1}, "windows is -1: no tensor here has such a dimension"),
+    ],
+)
+def test_what_has_no_place_is_refused_in_words(tensor, options, words):
+    with pytest.raises(ValueError, match=words):
+        draw_storage(tensor, **options)
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ print("offset", x.storage_offset())
 # then on along the rows. The arrows are the strides.
 
 # %%
-draw_storage(x, names=["x"])
+draw_storage(x, names=["x"], grid=True, colour_by=0)
 
 # %% [markdown] topics=["stride-address-formula"]
 # So the box of any element follows from its index:
@@ -984,7 +984,7 @@ check_case(squares[:6, :6] % 3 == 0, "a matrix of booleans")
 signal = torch.arange(7)
 windows = signal.unfold(0, 3, 2)
 print(windows)
-draw_storage(signal, windows, names=["signal", "signal.unfold(0, 3, 2)"])
+draw_storage(signal, windows, names=["signal", "signal.unfold(0, 3, 2)"], windows=0)
 
 # %% [markdown]
 # Boxes 2 and 4 are read twice: they belong to two windows.

@@ -423,8 +423,10 @@ def try_set_weight(value: torch.Tensor, needs: bool = True) -> dict:
     layer.weight.requires_grad_(needs)
     old, bias = layer.weight, layer.bias.detach().clone()
     optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
+    before = old.detach().clone()
     set_weight(layer, value)
     found = {"set": layer.weight.detach().clone(), "object": layer.weight is old}
+    found |= {"idle": torch.equal(layer.weight, before)}
     found |= {"needs": layer.weight.requires_grad, "leaf": layer.weight.is_leaf}
     found |= {"parameter": isinstance(layer.weight, nn.Parameter)}
     found["bias"] = torch.equal(layer.bias, bias)
@@ -476,6 +478,7 @@ def check_weight(value, needs=True):
         )
         assert torch.equal(value.detach(), old), words
     assert found["parameter"], "layer.weight is no nn.Parameter any more"
+    assert not found["idle"], "set_weight changed nothing: is there an answer yet?"
     check_close(found["set"], value.detach(), "layer.weight after set_weight")
     check_equal(found["needs"], needs, "layer.weight.requires_grad", "it stays as it was")
     assert found["leaf"], "the copy was recorded by autograd: do it under no_grad"
@@ -519,7 +522,10 @@ def mini_tree() -> tuple:
         def forward(self, x, shift=0.0):
             return self.scale * self.right(self.left(x)) + shift
 
-    return Mini, Leaf, Root()
+    try:
+        return Mini, Leaf, Root()
+    except AttributeError as error:
+        raise AssertionError(f"AttributeError: {error}: is there an answer yet?") from error
 
 
 def pairs_of(root, method: str) -> list:
@@ -2675,7 +2681,8 @@ def check_besides(kind, checkpoint, fails=False):
     found, model = try_surgery(kind, checkpoint), make_target(kind)
     if fails:
         words = "nothing can be loaded, and no ValueError was raised"
-        assert found["error"], f"{words}: the report was {found['report']!r}"
+        blank = ": is there an answer yet?" if found["report"] is None else ""
+        assert found["error"], f"{words}: the report was {found['report']!r}{blank}"
         for name, old in model.state_dict().items():
             check_close(found["state"][name], old, f"{name}, where nothing fits")
     else:

@@ -599,7 +599,8 @@ def check_sgd_run(found, steps, options):
     for actual, expected, before, which in zip(found, right, start, (1, 2), strict=False):
         if torch.equal(actual, before):
             raise AssertionError(
-                f"the parameter of group {which} has moved nothing: does step() write into p itself?"
+                f"the parameter of group {which} has moved nothing: is there an answer yet, and does "
+                "step() write into p itself?"
             )
         if options.get("cut"):
             lost = run_sgd(torch.optim.SGD, steps, keep=False, **options)[which - 1]
@@ -1631,6 +1632,7 @@ print(len(caught), "warning:", str(caught[0].message)[:68])
 def check_rates(found, arguments, right, slips=()):
     """A list of plain numbers, near the right ones; known slips have words."""
     what = f"schedules{arguments}"
+    assert found is not None, f"{what} is None: is there an answer yet?"
     assert isinstance(found, (list, tuple)), f"{what} is {found!r}, expected a list of rates"
     assert all(isinstance(rate, (int, float)) for rate in found), f"{what} holds no plain numbers"
     shown = [round(rate, 3) for rate in found]

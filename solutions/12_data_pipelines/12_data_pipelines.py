@@ -513,7 +513,7 @@ def try_folder(on_error: str = "raise") -> dict:
     assert dataset is not None, "folder_dataset returned None: is there an answer yet?"
     (root / "later.jpg").replace(root / "a_circle" / "9.jpg")
     for name in ("__len__", "__getitem__"):
-        assert hasattr(type(dataset), name), f"the dataset has no {name}"
+        assert hasattr(type(dataset), name), f"the dataset has no {name}: is there an answer yet?"
     said["base"] = isinstance(dataset, Dataset) and type(dataset).__name__ != "ImageFolder"
     said["classes"] = getattr(dataset, "classes", "missing")
     said["length"] = len(dataset)
@@ -871,6 +871,7 @@ def try_custom(p, image, mask, boxes, seed=0, composed=False) -> dict:
     sample["label"] = 7
     before = dict(sample)
     turn = custom_transform(p)
+    assert turn is not None, f"custom_transform({p}) is None: is there an answer yet?"
     assert callable(turn), f"custom_transform({p}) is {turn!r}, nothing that can be called"
     torch.manual_seed(seed)
     out = (v2.Compose([turn, v2.Identity()]) if composed else turn)(sample)
@@ -1088,6 +1089,7 @@ def check_batch(collate_boxes, items, what):
     if not kept:
         assert batch is None, f"{what}: with no item left it is None, not {batch!r}"
         return
+    assert batch is not None, f"{what} is None: is there an answer yet?"
     assert isinstance(batch, dict), f"{what}: it returned {type(batch).__name__}, expected a dict"
     missing = {"images", "sizes", "boxes", "mask"} - set(batch)
     assert not missing, f"{what}: {sorted(missing)} are missing in the dict"
@@ -1288,6 +1290,7 @@ def try_sampler(name: str, *arguments) -> tuple:
 # %% nbgrader={"grade_id": "check-buckets", "locked": true} jupyter={"source_hidden": true}
 def check_buckets(run, lengths, batch_size, seed, epoch, what):
     batches, changed = run("bucket", list(lengths), batch_size, seed, epoch)
+    assert batches is not None, f"{what}: it returned None: is there an answer yet?"
     assert isinstance(batches, list), f"{what}: it returned {batches!r}, expected a list of lists"
     assert all(isinstance(b, list) and b for b in batches), f"{what}: a batch is empty or no list"
     flat = sorted(i for batch in batches for i in batch)
@@ -1307,6 +1310,7 @@ def check_buckets(run, lengths, batch_size, seed, epoch, what):
 # %% nbgrader={"grade_id": "check-balance", "locked": true} jupyter={"source_hidden": true}
 def check_balance(run, labels, draws, seed, what):
     drawn, changed = run("weighted", list(labels), draws, seed)
+    assert drawn is not None, f"{what}: it returned None: is there an answer yet?"
     assert isinstance(drawn, list), f"{what}: it returned {drawn!r}, expected a list of indices"
     check_equal(len(drawn), draws, f"{what}: how many indices")
     bad = [i for i in drawn if not isinstance(i, int) or not 0 <= i < len(labels)]
@@ -1564,7 +1568,8 @@ def check_draws(drawn, which, what):
     between = [(a, b) for a, b in pairs if a[-1] == b[-1]]
     words = "seed from get_worker_info().seed, not from constants or from worker_id alone"
     if all(numbers[0] == NoiseSet()[0][which] for numbers in rows.values()):
-        words = "it still draws what the one from __init__ drew: put a new one into the copy"
+        words = "is there an answer yet? It still draws what the one from __init__ drew: put a new "
+        words += "one into the copy"
     for a, b in (between or pairs)[:1]:
         raise AssertionError(f"{what}: {b} and {a} drew the same numbers: {words}")
 
@@ -1659,6 +1664,7 @@ def try_shard(source: list, world: int, workers: int) -> list:
     for rank in range(world):
         stream = shard_iterable(list(source), rank, world)
         kind = type(stream).__name__
+        assert stream is not None, "shard_iterable returned None: is there an answer yet?"
         assert isinstance(stream, IterableDataset), (
             f"shard_iterable returned {kind}: expected an IterableDataset"
         )
@@ -1833,6 +1839,7 @@ def triple_of(images: list) -> tuple:
 
 # %% nbgrader={"grade_id": "check-triple", "locked": true} jupyter={"source_hidden": true}
 def check_triple(found, right, what, images=()):
+    assert found is not None, f"{what}: it returned None: is there an answer yet?"
     assert isinstance(found, (tuple, list)), f"{what}: it returned {found!r}, expected a triple"
     assert len(found) == 3, f"{what}: it returned {len(found)} values, expected (count, mean, S)"
     check_equal(found[0], right[0], f"{what}: the count of pixels for each channel")
@@ -2320,7 +2327,7 @@ def try_pack(sizes: list[int], workers: int = 0, used: bool = False) -> dict:
 def _pack_and_read(sizes: list[int], workers: int, used: bool) -> dict:
     path = Path(tempfile.mkdtemp()) / "pack.lmdb"
     pack_it(iter(make_items(sizes)), path)
-    assert path.is_file(), f"after pack_it there is no file {path.name}"
+    assert path.is_file(), f"after pack_it there is no file {path.name}: is there an answer yet?"
     with counted_opens() as pids:
         dataset, said = PackedDataset(path), {"length": 0, "past": "nothing", "pickled": ""}
         said["length"] = len(dataset)
@@ -2504,6 +2511,7 @@ with every_case() as case:
         }.items():
             with case(f"items end: {how}; {'an old file' if before else 'no file'} at path"):
                 found, reads = try_killed(how, before)
+                assert found != "0", "the last item was never asked for: is there an answer yet?"
                 check_equal(found, raised, "what became of the writer")
                 words = "nothing may stand at path" if not before else "the old items must be there"
                 assert reads == left, f"{words}; a reader finds {str(reads)[:40]}"

@@ -2447,6 +2447,7 @@ STOPS = {  # losses, patience, min_delta, most
 
 # %% nbgrader={"grade_id": "stop-words", "locked": true} jupyter={"source_hidden": true}
 def check_stopped(seen, right):
+    assert seen["result"] is not None or seen["epochs"], "it returned None: is there an answer yet?"
     check_equal(seen["epochs"], right[1], "how often epoch() was called")
     check_equal(seen["result"], right, "(best epoch, epochs run)")
     wanted = right[0] or right[1]
@@ -2607,6 +2608,7 @@ def try_swapped_in(goes_wrong: bool) -> dict:
     before, error = frozen(dict(model.state_dict())), ""
     try:
         manager = swapped_in(model, average)
+        assert manager is not None, "swapped_in returned None: is there an answer yet?"
         assert hasattr(manager, "__enter__"), f"swapped_in returned {manager!r}, no context manager"
         with manager:
             inside = sorted({v for s in model.state_dict().values() for v in s.flatten().tolist()})

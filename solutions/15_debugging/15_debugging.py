@@ -925,6 +925,7 @@ def try_tensor_logger(program: str, x: torch.Tensor) -> tuple:
     """The lines written, the result, what was raised, and how many lines came after the block."""
     lines, result, raised = [], None, ""
     manager = tensor_logger(lines.append)
+    assert manager is not None, "tensor_logger returned None: is there an answer yet?"
     assert hasattr(manager, "__enter__"), f"tensor_logger returned {manager!r}, no context manager"
     try:
         with manager:
@@ -1180,6 +1181,7 @@ with every_case() as case:
         with case(program):
             answer, calls, went_back = try_nan_hunt(program, values)
             check_finding(answer, right, "the answer", why)
+            assert calls or answer is not None, "it returned None: is there an answer yet?"
             check_equal(calls, 1, "how often forward() was called")
             said = "once if the forward pass is clean, else never"
             check_equal(went_back, int(back), "how often backward() was called", said)
@@ -1368,6 +1370,7 @@ def leak_hunt(step: Callable[[], None], suspects: dict[str, object]) -> list[str
 # %% nbgrader={"grade_id": "leak-hunt-check", "grade": true, "points": 3}
 def check_case(leak, right, why):
     answer, calls = try_leak_hunt(leak)
+    assert calls or answer is not None, "it returned None: is there an answer yet?"
     check_equal(calls, 5, "calls of step()", "two to warm up, three between the counts")
     assert isinstance(answer, (list, tuple)), f"{answer!r}, expected a list of names"
     check_equal(answer, right, "the answer", why)
@@ -1989,6 +1992,7 @@ with every_case(at_most=10) as case:
         with case(f"{illness}, seed {seed}" if seed else illness):
             answer, right = try_not_learning(illness, seed), illness.removesuffix(" regression")
             known = isinstance(answer, str) and answer in signs
+            assert answer is not None, "the answer is None: is there an answer yet?"
             assert known, f"the answer is {answer!r}, expected one of {', '.join(list(signs)[:9])}"
             assert answer == right, f"it was taken for {answer!r}: {signs[illness]}"
 

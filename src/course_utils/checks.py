@@ -73,7 +73,9 @@ def check_equal(actual: Any, expected: Any, what: str = "the result", because: s
             "use .item() or .tolist() if the number is right"
         )
     if _plain(actual) != _plain(expected):
-        raise AssertionError(f"{what}: expected {expected!r}, got {actual!r}{reason}")
+        # Here None may be an answer of its own, and a wrong one.
+        blank = "; or is there no answer yet?" if actual is None else ""
+        raise AssertionError(f"{what}: expected {expected!r}, got {actual!r}{reason}{blank}")
 
 
 def _number(value: Any) -> Any:
@@ -100,6 +102,7 @@ def check_close(
     *,
     rtol: float | None = None,
     atol: float | None = None,
+    drawn: bool = False,
 ) -> None:
     """Compare a tensor with the expected one: shape, dtype, device, then values.
 
@@ -110,24 +113,33 @@ def check_close(
         rtol: relative tolerance, as ``torch.testing.assert_close`` has it; by default that
             function's value for the dtype. Integers must be equal.
         atol: absolute tolerance, likewise.
+        drawn: where a small matrix is wrong, a notebook shows it beside the expected one. Not for
+            hidden tests. A grader's feedback has the words alone.
 
     Raises:
         AssertionError: they differ; the message says in what and, for values, where first.
     """
     __tracebackhide__ = True
     _require_tensor(actual, what)
+    wrong = _tensor_difference(actual, expected, rtol, atol)
+    if wrong:
+        if drawn:
+            from course_utils.drawings import show_difference
+
+            show_difference(actual, expected, what)
+        raise AssertionError(what + wrong)
+
+
+def _tensor_difference(actual: torch.Tensor, expected: torch.Tensor, rtol, atol) -> str:
+    """Words for the first thing in which two tensors differ; none where they are close."""
     if actual.shape != expected.shape:
-        raise AssertionError(
-            f"{what} has shape {tuple(actual.shape)}, expected {tuple(expected.shape)}"
-            + _shape_hint(actual.shape, expected.shape)
-        )
+        hint = _shape_hint(actual.shape, expected.shape)
+        return f" has shape {tuple(actual.shape)}, expected {tuple(expected.shape)}{hint}"
     if actual.dtype != expected.dtype:
-        raise AssertionError(f"{what} has dtype {actual.dtype}, expected {expected.dtype}")
+        return f" has dtype {actual.dtype}, expected {expected.dtype}"
     if actual.device != expected.device:
-        raise AssertionError(f"{what} is on {actual.device}, expected {expected.device}")
-    difference = _value_difference(actual, expected, rtol, atol)
-    if difference:
-        raise AssertionError(f"{what}{difference}")
+        return f" is on {actual.device}, expected {expected.device}"
+    return _value_difference(actual, expected, rtol, atol)
 
 
 def _shape_hint(actual: torch.Size, expected: torch.Size) -> str:

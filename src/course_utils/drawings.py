@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import io
+import math
 import os
+import sys
 from collections.abc import Sequence
 
 import torch
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
+from PIL import Image
 
 MOST_BOXES = 40
+# Boxes and grid cells that stand side by side; more would be too small to read.
+WIDEST = 44
 WIDTH_INCHES = 9.0
 DOTS_PER_INCH = 100
+# A picture has this many dots for each that it takes on the page: sharp on today's screens.
+SHARPNESS = 2
 
 # Light tints of the colour-blind-safe Okabe-Ito palette, with the strong colour for lines.
 TINTS = ("#bfe0f5", "#fbdcb0", "#c2e8d9", "#f3d3e4", "#fdf3b4", "#f6cdb6")
 LINES = ("#0072b2", "#b86e00", "#00805c", "#a84a82", "#8a7a00", "#b04500")
 EMPTY, FAINT, INK = "#ffffff", "#8a8a8a", "#1a1a1a"
+# A picture is a white card: the frame parts it from a light page, and makes it one on a dark page.
+FRAME, FRAME_POINTS = "#b4b4b4", 1.5
 
 
 class Drawing(Figure):
@@ -32,7 +41,7 @@ class Drawing(Figure):
     def _repr_mimebundle_(self, include=None, exclude=None):
         if words_only():
             return {"text/plain": self.alt}, {}
-        return {"image/png": _png(self)}, {"image/png": {"alt": self.alt}}
+        return as_png(self, self.alt)
 
 
 def words_only() -> bool:
@@ -43,10 +52,21 @@ def words_only() -> bool:
     return os.environ.get("COURSE_PICTURES") == "words"
 
 
-def _png(figure: Figure) -> bytes:
+def as_png(figure: Figure, alt: str) -> tuple[dict[str, bytes], dict[str, dict]]:
+    """A figure as Jupyter shows it: a framed PNG, its alt text, and its size on the page."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=DOTS_PER_INCH, facecolor="white", bbox_inches="tight")
-    return buffer.getvalue()
+    figure.set_linewidth(FRAME_POINTS)
+    figure.savefig(
+        buffer, format="png", dpi=SHARPNESS * DOTS_PER_INCH, facecolor=EMPTY, edgecolor=FRAME,
+        bbox_inches="tight",
+    )  # fmt: skip
+    # 256 colours are enough for a drawing, and take a third of the bytes.
+    image = Image.open(buffer).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    small = io.BytesIO()
+    image.save(small, format="png", optimize=True)
+    width, height = image.size
+    size = {"width": math.ceil(width / SHARPNESS), "height": math.ceil(height / SHARPNESS)}
+    return {"image/png": small.getvalue()}, {"image/png": {"alt": alt, **size}}
 
 
 def show(figure: Figure, alt: str) -> None:
@@ -67,7 +87,8 @@ def show(figure: Figure, alt: str) -> None:
     if words_only():
         display({"text/plain": alt}, raw=True)
     else:
-        display({"image/png": _png(figure)}, metadata={"image/png": {"alt": alt}}, raw=True)
+        data, metadata = as_png(figure, alt)
+        display(data, metadata=metadata, raw=True)
     plt.close(figure)
 
 
@@ -86,7 +107,12 @@ def text_of(value) -> str:
 
 
 def draw_storage(
-    tensor: torch.Tensor, *views: torch.Tensor, names: Sequence[str] | None = None
+    tensor: torch.Tensor,
+    *views: torch.Tensor,
+    names: Sequence[str] | None = None,
+    grid: bool = False,
+    colour_by: int | None = None,
+    windows: int | None = None,
 ) -> Drawing:
     """Draw a storage as a row of boxes, once for ``tensor`` and once for each of its views.
 
@@ -99,13 +125,21 @@ def draw_storage(
             40 of its elements.
         views: tensors of the same dtype that share its storage.
         names: what to call ``tensor`` and each view; by default ``tensor``, ``view 1``, …
+        grid: draw beside the boxes how each tensor looks to who indexes it: its last two
+            dimensions as rows and columns, one block for each index of the others. A cell is
+            tinted like the box that it is read from.
+        colour_by: a dimension; boxes, and cells of the grid, get a tint for each index along it. A
+            box that is read at several indices has a stripe for each.
+        windows: a dimension; a bracket below the boxes spans what is read at each index along it.
+            A tensor that reads one box at each index, or lacks the dimension, has none.
 
     Returns:
         The figure, nine inches wide. In a notebook the last line of a cell shows it.
 
     Raises:
-        ValueError: the storage is too long to draw, a view does not share it or has another
-            dtype, or the names are too many or too few.
+        ValueError: the storage is too long to draw, also with the grid beside it; a view does not
+            share it or has another dtype; the names are too many or too few; or ``colour_by`` is
+            a dimension that no tensor has.
     """
     tensors = (tensor, *views)
     storage = tensor.untyped_storage()
@@ -126,43 +160,66 @@ def draw_storage(
             )
         if view.dtype != tensor.dtype:
             raise ValueError(f"{name} reads the storage as {view.dtype}, not as {tensor.dtype}")
+    for what, dim in (("colour_by", colour_by), ("windows", windows)):
+        if dim is not None and not 0 <= dim < max(view.dim() for view in tensors):
+            raise ValueError(f"{what} is {dim}: no tensor here has such a dimension")
     values = torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(storage).tolist()
 
-    # Boxes are square and one data unit wide; `line` is the height of a line of text in that unit.
-    unit = min(0.6, (WIDTH_INCHES - 0.2) / max(count, 1))
-    line = 0.21 / unit
     rows = [
-        _Row(name, view, TINTS[row % len(TINTS)], LINES[row % len(LINES)], unit, line)
-        for row, (name, view) in enumerate(zip(names, tensors, strict=True))
+        _Row(name, view, number, colour_by, windows)
+        for number, (name, view) in enumerate(zip(names, tensors, strict=True))
     ]
-    top = sum(row.height for row in rows)
-    figure = Drawing(figsize=(WIDTH_INCHES, unit * (top + 1.2 * line)), dpi=DOTS_PER_INCH)
-    figure.alt = f"A storage of {count} boxes. " + " ".join(row.words() for row in rows)
+    # Boxes are square and one data unit wide; `line` is the height of a line of text in that unit.
+    widest = max(count, 1)
+    beside = max(row.grid_width for row in rows) if grid else 0.0
+    if beside and count + GRID_GAP + beside > WIDEST:
+        raise ValueError(
+            f"the storage's {count} boxes and a grid of {beside / GRID_CELL:.0f} columns are too "
+            "wide to stand side by side; leave out grid=True"
+        )
+    unit = min(0.6, (WIDTH_INCHES - 0.2) / (widest + (GRID_GAP + beside if beside else 0)))
+    line = 0.21 / unit
+    for row in rows:
+        row.measure(unit, grid)
+    figure_height = sum(row.height for row in rows) + 1.9 * line
+    figure = Drawing(figsize=(WIDTH_INCHES, unit * figure_height), dpi=DOTS_PER_INCH)
+    figure.alt = f"A storage of {count} boxes. " + " ".join(row.words(grid) for row in rows)
     if words_only():
         return figure
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
     axes.set_xlim(-0.1 / unit, WIDTH_INCHES / unit - 0.1 / unit)
-    axes.set_ylim(-1.2 * line, top)
+    axes.set_ylim(-1.9 * line, figure_height - 1.9 * line)
+    left = max([float(widest), *(row.labels_end for row in rows)]) + GRID_GAP
+    top = figure_height - 1.9 * line
     for row in rows:
+        row.draw(axes, top, values, left if grid else None)
         top -= row.height
-        row.draw(axes, top, values)
     numbers = {"va": "center", "color": FAINT, "fontsize": min(9, 20 * unit)}
     for position in range(count):
         axes.text(position + 0.5, -0.3 * line, str(position), ha="center", **numbers)
     legend = "small numbers: reading order (coloured), position in the storage (grey)"
-    axes.text(0.04, -0.95 * line, legend, **numbers | {"fontsize": 9})
+    axes.text(0.04, -1.4 * line, legend, **numbers | {"fontsize": 9})
     return figure
 
 
+# In boxes: the side of a grid's cell, the gap between its blocks, and that beside the boxes.
+GRID_CELL, BLOCK_GAP, GRID_GAP = 0.8, 0.4, 1.0
+# In inches: about how wide a letter of 9 points is.
+LETTER = 0.078
+
+
 class _Row:
-    """One tensor's row: a title, the arrows of its strides, the boxes and their reading order."""
+    """One tensor's row: a title, the arrows of its strides, the boxes and their reading order.
+
+    Below them come the brackets of windows; beside them stands the grid.
+    """
 
     def __init__(
-        self, name: str, view: torch.Tensor, tint: str, colour: str, unit: float, line: float
+        self, name: str, view: torch.Tensor, number: int, colour_by: int | None, windows: int | None
     ) -> None:
-        self.name, self.view, self.tint, self.colour = name, view, tint, colour
-        self.unit, self.line = unit, line
+        self.name, self.view = name, view
+        self.tint, self.colour = TINTS[number % len(TINTS)], LINES[number % len(LINES)]
         self.positions = _positions(view)
         arrows = [
             (dim, stride)
@@ -171,58 +228,151 @@ class _Row:
         ]
         # The longer the step, the higher its arrow; a step of nothing stands above them all.
         self.arrows = sorted(arrows, key=lambda arrow: (arrow[1] == 0, arrow[1]))
-        self.height = 1.0 + self.line * (3.6 + len(self.arrows))
+        self.colour_by = colour_by if colour_by is not None and colour_by < view.dim() else None
+        self.brackets = self._windows(windows)
+        *self.outer, self.lines, self.columns = 1, 1, *view.shape
+        blocks = math.prod(self.outer)
+        self.grid_width = blocks * (self.columns * GRID_CELL + BLOCK_GAP)
+
+    def _indices(self, dim: int) -> list[int]:
+        """The index along ``dim`` of each element, in reading order."""
+        step, size = math.prod(self.view.shape[dim + 1 :]), self.view.shape[dim]
+        return [order // step % size for order in range(len(self.positions))]
+
+    def _windows(self, dim: int | None) -> list[tuple[int, int]]:
+        """The first and last position that is read at each index along ``dim``."""
+        if dim is None or dim >= self.view.dim() or not self.positions:
+            return []
+        reached: dict[int, list[int]] = {}
+        for index, position in zip(self._indices(dim), self.positions, strict=True):
+            reached.setdefault(index, []).append(position)
+        spans = [(min(inside), max(inside)) for _, inside in sorted(reached.items())]
+        return spans if any(first < last for first, last in spans) else []
+
+    def measure(self, unit: float, grid: bool) -> None:
+        """How high the row is and where its labels stand, when a box is ``unit`` inches wide."""
+        self.unit, self.line = unit, 0.21 / unit
+        start = self.view.storage_offset() + 0.5
+        self.labels = []
+        for level, (dim, stride) in enumerate(self.arrows):
+            text = f"dim {dim}: " + (f"{stride:+d}" if stride else "0, stays")
+            margin, width = 0.06 / unit, len(text) * LETTER / unit
+            left = start + stride + margin
+            # Longer arrows come down at the right of this one: its label stands behind those that
+            # would run through it.
+            for _, longer in self.arrows[level + 1 :]:
+                if left - margin < start + longer < left + width + margin:
+                    left = start + longer + margin
+            self.labels.append((left, text))
+        self.labels_end = max(
+            (left + len(text) * LETTER / unit for left, text in self.labels), default=0.0
+        )
+        # Brackets that overlap stand below each other.
+        ends: list[int] = []
+        self.levels = []
+        for first, last in self.brackets:
+            level = next((n for n, end in enumerate(ends) if end < first), len(ends))
+            ends[level : level + 1] = [last]
+            self.levels.append(level)
+        self.bracket_lines = 0.2 + 0.95 * len(ends) if ends else 0.0
+        self.title_height = 2.2 * self.line
+        beside = len(self.arrows) * self.line + 0.96 + (1.8 + self.bracket_lines) * self.line
+        if grid:
+            beside = max(beside, self.lines * GRID_CELL + 1.9 * self.line)
+        self.height = self.title_height + beside
 
     @property
     def title(self) -> str:
         layout = f"size {tuple(self.view.shape)}   stride {self.view.stride()}"
         return f"{self.name}    {layout}   offset {self.view.storage_offset()}"
 
-    def words(self) -> str:
+    def words(self, grid: bool) -> str:
         order = ", ".join(map(str, self.positions)) or "none"
-        return (
+        said = [
             f"{self.name} has size {tuple(self.view.shape)}, stride {self.view.stride()} and "
             f"offset {self.view.storage_offset()}; it reads positions {order}."
-        )
+        ]
+        if grid:
+            said.append(f"As a grid: {self.view.tolist()}.")
+        if self.colour_by is not None:
+            said.append(f"Each index along dimension {self.colour_by} has its tint.")
+        if self.brackets:
+            spans = ", ".join(f"{first} to {last}" for first, last in self.brackets)
+            said.append(f"Brackets: {spans}.")
+        return " ".join(said)
 
-    def draw(self, axes, bottom: float, values: list) -> None:
-        floor = bottom + 1.4 * self.line
-        roof = floor + 0.96
+    def draw(self, axes, top: float, values: list, grid_left: float | None) -> None:
+        axes.text(
+            0.04, top - 1.4 * self.line, self.title,
+            ha="left", va="bottom", color=self.colour, fontsize=10.5, weight="bold",
+        )  # fmt: skip
+        below = top - self.title_height
+        roof = below - len(self.arrows) * self.line
+        floor = roof - 0.96
         reading: dict[int, list[int]] = {}
         for order, position in enumerate(self.positions):
             reading.setdefault(position, []).append(order)
+        tints = self._tints()
         for position, value in enumerate(values):
-            self._box(axes, position, floor, text_of(value), reading.get(position))
+            self._box(
+                axes, position, floor, text_of(value), reading.get(position), tints.get(position)
+            )
         start = self.view.storage_offset() + 0.5
-        for level, (dim, stride) in enumerate(self.arrows, start=1):
-            self._arrow(axes, start, roof, roof + level * self.line, dim, stride)
-        axes.text(
-            0.04, roof + (len(self.arrows) + 0.8) * self.line, self.title,
-            ha="left", va="bottom", color=self.colour, fontsize=10.5, weight="bold",
-        )  # fmt: skip
+        for level, (arrow, label) in enumerate(zip(self.arrows, self.labels, strict=True), start=1):
+            self._arrow(axes, start, roof, roof + level * self.line, arrow[1], *label)
+        for index, (span, level) in enumerate(zip(self.brackets, self.levels, strict=True)):
+            self._bracket(axes, span, floor - (1.0 + 0.95 * level) * self.line, str(index))
+        if grid_left is not None:
+            self._grid(axes, grid_left, below)
 
-    def _box(self, axes, position: int, floor: float, text: str, orders: list[int] | None) -> None:
+    def _tints(self) -> dict[int, list[str]]:
+        """For each position that is read the tints of its box."""
+        if self.colour_by is None:
+            return {position: [self.tint] for position in self.positions}
+        found: dict[int, dict[str, None]] = {}
+        for index, position in zip(self._indices(self.colour_by), self.positions, strict=True):
+            found.setdefault(position, {})[TINTS[index % len(TINTS)]] = None
+        return {position: list(tints) for position, tints in found.items()}
+
+    def _box(
+        self, axes, position: int, floor: float, text: str, orders: list[int] | None,
+        tints: list[str] | None,
+    ) -> None:  # fmt: skip
         """One element: its value, and below it when it is read; grey if it is never read."""
         read = orders is not None
-        axes.add_patch(
-            Rectangle(
-                (position + 0.04, floor), 0.92, 0.92, linewidth=1.1,
-                facecolor=self.tint if read else EMPTY,
-                edgecolor=self.colour if read else "#cfcfcf",
-            )
-        )  # fmt: skip
+        self._square(axes, position + 0.04, floor, 0.92, tints or [EMPTY], read)
         axes.text(
             position + 0.5, floor + 0.45, text, ha="center", va="center",
             color=INK if read else FAINT, fontsize=72 * self.unit * min(0.34, 1.2 / len(text)),
         )  # fmt: skip
         if read:
+            size = min(8.5, 20 * self.unit)
+            letters = int(self.unit / (size * LETTER / 9))
             axes.text(
-                position + 0.5, floor - 0.4 * self.line, _orders(orders), ha="center", va="center",
-                color=self.colour, fontsize=min(8.5, 20 * self.unit),
+                position + 0.5, floor - 0.4 * self.line, _orders(orders, letters),
+                ha="center", va="center", color=self.colour, fontsize=size,
             )  # fmt: skip
 
-    def _arrow(self, axes, start: float, roof: float, high: float, dim: int, stride: int) -> None:
-        """A bracket from the first element up, along, and down to the next one along ``dim``."""
+    def _square(
+        self, axes, left: float, bottom: float, side: float, tints: list[str], read: bool
+    ) -> None:
+        """A square with a stripe of each tint."""
+        stripe = side / len(tints)
+        for number, tint in enumerate(tints):
+            axes.add_patch(
+                Rectangle(
+                    (left + number * stripe, bottom), stripe, side, facecolor=tint, linewidth=0
+                )
+            )
+        edge = self.colour if read else "#cfcfcf"
+        axes.add_patch(
+            Rectangle((left, bottom), side, side, fill=False, edgecolor=edge, linewidth=1.1)
+        )
+
+    def _arrow(
+        self, axes, start: float, roof: float, high: float, stride: int, left: float, text: str
+    ) -> None:
+        """A bracket from the first element up, along, and down to the next one along its dim."""
         end = start + stride
         axes.plot([start, start, end], [roof, high, high], color=self.colour, linewidth=1.2)
         if stride:
@@ -234,16 +384,144 @@ class _Row:
             )  # fmt: skip
         else:
             axes.plot([start], [high], marker="o", markersize=4, color=self.colour)
-        step = f"{stride:+d}" if stride else "0, stays"
+        if left > end + 0.1 / self.unit:
+            near = left - 0.03 / self.unit
+            axes.plot([end, near], [high, high], color=self.colour, linewidth=0.8, linestyle=":")
+        axes.text(left, high, text, ha="left", va="center", color=self.colour, fontsize=9)
+
+    def _bracket(self, axes, span: tuple[int, int], high: float, text: str) -> None:
+        """A bracket below the boxes that a window reads, with the window's index."""
+        first, last = span[0] + 0.1, span[1] + 0.9
+        low = high - 0.3 * self.line
+        axes.plot([first, first, last, last], [high, low, low, high], color=self.colour, lw=1.2)
         axes.text(
-            end + 0.06 / self.unit, high, f"dim {dim}: {step}",
-            ha="left", va="center", color=self.colour, fontsize=9,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+            (first + last) / 2, low, text, ha="center", va="center", color=self.colour,
+            fontsize=8.5, bbox={"facecolor": EMPTY, "edgecolor": "none", "pad": 0.8},
         )  # fmt: skip
 
+    def _grid(self, axes, left: float, top: float) -> None:
+        """The tensor as it is indexed: rows and columns, a block for each index before them."""
+        tints = self._tints()
+        indices = self._indices(self.colour_by) if self.colour_by is not None else None
+        values = self.view.detach().reshape(-1).tolist()
+        per_block = self.lines * self.columns
+        for order, (position, value) in enumerate(zip(self.positions, values, strict=True)):
+            block, inside = divmod(order, per_block)
+            row, column = divmod(inside, self.columns)
+            x = left + block * (self.columns * GRID_CELL + BLOCK_GAP) + column * GRID_CELL
+            y = top - (row + 1) * GRID_CELL
+            tint = [TINTS[indices[order] % len(TINTS)]] if indices else tints[position]
+            self._square(axes, x, y, GRID_CELL, tint, True)
+            text = text_of(value)
+            size = 72 * self.unit * GRID_CELL * min(0.36, 1.2 / len(text))
+            axes.text(
+                x + GRID_CELL / 2, y + GRID_CELL / 2, text,
+                ha="center", va="center", color=INK, fontsize=size,
+            )  # fmt: skip
+        lines = self.lines if self.positions else 0
+        axes.text(
+            left, top - lines * GRID_CELL - 0.25 * self.line, self._directions(),
+            ha="left", va="top", color=self.colour, fontsize=8.5,
+        )  # fmt: skip
 
-def _orders(orders: list[int]) -> str:
-    """The reading numbers of one box; a box that is read often shows the first and how many."""
-    if len(orders) <= 3:
-        return ",".join(map(str, orders))
-    return f"{orders[0]}… ×{len(orders)}"
+    def _directions(self) -> str:
+        """Which way each dimension goes in the grid."""
+        last = self.view.dim() - 1
+        if not self.positions:
+            return "no element"
+        ways = [f"dim {dim}: blocks" for dim in range(last - 1)]
+        ways += [f"dim {last - 1} ↓"] if last >= 1 else []
+        ways += [f"dim {last} →"] if last >= 0 else ["one number"]
+        return ", ".join(ways)
+
+
+def _orders(orders: list[int], letters: int) -> str:
+    """The reading numbers of one box; where they are too long, the first and how many."""
+    text = ",".join(map(str, orders))
+    return text if len(text) <= letters or len(orders) == 1 else f"{orders[0]}…×{len(orders)}"
+
+
+# What is still readable, cell by cell.
+MOST_LINES = 12
+
+
+def draw_difference(actual: torch.Tensor, expected: torch.Tensor, what: str) -> Drawing | None:
+    """Draw a small matrix beside the one that was expected, and mark where they differ.
+
+    Args:
+        actual: the learner's matrix.
+        expected: the right one.
+        what: what was asked.
+
+    Returns:
+        The figure; None where the two are no matrices of real numbers with at most 12 rows and
+        columns.
+    """
+    pair = [tensor.detach().cpu() for tensor in (actual, expected)]
+    for tensor in pair:
+        small = tensor.dim() == 2 and min(tensor.shape) > 0 and max(tensor.shape) <= MOST_LINES
+        if not small or tensor.is_complex():
+            return None
+    same_shape = pair[0].shape == pair[1].shape
+    if same_shape:
+        # What looks alike in the picture is alike.
+        wrong = torch.tensor(
+            [
+                [text_of(a) != text_of(b) for a, b in zip(*rows, strict=True)]
+                for rows in zip(*(t.tolist() for t in pair), strict=True)
+            ]
+        )
+    else:
+        wrong = torch.zeros(pair[0].shape, dtype=torch.bool)
+    lines, columns = max(t.shape[0] for t in pair), sum(t.shape[1] for t in pair) + 1
+    side = min(0.6, (WIDTH_INCHES - 0.2) / columns)
+    figure = Drawing(figsize=(side * columns, side * lines + 0.35), dpi=DOTS_PER_INCH)
+    places = ", ".join(str(tuple(place)) for place in wrong.nonzero().tolist())
+    figure.alt = f"{what}: the answer {pair[0].tolist()} beside the expected {pair[1].tolist()}."
+    where = f"They differ at {places or 'none that three digits show'}."
+    figure.alt += f" {where}" if same_shape else " Their shapes differ."
+    if words_only():
+        return figure
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_axis_off()
+    axes.set_xlim(-0.1, columns - 0.9)
+    axes.set_ylim(-lines - 0.1, 0.35 / side)
+    left = 0
+    for title, tensor in zip(("your answer", "expected"), pair, strict=True):
+        for (row, column), value in _cells(tensor):
+            bad = same_shape and bool(wrong[row, column])
+            axes.add_patch(
+                Rectangle(
+                    (left + column, -row - 1), 1, 1, facecolor=TINTS[5] if bad else EMPTY,
+                    edgecolor=LINES[5] if bad else FAINT, linewidth=2.2 if bad else 0.8,
+                    zorder=2 if bad else 1,
+                )
+            )  # fmt: skip
+            text = text_of(value)
+            axes.text(
+                left + column + 0.5, -row - 0.5, text, ha="center", va="center", color=INK,
+                fontsize=72 * side * min(0.3, 1.2 / len(text)), zorder=3,
+                weight="bold" if bad else "normal",
+            )  # fmt: skip
+        axes.text(left, 0.15, title, ha="left", va="bottom", color=INK, fontsize=9.5)
+        left += tensor.shape[1] + 1
+    return figure
+
+
+def _cells(matrix: torch.Tensor) -> list[tuple[tuple[int, int], float | int | bool]]:
+    """Each element of a matrix behind its row and column."""
+    return [
+        ((row, column), value)
+        for row, values in enumerate(matrix.tolist())
+        for column, value in enumerate(values)
+    ]
+
+
+def show_difference(actual: torch.Tensor, expected: torch.Tensor, what: str) -> None:
+    """Show :func:`draw_difference` in a notebook that somebody looks at; elsewhere do nothing."""
+    ipython = sys.modules.get("IPython")
+    if ipython is None or ipython.get_ipython() is None or words_only():
+        return
+    figure = draw_difference(actual, expected, what)
+    if figure is not None:
+        ipython.display.display(figure)

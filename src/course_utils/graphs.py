@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import sys
@@ -15,7 +14,7 @@ from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 from torch.autograd.graph import GradientEdge
 
-from course_utils.drawings import DOTS_PER_INCH, INK, LINES, TINTS, text_of, words_only
+from course_utils.drawings import DOTS_PER_INCH, INK, LINES, TINTS, as_png, text_of, words_only
 
 MOST_NODES = 60
 MOST_VALUES = 4
@@ -128,13 +127,12 @@ class GraphPicture:
     def _repr_mimebundle_(self, include=None, exclude=None):
         if words_only():
             return {"text/plain": self.alt}, {}
-        buffer = io.BytesIO()
-        self.figure.savefig(buffer, format="png", dpi=DOTS_PER_INCH, facecolor="white")
-        data = {"image/png": buffer.getvalue(), "text/plain": self.alt}
+        data, metadata = as_png(self.figure, self.alt)
+        data["text/plain"] = self.alt
         # Pages made by graders show Mermaid's source where they can't fetch its script.
         if os.environ.get("COURSE_PICTURES") != "drawn":
             data["text/vnd.mermaid"] = self.mermaid
-        return data, {"image/png": {"alt": self.alt}}
+        return data, metadata
 
 
 def draw_graph(

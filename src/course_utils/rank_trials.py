@@ -306,6 +306,7 @@ def run_ddp(answer, world_size: int, bucket_bytes: int, batches: list, mixed: bo
         with mock.patch.object(DDP, "__init__", side_effect=refused), count_traffic() as traffic:
             model, early = Branches(rank).to(rank_device()), []
             finish = answer(model, bucket_bytes)
+            assert finish is not None, "ddp_by_hand returned None: is there an answer yet?"
             assert callable(finish), f"ddp_by_hand returned {finish!r}, no function to call"
             start = {n: t.detach().clone().cpu() for n, t in model.state_dict().items()}
             model.reached = lambda: early.append(traffic.count().get("all_reduce", 0))
@@ -540,7 +541,10 @@ def check_accumulated(grad, right, steps, last):
 
 def check_rounds(calls, later):
     rounds = [name for name in calls if name != "broadcast"]
-    assert rounds, "the ranks never talked: the last batch's backward has to synchronise"
+    assert rounds, (
+        "the ranks never talked: the last batch's backward has to synchronise; or is there no "
+        "answer yet?"
+    )
     assert rounds == ["all_reduce"], (
         f"{len(rounds)} calls ({', '.join(rounds)}), expected one all_reduce: forward *and* "
         "backward of all batches but the last belong into no_sync, and DDP's own all_reduce of the "

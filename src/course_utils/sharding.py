@@ -689,7 +689,10 @@ def checkpoint_trial(
             if isinstance(words, str) and "exit status" not in words:
                 return words
             if killed_in and not isinstance(words, str):
-                return "no save of a shard by dcp.save was seen: does it save with dcp.save?"
+                return (
+                    "no save of a shard by dcp.save was seen: is there an answer yet, and does it "
+                    "save with dcp.save?"
+                )
         return attempt(run_load, load_ranks, load, inside)
 
 

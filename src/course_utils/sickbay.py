@@ -43,7 +43,9 @@ def check_finding(answer: Any, right: tuple | None, what: str, because: str = ""
     if right is None:
         assert answer is None, f"{what}: found {answer!r}, but there is nothing to find{why}"
         return
-    assert answer is not None, f"{what}: None, but there is something to find{why}"
+    assert answer is not None, (
+        f"{what}: None, but there is something to find{why}; or is there no answer yet?"
+    )
     pair = isinstance(answer, (tuple, list)) and len(answer) == 2
     assert pair, f"{what}: {answer!r}, expected a pair such as {('name', 'other')!r}"
     check_equal(answer, right, what, because)
@@ -151,7 +153,7 @@ def check_pairs(guesses: dict, names: Iterable[str]) -> None:
 def repaired(functions: dict, name: str, *args: Any) -> tuple:
     """What a repaired function returns, and the dtype of the layer that it was handed, if any."""
     function = functions.get(name) if isinstance(functions, dict) else None
-    assert function is not None, f"{name}: there is no function yet"
+    assert function is not None, f"{name}: there is no function: is there an answer yet?"
     assert callable(function), f"{name} holds {function!r}, which can't be called"
     if name not in ("photo", "rows"):
         return function(*args), "float32"
@@ -197,7 +199,9 @@ def check_guard(
         raise AssertionError(f"raised {type(error).__name__} ({error}), {words}") from error
     if refused is None:
         assert result is None, f"returned {result!r}, expected None or a ValueError"
-        assert not parts, "no ValueError, although the loss can't take these labels"
+        assert not parts, (
+            "no ValueError, although the loss can't take these labels; or is there no answer yet?"
+        )
         return
     assert parts, f"these labels are fine, but they were refused with {refused!r}"
     for part in parts:
@@ -677,6 +681,7 @@ def check_shrunk(
         assert raised, f"it does not fail at all, expected a ValueError, got {answer!r}"
         return
     assert not isinstance(answer, str), f"it raised a {answer}, although the given lines fail"
+    assert answer is not None, "the answer is None: is there an answer yet?"
     assert isinstance(answer, list), f"the answer is {answer!r}, expected a list of lines"
     rest = iter(lines)
     assert all(line in rest for line in answer), f"{answer[:9]} are not lines of it, in their order"

@@ -32,6 +32,7 @@ from course_utils.checks import (
     forbid_changes,
 )
 from course_utils.devices import device
+from course_utils.drawings import show_difference
 from course_utils.servers import visdom_server
 from course_utils.tracebacks import ends_in_notebook
 
@@ -823,6 +824,8 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
         "counts were asked for, not shares of the rows": table / table.sum(1, keepdim=True),
     }
     with case(f"{name}: matrix"):
+        if name == "the example" and mine.tolist() != table.tolist():
+            show_difference(mine, table, "the matrix")
         check_named(mine.double(), table.double(), "the matrix", slips)
 
 
@@ -884,7 +887,10 @@ def check_windows(case, attempt, steps: list, about: dict) -> None:
                     if other
                     else "a second server has no such window"
                 )
-                no_windows = ": no environment was saved, or its windows went elsewhere (env=…)"
+                no_windows = (
+                    ": is there an answer yet? No environment was saved, or its windows went "
+                    "elsewhere (env=…)"
+                )
                 hint = "" if any(found["held"].values()) else no_windows
                 assert name in held, missing + hint
                 WINDOWS[name](held[name], steps, about)

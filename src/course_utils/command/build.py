@@ -39,6 +39,8 @@ NOTEBOOK_METADATA = {
 CELL_TIMEOUT_SECONDS = 120
 IGNORE_OUTPUT_TAG = "nbval-ignore-output"
 PROGRESS_ID = "progress"
+# How large an image is shown.
+SIZE = ("width", "height")
 # What name_checks adds to a check.
 CHECK_LINES = 3
 
@@ -280,7 +282,12 @@ def write_notebook(notebook: NotebookNode, path: Path) -> None:
 
 
 def build_into_place(chapter: Chapter) -> None:
-    """Build one chapter and put the files where they belong, all of them or none."""
+    """Build one chapter and put the files where they belong, all of them or none.
+
+    Raises:
+        CourseError: the released notebook holds somebody's answers, or the build fails.
+    """
+    refuse_to_lose_answers(chapter)
     with tempfile.TemporaryDirectory(prefix="course-build-") as folder:
         pairs = build(chapter, Path(folder))
         fresh = {target: target.with_name(target.name + ".new") for _, target in pairs}
@@ -293,6 +300,28 @@ def build_into_place(chapter: Chapter) -> None:
         finally:
             for copy in fresh.values():
                 copy.unlink(missing_ok=True)
+
+
+def refuse_to_lose_answers(chapter: Chapter) -> None:
+    """Leave alone a released notebook in which somebody answered.
+
+    Raises:
+        CourseError: there are answers; the message says what to do with them.
+    """
+    from course_utils.command.lab import grade_id, is_answered, is_exercise
+
+    try:
+        cells = read_notebook(chapter.release).cells
+    except CourseError:
+        return  # there is none yet, or it can't be read by anybody
+    answered = [grade_id(cell) for cell in cells if is_exercise(cell) and is_answered(cell, None)]
+    if answered:
+        where = chapter.release.relative_to(chapter.root)
+        raise CourseError(
+            f"{where} holds answers ({', '.join(answered)}), which a build would write over: "
+            "move the file away; before that, course lab --carry-over copies the answers into "
+            "your own folder"
+        )
 
 
 def check(chapter: Chapter, *, run: bool = True) -> str | None:
@@ -384,8 +413,14 @@ def first_difference(
             }
             images = sorted(kind for kind in data if "image/" in kind)
             error = (output.get("ename"), stable(output.get("evalue", "")))
-            # Alt texts stand in the metadata.
-            metadata = stable(str(output.get("metadata", {})))
+            # Alt texts stand in the metadata; an image's size changes with its bytes.
+            metadata = {
+                kind: {name: value for name, value in about.items() if name not in SIZE}
+                if isinstance(about, dict)
+                else about
+                for kind, about in output.get("metadata", {}).items()
+            }
+            metadata = stable(str(metadata))
             printed = stable(output.get("text", ""))
             kept.append((output.output_type, texts, images, metadata, printed, error))
         return kept
