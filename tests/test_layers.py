@@ -89,6 +89,13 @@ def test_a_slip_is_called_by_its_name():
     assert "has dtype torch.float64" in refusal(check_value, X.double(), X, "y", slips)
 
 
+def test_a_slip_of_rounding_and_one_of_complex_numbers_are_named():
+    third = torch.tensor([1 / 3 + 1j], dtype=torch.complex128)
+    slips = {"it was rounded": third.to(torch.complex64).to(third.dtype)}
+    rounded = slips["it was rounded"]
+    assert refusal(check_value, rounded, third, "y", slips, 0, 0) == "y: it was rounded"
+
+
 def test_what_a_call_raises_is_named():
     assert refused(lambda: 1 / 0) == "ZeroDivisionError"
     assert refused(lambda: 1) == "nothing"

@@ -134,7 +134,8 @@ def _close(x: torch.Tensor, y: torch.Tensor, rtol: float, atol: float) -> bool:
     """Whether two tensors have one shape and nearly the same values, whatever their dtypes."""
     if x.shape != y.shape:
         return False
-    x, y = (tensor.detach().cpu().double() for tensor in (x, y))
+    wide = torch.complex128 if x.is_complex() or y.is_complex() else torch.float64
+    x, y = (tensor.detach().cpu().to(wide) for tensor in (x, y))
     return torch.allclose(x, y, rtol, atol, equal_nan=True)
 
 
