@@ -3,7 +3,7 @@
 #   course:
 #     title: Hooks
 #     minutes: 240
-#     core: 150
+#     core: 140
 # ---
 
 # %% [markdown]
@@ -31,8 +31,9 @@
 # **It leans on** chapters 05 (the graph, leaves, `.grad`, saved tensors) and 06 (`autograd.Function`).
 # Layers and optimizers appear as they are used; chapters 08 to 11 explain them. Until then: a *module*
 # is an object with parameters that is called like a function, and may hold other modules under names.
-# **Time:** four hours with all twelve exercises. The sections and exercises marked *core* take two
-# hours and a half; nothing later leans on the rest. You can skip any exercise.
+# **Time:** four hours, and forty minutes more with exercises 7.10 and 7.11. The sections and exercises
+# marked *core* take two hours and twenty minutes; nothing later leans on the rest. You can skip any
+# exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -374,7 +375,7 @@ print("a deep copy:", hooks_on(copy.deepcopy(layer)))
 # A deep copy keeps the hooks of modules and loses those of parameters. So a copied model still
 # writes into your lists, and its frozen rows thaw.
 #
-# ### Exercise 7.2 — Capture ★★ · 25 min · 4 points · core
+# ### Exercise 7.2 — Capture ★★ · 22 min · 4 points · core
 #
 # Write a context manager `capture(model, names)`. (`contextlib.contextmanager` makes one from a
 # generator; Hint 1 says how.) `names` are names as `named_modules()` gives
@@ -1737,12 +1738,15 @@ check_back([1 / 3, -2 / 3], torch.float64)
 
 
 # %%
+from course_utils.layers import bytes_of
+
+
 def kept_bytes(activation: nn.Module, form) -> int:
     network = nn.Sequential(nn.Conv2d(2, 4, 3), activation, nn.Conv2d(4, 4, 3)).to(device)
     kept = []
     with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(form(t)), lambda _: None):
         network(torch.ones(1, 2, 32, 32, device=device))
-    return hook_trials.bytes_of(kept, network)
+    return bytes_of(kept, without=network.parameters())
 
 
 # %%
@@ -2107,7 +2111,7 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
 # Two runs of *different* models work just as well, if they have the same modules. Then the
 # question is which part of an ill model the healthy one has to lend it.
 #
-# ### Exercise 7.12 — Intervention ★★ · 25 min · 5 points · core
+# ### Exercise 7.12 — Intervention ★★ · 22 min · 5 points · core
 #
 # Write `intervention(donor, model, names, a, b)`. Run A is `donor(a)`. Then, for each name in
 # `names`, make a run B: `model(b)`, in which the module of that name returns what the donor's

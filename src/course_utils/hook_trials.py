@@ -22,7 +22,7 @@ import course_utils
 from course_utils import hook_slips
 from course_utils.checks import check_close, check_equal, forbid_changes
 from course_utils.hook_slips import check_entries, check_log, check_near
-from course_utils.layers import check_value
+from course_utils.layers import agrees, bytes_of, check_value
 from course_utils.operators import forbid_operators
 from course_utils.tracebacks import ends_in_notebook
 
@@ -579,16 +579,6 @@ def check_steps(
 # Saved tensors
 
 
-def bytes_of(kept: list, network: nn.Module) -> int:
-    """Bytes of the storages of all tensors in ``kept``, except those of the parameters."""
-    leaves = tree_leaves(kept)
-    storages = [leaf.untyped_storage() for leaf in leaves if isinstance(leaf, Tensor)]
-    sizes = {storage.data_ptr(): storage.nbytes() for storage in storages}
-    for parameter in network.parameters():
-        sizes.pop(parameter.untyped_storage().data_ptr(), None)
-    return sum(sizes.values())
-
-
 def run_offload(keep: Callable, back: Callable, x: Tensor) -> tuple[int, list[Tensor], bool]:
     """Bytes kept for a small CNN's backward, its gradients, and whether its output is set free."""
     import weakref
@@ -615,7 +605,7 @@ def run_offload(keep: Callable, back: Callable, x: Tensor) -> tuple[int, list[Te
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         output = network(x)
         unused = network(x)
-    size, watched = bytes_of(kept, network) // 2, weakref.ref(unused)
+    size, watched = bytes_of(kept, network.parameters()) // 2, weakref.ref(unused)
     gradients = torch.autograd.grad(output.square().sum(), list(network.parameters()))
     kept.clear()
     del unused
@@ -1009,8 +999,6 @@ def transplant(
     intervention: Callable, donor: nn.Module, model: nn.Module, names: list[str], x: Tensor
 ) -> dict[str, Tensor]:
     """What the learner's ``intervention`` says; where there is none yet, what is right."""
-    with contextlib.suppress(Exception):
-        answers = intervention(donor, model, names, x, x)
-        if sorted(answers) == sorted(names):
-            return answers
-    return {name: hook_slips.patched(donor, model, [name], x, x) for name in names}
+    truth = {name: hook_slips.patched(donor, model, [name], x, x) for name in names}
+    own = agrees(lambda: intervention(donor, model, names, x, x), truth)
+    return intervention(donor, model, names, x, x) if own else truth

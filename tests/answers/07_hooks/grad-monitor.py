@@ -30,7 +30,7 @@ def grad_monitor(model):
 ill_layer = "layer5"
 
 
-# %% wrong="tensors in the list; the layer that is told least" says=["is a Tensor, not a plain float", "it is not 'layer2': it is told next to nothing, but so is a layer behind it"]
+# %% wrong="tensors in the list; the layer that is told least" says=["is a Tensor, not a plain float", "it is not 'layer2': next to no gradient reaches it, but neither does any reach a layer closer"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
