@@ -18,6 +18,13 @@ def test_gradcheck_finds_three_suspects_and_trusts_the_right_one(base):
     assert not torch.autograd.gradgradcheck(line_up(base, 3), [x], raise_exception=False)
 
 
+def test_the_largest_storage_counts_and_no_view_does():
+    with custom_gradients.Largest() as largest:
+        torch.zeros(3).expand(1000, 3)
+        torch.zeros(5, dtype=torch.float64)
+    assert largest.most == 40
+
+
 def test_live_bytes_counts_what_lives():
     with LiveBytes() as live:
         x = torch.zeros(100)

@@ -29,8 +29,8 @@
 #
 # **It leans on** chapters 01 (broadcasting, dtypes), 02 (views) and 03 (products, `einsum`).
 # **Time:** not quite four hours, and 25 minutes more with exercise 4.10. The sections and exercises
-# marked *core* take two hours and ten minutes; nothing later leans on the rest. You can skip any exercise: nothing else
-# depends on your answer.
+# marked *core* take two hours and ten minutes; nothing later leans on the rest. You can skip any
+# exercise: nothing else depends on your answer.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch

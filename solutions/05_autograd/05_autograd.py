@@ -28,9 +28,8 @@
 # **It leans on** tensors, views and storages (chapters 01 and 02), on matrix products (chapter 03),
 # and for exercises 5.6 and 5.10 on softmax and logsumexp (chapter 04). Layers and optimizers appear
 # as they are used; later chapters explain them. **Time:** three hours and three quarters, and forty
-# minutes more with exercise 5.6. The
-# sections and exercises marked *core* take two and a half hours; nothing later leans on the rest.
-# You can skip any exercise.
+# minutes more with exercise 5.6. The sections and exercises marked *core* take two and a half hours;
+# nothing later leans on the rest. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -106,10 +105,10 @@ out = (y - z) ** 2  # 4
 draw_graph(out, out=out, x=x, y=y, z=z, saved=False)
 
 # %% [markdown]
-# The orange box at the top is the result. The blue boxes are functions, named after what they undo. The green box at the end is `x`: it was
-# not computed, so there is nothing behind it. Such a tensor is called a **leaf**. The arrows point
-# the way that backward will go, from the result to the leaf. Two paths lead to `x`, because `x` was
-# used twice.
+# The orange box at the top is the result. The blue boxes are functions, named after what they undo. The
+# green box at the end is `x`: it was not computed, so there is nothing behind it. Such a tensor is
+# called a **leaf**. The arrows point the way that backward will go, from the result to the leaf. Two
+# paths lead to `x`, because `x` was used twice.
 #
 # **Predict** the gradient of `x` before you run the next cell. Walk down with a pencil:
 #

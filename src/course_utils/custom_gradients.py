@@ -508,10 +508,8 @@ def check_checkpoint(try_checkpoint, x, seed, times=1):
     calls = "runs of the block in forward"
     check_equal(yours["calls in forward"], times, calls, "once for each call of apply")
     same = isinstance(yours["y"], torch.Tensor) and torch.equal(yours["y"], plain["y"])
-    words = (
-        "the result differs from that of block(x): does forward seed or turn back the generator? "
-    )
-    assert same, f"{words}Only backward goes back"
+    words = "the result differs from that of block(x): does forward seed the generator, or turn it "
+    assert same, f"{words}back? Only backward does"
     words = "once more in backward: it is computed again, not kept"
     check_equal(yours["calls"], 2 * times, "runs of the block in all", words)
     for name in ("x", "last.weight", "last.bias", "layers.0.weight", "layers.0.bias"):
