@@ -404,6 +404,23 @@ def test_a_right_prediction_in_quotes_is_told_about_the_quotes():
     ]
 
 
+@pytest.mark.parametrize(
+    ("predicted", "answer", "words"),
+    [
+        (0, False, "expected True or False"),
+        (True, 1, "expected a number, not True or False"),
+        ("twelve", 12, "in quotes it is a text; write it without them"),
+        ("twelve", "error", "of another kind"),
+        (True, (1, 2), "of another kind"),
+    ],
+)
+def test_a_prediction_of_another_kind_is_told_so_and_not_why_the_right_one_is_right(
+    predicted, answer, words
+):
+    said = refusal(check_predictions, {"it": predicted}, {"it": answer}, {"it": "of another kind"})
+    assert said.endswith(words)
+
+
 def test_a_tensor_as_prediction_is_refused_in_words():
     predicted = {**MACHINE, "a[0]": torch.tensor([3, 1])}
     assert "a[0] is not tensor([3, 1])" in refusal(check_predictions, predicted, MACHINE)

@@ -4,16 +4,7 @@ import pytest
 import torch
 
 from course_utils import custom_gradients
-from course_utils.custom_gradients import BASES, LANDSCAPES, LiveBytes, line_up, solve, watch
-
-
-def test_watch_names_what_ran_and_leaves_no_profiler():
-    x = torch.ones(2)
-    result, names = watch(lambda: torch.func.jvp(torch.sin, (x,), (x,)))
-    assert len(result) == 2
-    assert names["torch.autograd.forward_ad.make_dual"] == 1
-    _, names = watch(torch.sin, x)
-    assert not any("make_dual" in name for name in names)
+from course_utils.custom_gradients import BASES, LANDSCAPES, LiveBytes, line_up, solve
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -25,6 +16,13 @@ def test_gradcheck_finds_three_suspects_and_trusts_the_right_one(base):
     ]
     assert found == [True, False, False, True]
     assert not torch.autograd.gradgradcheck(line_up(base, 3), [x], raise_exception=False)
+
+
+def test_the_largest_storage_counts_and_no_view_does():
+    with custom_gradients.Largest() as largest:
+        torch.zeros(3).expand(1000, 3)
+        torch.zeros(5, dtype=torch.float64)
+    assert largest.most == 40
 
 
 def test_live_bytes_counts_what_lives():

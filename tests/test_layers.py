@@ -6,11 +6,14 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_utils.layers import (
+    agrees,
+    bytes_of,
     check_parts,
     check_rules,
     check_value,
     draw_curves,
     dry_run,
+    python_calls,
     refused,
     saved_bytes,
     seeded,
@@ -87,6 +90,37 @@ def test_a_slip_is_called_by_its_name():
     assert "expected 1, got 3" in refusal(check_value, 3 * X, X, "y", slips)
     assert "y is None" in refusal(check_value, None, X, "y", slips)
     assert "has dtype torch.float64" in refusal(check_value, X.double(), X, "y", slips)
+
+
+def test_a_slip_of_rounding_and_one_of_complex_numbers_are_named():
+    third = torch.tensor([1 / 3 + 1j], dtype=torch.complex128)
+    slips = {"it was rounded": third.to(torch.complex64).to(third.dtype)}
+    rounded = slips["it was rounded"]
+    assert refusal(check_value, rounded, third, "y", slips, 0, 0) == "y: it was rounded"
+
+
+def test_python_calls_name_what_ran_and_leaves_no_profiler():
+    x = torch.ones(2)
+    result, names = python_calls(lambda: torch.func.jvp(torch.sin, (x,), (x,)))
+    assert len(result) == 2
+    assert names["torch.autograd.forward_ad.make_dual"] == 1
+    _, names = python_calls(torch.sin, x)
+    assert not any("make_dual" in name for name in names)
+
+
+def test_bytes_are_counted_once_and_not_those_of_others():
+    x, y = torch.ones(4), torch.ones(2)
+    assert bytes_of([x, x[1:], {"y": (y, 3)}]) == 24
+    assert bytes_of([x, y], without=[x[:1]]) == 8
+
+
+def test_an_answer_agrees_or_it_does_not_whatever_it_does():
+    assert agrees(lambda: X + 1e-7, X)
+    assert agrees(lambda: {"a": X, "more": None}, {"a": X})
+    assert not agrees(lambda: 2 * X, X)
+    assert not agrees(lambda: None, X)
+    assert not agrees(lambda: {}, {"a": X})
+    assert not agrees(lambda: 1 / 0, X)
 
 
 def test_what_a_call_raises_is_named():

@@ -432,6 +432,8 @@ def check_strings(strings, names, kind, seed, *sizes):
                 except (RuntimeError, ValueError) as error:
                     raise AssertionError(f"einsum refuses {string!r} ({error})") from None
                 sums = "which letters are missing from its result, and so summed over?"
+                if "->" not in string:
+                    sums = "without an arrow every letter that appears twice is summed over"
                 check_close(result, expected, f"the result ({sums})")
 
 
@@ -506,7 +508,8 @@ print(rearrange(images, "b h w c -> b (h w c)").shape)
 print(rearrange(images, "b (h p) w c -> b h p w c", p=2).shape)
 
 # %% [markdown]
-# In the last line one number has to be given, the other follows: 4 rows are 2 groups of `p=2`. Inside
+# In the last line one number has to be given, the other follows: 4 rows are 2 groups of `p=2`. A size
+# goes into the call; on its left side a pattern of `rearrange` holds names only. Inside
 # parentheses the last letter runs fastest: in `(h p)`, `p` counts up to its size before `h` moves on by one.
 # That is an order of the *indices*. How the numbers lie in memory has no say in it:
 
@@ -550,13 +553,13 @@ import matplotlib.pyplot as plt
 
 ys, xs = torch.meshgrid(torch.linspace(-1, 1, 48), torch.linspace(-1, 1, 48), indexing="ij")
 sun = torch.stack([(xs**2 + ys**2 < 0.5).float(), (ys + 1) / 2, (1 - xs) / 2], dim=-1)  # (h, w, c)
-quarters = rearrange(sun, "(h p) (w q) c -> (h w) p q c", h=2, w=2)
-combs = rearrange(sun, "(p h) (q w) c -> (h w) p q c", h=2, w=2)
-print("shapes:", quarters.shape, combs.shape)
+one = rearrange(sun, "(h p) (w q) c -> (h w) p q c", h=2, w=2)
+other = rearrange(sun, "(p h) (q w) c -> (h w) p q c", h=2, w=2)
+print("shapes:", one.shape, other.shape)
 
 # %% topics=["einops-basics"]
 figure, panels = plt.subplots(2, 5, figsize=(8, 3.4))
-for row, patches, name in ((0, quarters, "(h p) (w q)"), (1, combs, "(p h) (q w)")):
+for row, patches, name in ((0, one, "(h p) (w q)"), (1, other, "(p h) (q w)")):
     panels[row, 0].imshow(sun)
     panels[row, 0].set_title(name, fontsize=10, family="monospace")
     for number, patch in enumerate(patches):
@@ -580,7 +583,7 @@ with count_operators() as counts:
 print(dict(counts))
 
 # %% [markdown]
-# ### Exercise 3.3 — Six patterns, and back again ★★ · 18 min · 3 points · core
+# ### Exercise 3.3 — Six patterns and three pictures ★★ · 22 min · 3 points · core
 #
 # For each line write a pair: the pattern, and a dict with the sizes that it needs, empty if it needs
 # none. The function is given. An example: pooling the maximum over 2 × 2 pixels, by `reduce`, would be
@@ -597,6 +600,9 @@ print(dict(counts))
 #
 # `w` is even. `patches` is what `F.unfold(x, 2, stride=2)` gives, with its last two dimensions swapped.
 # For `back` you know that the images have 6 rows.
+#
+# Then three pictures, all made by `rearrange` from the six tiles of shape (6, h, w, c) that the next cell
+# draws: `a row`, `columns` and `turned`. Find the patterns that lay the tiles out like that.
 
 
 # %% nbgrader={"grade_id": "einops-truths", "locked": true} jupyter={"source_hidden": true}
@@ -616,6 +622,48 @@ def truths_of_six(x: torch.Tensor, tokens: torch.Tensor) -> dict:
     }
 
 
+# %% nbgrader={"grade_id": "tile-pictures", "locked": true} jupyter={"source_hidden": true}
+def draw_tiles() -> torch.Tensor:
+    """Six tiles (6, 9, 7, 3), each with a ground of its own and its number on it."""
+    rows = (
+        "75557",
+        "26227",
+        "71747",
+        "71717",
+        "55711",
+        "74717",
+    )  # a row's three pixels as a number
+    tiles = torch.empty(6, 9, 7, 3)
+    for n, digit in enumerate(rows):
+        tiles[n] = torch.tensor(plt.colormaps["Dark2"](n)[:3])
+        for y, row in enumerate(digit):
+            for x in range(3):
+                if int(row) >> (2 - x) & 1:
+                    tiles[n, 2 + y, 2 + x] = 1.0
+    return tiles
+
+
+def truths_of_tiles(tiles: torch.Tensor) -> dict:
+    """The three pictures, without einops, in the form of ``truths_of_six``."""
+    turned = tiles.transpose(1, 2)
+    columns = torch.cat([torch.cat([*tiles[j : j + 2]]) for j in (0, 2, 4)], dim=1)
+    pairs = torch.cat([torch.cat([*turned[i : i + 2]], dim=1) for i in (0, 2, 4)])
+    return {
+        "a row": (rearrange, (tiles,), torch.cat([*tiles], dim=1), "all tiles side by side"),
+        "columns": (rearrange, (tiles,), columns, "tile 1 lies below tile 0: which runs faster?"),
+        "turned": (rearrange, (tiles,), pairs, "two in a row; a tile's rows have become columns"),
+    }
+
+
+# %%
+tiles = draw_tiles()
+figure, panels = plt.subplots(1, 3, figsize=(8, 2.6), width_ratios=(3, 2, 1.5))
+for panel, (name, (*_, picture, _)) in zip(panels, truths_of_tiles(tiles).items(), strict=True):
+    panel.imshow(picture)
+    panel.set_title(name)
+    panel.set_axis_off()
+show(figure, "Six numbered tiles: in a row; in three columns of two; turned, in three rows of two.")
+
 # %% nbgrader={"grade_id": "einops-six", "solution": true}
 einops_six = {
     "channels first": None,
@@ -624,6 +672,9 @@ einops_six = {
     "heads": None,
     "patches": None,
     "back": None,
+    "a row": None,
+    "columns": None,
+    "turned": None,
 }
 ### BEGIN SOLUTION
 einops_six = {
@@ -633,6 +684,9 @@ einops_six = {
     "heads": ("b t (h d) -> b h t d", {"h": 4}),
     "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
     "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+    "a row": ("n h w c -> h (n w) c", {}),
+    "columns": ("(j i) h w c -> (i h) (j w) c", {"i": 2}),
+    "turned": ("(i j) h w c -> (i w) (j h) c", {"j": 2}),
 }
 ### END SOLUTION
 
@@ -651,7 +705,8 @@ def check_patterns(truths, name):
                 try:
                     result = function(operands[0], pair[0], *operands[1:], **pair[1])
                 except Exception as error:
-                    reason = str(error).split("\n")[-1].strip()
+                    reason = " ".join(str(error).split("}.\n")[-1].split())
+                    reason += ": sizes go into the dict" * ("Non-unitary" in reason)
                     raise AssertionError(f"einops refuses {pair[0]!r} ({reason})") from None
                 check_close(result, expected, f"the result ({because})")
 
@@ -660,12 +715,15 @@ x, tokens = torch.arange(144.0).view(2, 3, 6, 4), torch.arange(120.0).view(2, 5,
 check_patterns(truths_of_six(x, tokens), "images of 6 × 4 pixels")
 wide = torch.arange(360, dtype=torch.float64).view(2, 3, 6, 10)
 check_patterns(truths_of_six(wide, tokens), "images of 6 × 10 pixels")
+check_patterns(truths_of_tiles(draw_tiles()), "the tiles")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(2)
 for batch, channels, width, time in ((1, 1, 2, 1), (3, 2, 10, 4), (2, 5, 6, 7), (4, 3, 8, 2)):
     x = torch.randn(batch, channels, 6, width, generator=generator, dtype=torch.float64).to(device)
     tokens = torch.randn(batch, time, 12, generator=generator, dtype=torch.float64).to(device)
     check_patterns(truths_of_six(x, tokens), f"images of shape {tuple(x.shape)}")
+    tiles = torch.randn(6, batch, width, channels, generator=generator).to(device)
+    check_patterns(truths_of_tiles(tiles), f"tiles of shape {tuple(tiles.shape)}")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -682,6 +740,11 @@ for batch, channels, width, time in ((1, 1, 2, 1), (3, 2, 10, 4), (2, 5, 6, 7), 
 #
 # `back` is `patches` read from right to left. einops can work out one unknown size inside each pair
 # of parentheses, so it has to be told how many rows of patches there are: 6 rows of pixels.
+# </details>
+# <details><summary>Hint 4</summary>
+#
+# For the pictures: split the tiles' dimension on the left into the place along the height and that along
+# the width. Of the two, the one that runs faster from tile to tile stands last.
 # </details>
 
 # %% [markdown]
@@ -919,6 +982,13 @@ allowed = (
 others = "einsum outer ger inner tensordot kron linear diff"  # these end in operators above
 out = "tolist item numpy unbind storage untyped_storage __array__ __dlpack__ __int__ __index__"
 out += " __bool__ __float__ __contains__ __format__ tensor as_tensor"
+spelt = {  # what Python calls for you, as you write it
+    "unbind": "a loop over a tensor (for a in x, sum(x))",
+    "__int__": "int()",
+    "div": "/ (write //)",
+    "index": "an index that is a tensor or a mask",
+    "select": "an index that is a number",
+}
 slips = {
     "outer": (lambda x, y: [[a * b for a in x] for b in y], "rows and columns have changed places"),
     "running sum": (lambda x: [sum(x[i:]) for i in range(len(x))], "it runs from the other end"),
@@ -941,6 +1011,10 @@ slips = {
         "these are the entries that should go",
     ),
 }
+
+
+def spell(names) -> str:
+    return ", ".join(spelt.get(name, name) for name in sorted(names))
 
 
 def plain(args: tuple) -> list:
@@ -968,19 +1042,25 @@ def check_puzzle(case, name: str, *inputs: tuple) -> None:
     """Compare an answer with its specification, and look at what it ran."""
     with case(name):
         for args in inputs:
-            result, names, changed, counts = try_puzzle(name, *args)
-            assert changed is not None, f"it is {names[0]}: write a lambda or a function"
-            given = ", ".join(map(str, plain(args)))
+            given, expected = (
+                ", ".join(map(str, plain(args))),
+                torch.tensor(specs[name](*plain(args))),
+            )
             given = given if len(given) < 60 else f"{given[:50]} …"
+            try:
+                result, names, changed, counts = try_puzzle(name, *args)
+            except RuntimeError as error:
+                hint = ": a comparison is boolean, * 1 makes it a number" * ("Bool" in str(error))
+                raise AssertionError(f"of {given}: {type(error).__name__}: {error}{hint}") from None
+            assert changed is not None, f"it is {names[0]}: write a lambda or a function"
+            assert not changed, "an argument was changed: leave it as it is"
             banned = (set(counts) - set(allowed.split())) | (set(names) & set(others.split()))
-            taken = sorted(set(names) & set(out.split()))
-            assert not taken, f"{', '.join(taken)} takes numbers out of a tensor or puts them in"
-            assert not banned, f"{', '.join(sorted(banned))} ran, which is not allowed here"
+            taken = set(names) & set(out.split())
+            assert not taken, f"{spell(taken)} takes numbers out of a tensor or puts them in"
+            assert not banned, f"{spell(banned)} ran, which is not allowed here"
             assert counts, "no operator of PyTorch ran; build it from those that are allowed"
             ran = sum(counts.values())
             assert ran <= 50, f"{ran} operators ran for {given}: is there a loop?"
-            assert not changed, "an argument was changed: leave it as it is"
-            expected = torch.tensor(specs[name](*plain(args)))
             if name in slips and isinstance(result, torch.Tensor):
                 slip, words = slips[name]
                 slipped = torch.tensor(slip(*plain(args)))
@@ -1085,36 +1165,44 @@ with every_case() as case:
 # <details><summary>Hint 4</summary>
 #
 # In `compress` an entry that is kept goes to the place that counts how many are kept before it. A running
-# sum of `keep` knows that.
+# sum of `keep` knows that (it counts the entry itself, too).
 # </details>
 
 # %% [markdown]
 # Yours beside the target: the next cell tries your answers on an example each. Below a name stands the
-# target, and under it what your answer gives. A cross marks an answer that isn't there yet.
+# first argument (white), then the target (grey), then what your answer gives. A cross marks an answer
+# that isn't there yet.
 
 
 # %% nbgrader={"grade_id": "puzzle-pictures", "locked": true} jupyter={"source_hidden": true}
 def draw_answers(answers: dict, examples: dict) -> None:
-    """For each example the target and the result, as a row of numbered cells."""
-    figure, panels = plt.subplots(3, 4, figsize=(9, 4.6))
+    """For each example its first argument, the target and the result, as rows of numbered cells."""
+    figure, panels = plt.subplots(3, 4, figsize=(9.5, 6))
     for panel, (name, args) in zip(panels.flat, examples.items(), strict=True):
-        target = torch.tensor(specs[name](*plain(args))).flatten().tolist()
+        target = torch.tensor(specs[name](*plain(args)))
+        width, target = target.shape[-1] if target.dim() else 1, target.flatten().tolist()
         try:
             yours = answers[name](*args).flatten().tolist()
         except Exception:  # whatever an unfinished answer does
             yours = ["×"] * len(target)
-        panel.set_title(name, fontsize=10, loc="left")
-        for level, numbers in enumerate((yours, target)):
+        first, *rest = [[*map(int, a)] if isinstance(a, list) else a for a in plain(args)]
+        first, rest = (first, rest) if isinstance(first, list) else ([], [first, *rest])
+        panel.set_title(", ".join([name, *map(str, rest)]), fontsize=9, loc="left")
+        for level, numbers in enumerate((yours, target, first)):
             for place, number in enumerate(numbers):
-                right = place < len(target) and number == target[place]
-                colour = ("#0072b2" if right else "#b04500") if level == 0 else "#6b6b6b"
-                panel.add_patch(plt.Rectangle((place, level * 1.2), 0.94, 1, color=colour))
-                middle = {"ha": "center", "va": "center", "color": "white", "fontsize": 9}
-                panel.text(place + 0.47, level * 1.2 + 0.5, str(number), **middle)
-        panel.set(xlim=(0, 8), ylim=(-0.1, 2.3))
+                right = level or (place < len(target) and number == target[place])
+                colour = ("#0072b2" if right else "#b04500", "#6b6b6b", "white")[level]
+                # The rows of a matrix stand apart.
+                left = place + 0.5 * (place // width) * (level < 2)
+                corner, look = (left, level * 1.3), {"facecolor": colour, "linewidth": 1.5}
+                edge = "#6b6b6b" if level == 2 else "white"
+                panel.add_patch(plt.Rectangle(corner, 1, 1, edgecolor=edge, **look))
+                ink = {"color": "black" if level == 2 else "white", "ha": "center", "va": "center"}
+                panel.text(left + 0.5, level * 1.3 + 0.5, str(number), fontsize=9, **ink)
+        panel.set(xlim=(-0.1, 8.1), ylim=(-0.1, 3.8))
         panel.set_axis_off()
     figure.tight_layout()
-    show(figure, "Twelve pairs of rows of numbers: the target above in grey, the answer below it.")
+    show(figure, "Twelve times three rows of numbers: an argument, the target in grey, the answer.")
 
 
 # %%

@@ -3,15 +3,15 @@
 #   course:
 #     title: Hooks
 #     minutes: 240
-#     core: 130
+#     core: 140
 # ---
 
 # %% [markdown]
 # # Hooks: what happens inside a model while it runs?
 #
 # A model takes a batch and gives back an answer. `backward()` fills its parameters with gradients.
-# What lies between is closed: you see neither what the third layer put out nor what the loss told
-# it. You could write `print` into every `forward`. But the model may not be yours, and tomorrow you
+# What lies between is closed: you see neither what the third layer returned nor the gradient that
+# reached it. You could write `print` into every `forward`. But the model may not be yours, and tomorrow you
 # will want to see something else.
 #
 # PyTorch left openings for this. A **hook** is a function of yours that PyTorch calls at such an
@@ -29,9 +29,11 @@
 # - leave a model as you found it.
 #
 # **It leans on** chapters 05 (the graph, leaves, `.grad`, saved tensors) and 06 (`autograd.Function`).
-# Layers and optimizers appear as they are used; chapters 08 to 11 explain them. **Time:** four hours with
-# all twelve exercises. The sections and exercises marked *core* take two hours and ten minutes;
-# nothing later leans on the rest. You can skip any exercise.
+# Layers and optimizers appear as they are used; chapters 08 to 11 explain them. Until then: a *module*
+# is an object with parameters that is called like a function, and may hold other modules under names.
+# **Time:** four hours, and forty minutes more with exercises 7.10 and 7.11. The sections and exercises
+# marked *core* take two hours and twenty minutes; nothing later leans on the rest. You can skip any
+# exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -41,10 +43,18 @@ from course_utils import check_predictions, device, every_case, hook_slips, hook
 from course_utils import runs_with_the_answer, show
 
 # %% [markdown]
+# Here is one of two modules. The outer one has no name of its own, so it is called `""`:
+
+# %% topics=["module-hooks"]
+outer = nn.Sequential(nn.Linear(2, 3), nn.Tanh())
+print("all of them:", [name for name, _ in outer.named_modules()])
+print("by its name:", outer.get_submodule("0"))
+
+# %% [markdown]
 # ## A patient · core
 #
-# Here is a network that does not learn. It has six layers and a head. One layer was spoilt, drawn
-# by lot, so reading the cell won't tell you which. Its task: do a point's two coordinates have the
+# Here is a network that does not learn. It has six layers and a head. One layer, chosen at random,
+# was spoilt, so reading the cell won't tell you which. Its task: do a point's two coordinates have the
 # same sign?
 
 
@@ -102,9 +112,9 @@ show(figure, "Two loss curves: the healthy network's falls, the patient's stays 
 # is it, and what happens inside? The patient comes back in every section, and each opening shows
 # another side of it.
 #
-# ## 1. Forward hooks: what does a module put out? · core
+# ## 1. Forward hooks: what does a module return? · core
 #
-# The simplest opening is right behind a module's `forward`. You register a function; from then on
+# The simplest opening comes right after a module's `forward`. You register a function; from then on
 # it is called with the module, the tuple of its inputs and its output.
 
 
@@ -173,11 +183,9 @@ because = {
     "layer(x)": "a call of the module runs its hooks, once",
     "layer.forward(x)": "the hooks are called by Module.__call__, and this bypasses it",
     "nn.Sequential(layer, nn.Tanh(), layer)(x)": "it runs at each call of the layer, whoever calls",
-    "F.linear(x, layer.weight, layer.bias)": "the hook hangs on the module, not on its weight",
+    "F.linear(x, layer.weight, layer.bias)": "the hook is attached to the module, not to its weight",
     "handle.remove(); layer(x)": "the hook is gone",
 }
-plain = all(not isinstance(count, bool) for count in hook_calls.values())
-assert plain, "True and False are no numbers here: how often does the hook run?"
 counts = {name: -len(ran) + (call(), len(ran))[1] for name, call in calls.items()}
 check_predictions(hook_calls, counts, because)
 
@@ -215,7 +223,7 @@ layer(torch.tensor(2))
 # First times ten, then plus one.
 #
 # Two things surprise in models that others wrote. Keyword arguments are not in `args`; ask for them
-# by `with_kwargs=True`. And an output need not be a tensor: an LSTM puts out a tuple that holds a
+# by `with_kwargs=True`. And an output need not be a tensor: an LSTM returns a tuple that holds a
 # tuple.
 
 
@@ -237,7 +245,7 @@ _ = lstm(input=torch.ones(1, 4, 2))
 # ### A first look into the patient
 #
 # `named_modules()` lists all modules of a model with their names, at any depth; `named_children()`
-# lists those directly inside. Let's hang a hook on each that notes the name. **Predict** what this
+# lists those directly inside. Let's attach to each a hook that notes the name. **Predict** what this
 # prints:
 
 # %%
@@ -251,7 +259,7 @@ print(seen)
 # The last name, thirteen times. The `lambda` does not remember what `name` was when it was made. It
 # looks `name` up when the hook *runs*, and by then the loop is over. Hooks written in a loop often
 # have this bug; linters call it B023. Bind the value: by `functools.partial`, or by a function that
-# makes the hook. Here is one, and with it the mean size of what each tanh puts out.
+# makes the hook. Here is one, and with it the mean size of what each tanh returns.
 
 
 # %%
@@ -267,7 +275,7 @@ _ = train(patient, 1)
 print({name: round(size, 2) for name, size in sizes.items() if "tanh" in name})
 
 # %% [markdown]
-# Every layer puts something out, of ordinary size. One may catch your eye: its numbers are all near
+# Every layer returns numbers of ordinary size. One may catch your eye: its numbers are all near
 # 1. Is that the illness, or just what this layer has to say? Activations alone don't tell. Section
 # 2 looks from the other side; first, more about activations.
 #
@@ -340,10 +348,10 @@ _ = network(torch.tensor([[5.0]]))
 kept[0]
 
 # %% [markdown]
-# The layer put out numbers near -5. Then the ReLU behind it wrote its zeros into the same memory,
+# The layer returned numbers near -5. Then the ReLU after it wrote its zeros into the same memory,
 # which `detach()` shares.
 #
-# To see whether a tool cleans up after itself, we need a count of what hangs on a model. PyTorch
+# To see whether a tool cleans up after itself, we need a count of the hooks on a model. PyTorch
 # has no public list of hooks. The course brings `hooks_on(model)`, which reads private attributes
 # such as `_forward_hooks`. It counts a module's eight kinds and the two kinds on parameters. It
 # misses hooks on intermediate tensors and those registered for the whole process. **Predict:** a
@@ -367,9 +375,10 @@ print("a deep copy:", hooks_on(copy.deepcopy(layer)))
 # A deep copy keeps the hooks of modules and loses those of parameters. So a copied model still
 # writes into your lists, and its frozen rows thaw.
 #
-# ### Exercise 7.2 — Capture ★★ · 20 min · 4 points · core
+# ### Exercise 7.2 — Capture ★★ · 22 min · 4 points · core
 #
-# Write a context manager `capture(model, names)`. `names` are names as `named_modules()` gives
+# Write a context manager `capture(model, names)`. (`contextlib.contextmanager` makes one from a
+# generator; Hint 1 says how.) `names` are names as `named_modules()` gives
 # them, at any depth; `""` is the model itself. `with capture(model, names) as seen:` gives a dict
 # with a list for each name. Every call of that module inside the block appends its output to its
 # list. All outputs are tensors; inputs may be passed by keyword. What is kept is
@@ -472,7 +481,7 @@ check_case(["stem", "block.0"], x.t().contiguous().t(), grad=False)
 # <details><summary>Hint 1</summary>
 #
 # `contextlib.contextmanager` makes a context manager of a generator: what stands before `yield` is
-# done on entering, what stands in a `finally` behind it is done at the end.
+# done on entering, what stands in a `finally` after it is done at the end.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -591,7 +600,7 @@ other.grad
 # There was no hook on `other`. So a hook returns a new tensor and leaves the one that it was handed
 # alone. `grad * mask` is fine, `grad.clone()` first is fine, `grad.mul_(mask)` is not.
 #
-# ### Exercise 7.3 — Reverse the gradient ★★ · 10 min · 3 points · core
+# ### Exercise 7.3 — Reverse the gradient ★★ · 12 min · 3 points · core
 #
 # A classifier of photos should not care which camera took them. A trick for that: a second head
 # tries to tell the camera from the features, and its gradient is *reversed* on the way into the
@@ -601,7 +610,7 @@ other.grad
 # the gradient that reaches `x` **through `y`** is the gradient of `y` times `-strength`. Nothing
 # else about `x` changes: the classifier uses the same `x`, and its gradient is not reversed.
 #
-# - `gradient_reversal(x, strength)`, by a tensor hook. Where `x` needs no gradient, or under
+# - `gradient_reversal(x, strength)`, by a tensor hook and not through a Function. Where `x` needs no gradient, or under
 #   `no_grad`, it gives the values and nothing more.
 # - `Reversal`, an `autograd.Function` with `Reversal.apply(x, strength)`.
 #
@@ -613,7 +622,7 @@ other.grad
 @runs_with_the_answer
 def try_reversal(x, strength, weight, by_function, grad) -> tuple:
     reverse = Reversal.apply if by_function else gradient_reversal
-    return hook_trials.run_reversal(reverse, x, strength, weight, grad)
+    return hook_trials.run_reversal(reverse, x, strength, weight, not by_function, grad)
 
 
 # %% nbgrader={"grade_id": "gradient-reversal", "solution": true}
@@ -685,7 +694,7 @@ with every_case() as case:
 # <details><summary>Hint 3</summary>
 #
 # `backward` of a Function returns one entry for each argument of `forward`. A number has no
-# gradient: `None`. And a hook or a `backward` gives back a new tensor.
+# gradient: its entry is `None`. And a hook or a `backward` gives back a new tensor.
 # </details>
 
 # %% [markdown]
@@ -695,18 +704,27 @@ with every_case() as case:
 # are. `requires_grad` is all or nothing for a tensor; a hook can be finer.
 #
 # **First**, `freeze_rows(embedding, rows)`: register a hook on `embedding.weight`, and return its
-# handle. From then on what a `backward()` adds to `weight.grad` is zero in these rows and as before
-# in all others; after `handle.remove()`, in all. `rows` is a list of indices. It may be empty, and
-# a negative index counts from the end.
+# handle. From then on what a `backward()` **adds** to `weight.grad` is zero in these rows and unchanged
+# in all others. What was in `weight.grad` before stays. After `handle.remove()` every row gets its
+# gradient again. The table may be of any floating dtype. `rows` is a list of indices. It may be empty,
+# and a negative index counts from the end.
 #
 # Example: with a 3 × 2 table and `rows = [0]`, `weight.sum().backward()` fills `weight.grad` with
 # `[[0, 0], [1, 1], [1, 1]]`. With `rows = [-1]` the last row is the one of zeros.
 #
 # **Then predict.** A gradient of zero is no promise that the row stays. Take a table of ones, and a
 # loss that has a gradient for every row in every step. A row is frozen by `freeze_rows`, then three
-# steps are taken. Does that row's value move? Write `True` if it does. In those that say *after a
+# steps are taken. Does that row's value move? Write `True` if it does. For the entries with *after a
 # step*, one step is taken before the hook is registered, and the question is whether the row moves
-# in the three steps after that. What is not named has its default.
+# in the three steps after that. What is not named has its default: a weight decay of 0, and of 0.01 in
+# AdamW. Each optimizer, in short (chapter 11 has them whole), for a weight w with gradient g:
+#
+# | | keeps | the step |
+# | --- | --- | --- |
+# | SGD | nothing | w -= lr · (g + decay · w) |
+# | momentum | v = m · v + g | w -= lr · v |
+# | Adam | running means of g and of g² | w -= lr · mean of g / √(mean of g²) |
+# | AdamW | the same | Adam's, and w *= 1 - lr · decay |
 
 
 # %% nbgrader={"grade_id": "try-freezing", "locked": true}
@@ -719,9 +737,9 @@ def try_freezing(table, rows) -> dict[str, torch.Tensor]:
 def freeze_rows(embedding: nn.Embedding, rows: list[int]) -> torch.utils.hooks.RemovableHandle:
     """Keep the gradient of these rows of ``embedding.weight`` at zero; the hook's handle."""
     ### BEGIN SOLUTION
-    mask = torch.ones_like(embedding.weight[:, :1], requires_grad=False)
-    mask[rows] = 0
-    return embedding.weight.register_hook(lambda grad: grad * mask)
+    frozen = torch.zeros_like(embedding.weight[:, :1], dtype=torch.bool)
+    frozen[rows] = True
+    return embedding.weight.register_hook(lambda grad: grad.masked_fill(frozen, 0))
     ### END SOLUTION
 
 
@@ -746,9 +764,10 @@ with every_case() as case:
     for rows in ([0], [-1], [2, 0], []):
         with case(f"rows {rows} of 3"):
             hook_trials.check_freezing(try_freezing, table, rows)
-    with case("rows [1, -3] of 4, in torch.float64"):
-        ones = torch.ones(4, 3, dtype=torch.float64, device=device)
-        hook_trials.check_freezing(try_freezing, ones, [1, -3])
+    for dtype in (torch.float64, torch.bfloat16):
+        with case(f"rows [1, -3] of 4, in {dtype}"):
+            ones = torch.ones(4, 3, dtype=dtype, device=device)
+            hook_trials.check_freezing(try_freezing, ones, [1, -3])
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape, rows in (((5, 3), [1, 4]), ((7, 1), [0, 2, -1]), ((2, 4), [0, 1]), ((4, 2), [-1])):
@@ -772,7 +791,8 @@ check_predictions(the_frozen_row_moves, truth, because)
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# A mask of shape (rows, 1), one and zero, and a product.
+# A mask of shape (rows, 1) of truth values, and `grad.masked_fill(mask, 0)`. A product with ones and
+# zeros needs a mask of the weight's dtype, and makes NaN of an infinite gradient.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -818,7 +838,7 @@ layer.register_full_backward_hook(tell_gradients)
 layer(torch.ones(4, 3, requires_grad=True)).sum().backward()
 
 # %% [markdown]
-# `grad_output` has the shape of what the module put out, `grad_input` that of what it took in. The
+# `grad_output` has the shape of what the module returned, `grad_input` that of what it took in. The
 # parameters' gradients are neither; they have hooks of their own. So which of the two must a hook
 # replace, if the *parameters* are to feel it?
 
@@ -934,30 +954,39 @@ print("gradient of the first layer's output:", told[0].tolist())
 #
 # ### Who is called when
 #
-# Here are the openings around one call of a layer, in a picture.
+# Here are the openings around one call of a layer, in a picture. The dashed lines are the two invisible
+# nodes: what lies between them belongs to the layer, and the hooks on the tensors x and y lie outside.
 
 # %% jupyter={"source_hidden": true}
-forward = ["forward pre-hook\nsees the input", "forward", "forward hook\nsees the output"]
-inside = "tensor hook, then\npost-accumulate hook\nof each parameter"
-backward = [
-    "full backward hook\nsees grad_input",
-    inside,
-    "full backward pre-hook\nsees grad_output",
+forward = [
+    (1, "forward pre-hook\nsees the input"),
+    (2, "forward"),
+    (3, "forward hook\nsees the output"),
 ]
-figure, axes = plt.subplots(figsize=(9, 2.8))
+backward = [
+    (4, "tensor hook\nof y"),
+    (3, "full backward\npre-hook, sees\ngrad_output"),
+    (2, "tensor hook, then\npost-accumulate hook\nof each parameter"),
+    (1, "full backward\nhook, sees\ngrad_input"),
+    (0, "tensor hook\nof x"),
+]
+figure, axes = plt.subplots(figsize=(9, 3))
 for height, row, colour in ((1, forward, "#0072b2"), (0, backward, "#b04500")):
-    for place, name in enumerate(row):
-        box = {"facecolor": "white", "edgecolor": colour, "boxstyle": "round,pad=0.5", "lw": 1.5}
-        axes.text(place, height, name, ha="center", va="center", color=colour, bbox=box, fontsize=9)
-for (start, end), height, name in (((-0.8, 2.8), 1, "xy"), ((2.8, -0.8), 0, ("dL/dy", "dL/dx"))):
+    for place, name in row:
+        box = {"facecolor": "white", "edgecolor": colour, "boxstyle": "round,pad=0.4", "lw": 1.5}
+        axes.text(place, height, name, ha="center", va="center", color=colour, bbox=box, fontsize=8)
+for (start, end), height, name in (((-0.8, 4.8), 1, "xy"), ((4.8, -0.8), 0, ("dL/dy", "dL/dx"))):
     arrow = {"arrowstyle": "-|>", "color": "#8a8a8a", "lw": 1.5}
     axes.annotate("", (end, height), (start, height), zorder=0, arrowprops=arrow)
     for place, word in zip((start, end), name, strict=True):
         axes.text(place, height + 0.12, word, ha="center")
-axes.set(xlim=(-1, 3), ylim=(-0.4, 1.4))
+for place in (0.5, 3.5):
+    axes.plot([place, place], [-0.45, 1.4], "--", color="#8a8a8a", zorder=0)
+axes.text(2, 1.42, "one call of the layer", ha="center", color="#595959")
+axes.set(xlim=(-1.1, 5.1), ylim=(-0.5, 1.6))
 axes.set_axis_off()
-words = "The way forward: pre-hook, forward, hook. The way back: backward pre-hook, then the "
-show(figure, words + "parameters' tensor and post-accumulate hooks, then the backward hook.")
+words = "Forward: pre-hook, forward, hook. Back: the hook of y, backward pre-hook, the parameters' "
+show(figure, words + "tensor and post-accumulate hooks, backward hook, the hook of x.")
 
 # %% [markdown]
 # Two rules give the order. On the way forward a module's pre-hook comes before everything inside
@@ -965,10 +994,11 @@ show(figure, words + "parameters' tensor and post-accumulate hooks, then the bac
 # pre-hook needs `grad_output` alone. A backward hook needs `grad_input`, so all inside the module
 # is done by then.
 #
-# Two details. Of what is ready at one moment, autograd first does what ends in a parameter, then
-# goes on to the input. And the two invisible nodes belong to the module: a tensor that goes in lies
-# before them. So on the way back a module's own hook is called first, then the hook on the tensor
-# that went in.
+# Two details, both in the picture. Of what is ready at one moment, autograd first does what ends in a
+# parameter, then goes on to the input. And a tensor that goes in lies outside of the dashed lines. So
+# on the way back a module's own hook is called first, then the hook on the tensor that went in. Where
+# modules stand inside a module, the picture of the inner ones lies between the lines of the outer one,
+# and y of the first is x of the second.
 #
 # ### Exercise 7.5 — The order of the hooks ★★ · 10 min · 3 points
 #
@@ -1033,14 +1063,14 @@ check_predictions(hook_order, truth, hook_slips.ORDER_REASONS)
 # </details>
 
 # %% [markdown]
-# ### Exercise 7.6 — Find the ill layer ★★ · 15 min · 4 points · core
+# ### Exercise 7.6 — Find the ill layer ★★ · 16 min · 4 points · core
 #
 # Now back to the patient. Write `grad_monitor(model)`. It hooks every module **that has no
 # children**, at any depth, and returns `(norms, handles)`: a dict from the module's name (as
 # `named_modules()` gives it) to a list, and a list of the handles. With each `backward()` the list
 # gets one number, a Python `float`: the norm of the gradient of the module's **output**, over all
-# its elements. Training goes on as if you were not looking, and when all handles are removed
-# nothing more is noted. (Each module is called once in a forward pass, its output is one tensor,
+# its elements. Training goes on as if you were not looking, a run under `no_grad` works as
+# before, and when all handles are removed nothing more is noted. (Each module is called once in a forward pass, its output is one tensor,
 # and nothing works in place.)
 #
 # Example: for a batch of shape (4, 2), a `Linear(2, 3)` as the last layer and `loss =
@@ -1111,7 +1141,7 @@ hook_trials.check_ill_layer(ill_layer, make_patient(seed=1))
 # <details><summary>Hint 3</summary>
 #
 # For the patient: `for name, values in norms.items(): print(name, values[-1])`, and read it from
-# below.
+# the bottom up.
 # </details>
 
 # %% [markdown]
@@ -1120,7 +1150,7 @@ hook_trials.check_ill_layer(ill_layer, make_patient(seed=1))
 
 
 # %% jupyter={"source_hidden": true} topics=["module-hooks"]
-def told_to_each(network: nn.Sequential) -> dict[str, float]:
+def norms_of_each(network: nn.Sequential) -> dict[str, float]:
     """The norm of the gradient of each linear layer's output, at the first step."""
     (out, y), outputs = points(), {}
     for name, module in network.named_children():
@@ -1134,7 +1164,7 @@ def told_to_each(network: nn.Sequential) -> dict[str, float]:
 # %%
 figure, axes = plt.subplots(figsize=(7, 3))
 for ill, label, style in ((False, "healthy", "o-"), (True, "the patient", "s-")):
-    norms = told_to_each(make_patient(ill))
+    norms = norms_of_each(make_patient(ill))
     axes.plot([*norms][::-1], [*norms.values()][::-1], style, label=label)
 axes.set(yscale="log", ylabel="norm of the output's gradient", ylim=(1e-9, 1))
 axes.set_xlabel("the way back →")
@@ -1150,9 +1180,9 @@ show(
 # cut off from the loss.
 #
 # Why? The bias of that layer is so large that its tanh sits at 1 for every point. It passes nothing
-# on, and its slope there is as good as zero. And since the layer itself is told nothing, it will
-# not heal. Such a layer is called *saturated*. You saw the sign of it in section 1, when one tanh
-# put out ones; this is the proof. And the cure is a line:
+# on, and its slope there is as good as zero. And since next to no gradient reaches the layer itself, it
+# will not heal. Such a layer is called *saturated*. You saw the sign of it in section 1, when one tanh
+# returned ones; this is the proof. And the cure is a line:
 
 # %%
 patient = make_patient()
@@ -1170,8 +1200,8 @@ print("150 steps after the cure the loss is below 0.1:", train(patient, 151)[-1]
 # %% [markdown]
 # ## 4. Grad-CAM: where did it look?
 #
-# Activations said what a layer puts out, gradients what it is told. What do they tell together?
-# Take a classifier of images. Its last convolution puts out maps: each channel says where in the
+# Activations said what a layer returns, gradients what the loss makes of it. What do they say together?
+# Take a classifier of images. Its last convolution returns maps: each channel says where in the
 # image it found something. The gradient of one class's score says how much the score would grow
 # with each map. Multiply, add up, and you have a map of what speaks for that class.
 #
@@ -1262,25 +1292,24 @@ with torch.no_grad():
 
 # %% jupyter={"source_hidden": true} topics=["grad-cam"]
 def draw_heat(heats: dict[str, torch.Tensor]) -> None:
-    """Show the image with two shapes, then maps of any size on one scale, the shapes outlined."""
+    """Show the image with two shapes, then maps of any size, each divided by its largest value."""
     figure, panels = plt.subplots(1, 1 + len(heats), figsize=(9, 1.9), layout="constrained")
     panels[0].imshow(both.permute(1, 2, 0) + 0.25)
     panels[0].set_title("the image")
-    top = max(heat.max().item() for heat in heats.values())
     for panel, (title, heat) in zip(panels[1:], heats.items(), strict=True):
         large = F.interpolate(heat.detach().cpu()[None, None], both.shape[1:], mode="bilinear")[
             0, 0
         ]
-        drawn = panel.imshow(large, cmap="magma", vmin=0, vmax=top)
+        drawn = panel.imshow(large / large.max().clamp(min=1e-9), cmap="magma", vmin=0, vmax=1)
         panel.set_title(f"speaks for {title}")
     for panel in panels:
         panel.set_axis_off()
         for outline in outlines:
             panel.contour(outline.float(), levels=[0.5], colors="#56b4e9", linewidths=1.5)
-    figure.colorbar(drawn, ax=panels, shrink=0.9, label="heat")
+    figure.colorbar(drawn, ax=panels, shrink=0.9, label="heat / largest")
     show(
         figure,
-        f"The two shapes, outlined in blue, and bright heat where something spoke for {[*heats]}.",
+        f"Two shapes, outlined in blue; heat, scaled to its largest, for {', '.join(heats)}.",
     )
 
 
@@ -1289,7 +1318,9 @@ draw_heat({"circle": cam[0], "triangle": cam[2]})
 
 # %% [markdown]
 # One image, one forward pass, two answers to "why". The heat for *circle* is strongest on the
-# circle, that for *triangle* on the triangle. It is coarse: the maps have 6 × 11 places.
+# circle, that for *triangle* on the triangle. It is coarse: the maps have 6 × 11 places. And each map
+# has a scale of its own, so compare places, not panels: how sure the network is of a class is in the
+# score, not in the colours.
 #
 # Now for networks with any head. Where CAM reads $w_{ck}$ off the last layer, **Grad-CAM** asks
 # autograd. The weight of a map is the mean of its gradient: $\alpha_k =
@@ -1310,50 +1341,17 @@ print("alpha is w / (H W):", torch.allclose(alpha * 6 * 11, shape_net.fc.weight[
 # wrong where `forward` does more than call the halves (*Heard elsewhere* shows how). A hook leaves
 # `forward` alone.
 #
-# And where does the patient look? Its inputs are two numbers, so the map is a plane: how much does
-# the score change if a point moves?
-
-# %%
-grid = torch.stack(torch.meshgrid(*[torch.linspace(-2, 2, 41)] * 2, indexing="xy"), dim=-1)
-grid = grid.view(-1, 2).to(device).requires_grad_()
-healthy, patient = make_patient(ill=False), make_patient()
-slopes = {}
-for name, network in (("healthy", healthy), ("the patient", patient)):
-    _ = train(network, 300)
-    (slope,) = torch.autograd.grad(network(grid).sum(), grid)
-    slopes[name] = slope.norm(dim=1).view(41, 41).cpu()
-
-# %%
-figure, panels = plt.subplots(1, 2, figsize=(7, 2.8), layout="constrained")
-for panel, (name, slope) in zip(panels, slopes.items(), strict=True):
-    drawn = panel.imshow(
-        slope,
-        cmap="magma",
-        vmin=0,
-        vmax=slopes["healthy"].max(),
-        extent=(-2, 2, -2, 2),
-        origin="lower",
-    )
-    panel.set_title(name)
-figure.colorbar(drawn, ax=panels, label="slope of the score")
-show(
-    figure,
-    "The healthy network's score is steep along both axes; the patient's is flat everywhere.",
-)
-
-# %% [markdown]
-# The healthy network looks at the two axes, where the answer changes. The patient looks nowhere.
-#
 # ### Exercise 7.7 — Grad-CAM ★★ · 15 min · 4 points
 #
 # Write `grad_cam(model, layer, image, target)`: `layer` is the name of a module, at any depth, that
-# puts out maps of shape (1, channels, h, w), `image` has shape (3, height, width), `target` is the
+# returns maps of shape (1, channels, h, w), `image` has shape (3, height, width), `target` is the
 # class. Return the map, of shape (h, w), without a graph, divided by its largest value. If nothing
 # in the image speaks for the class, the map is all zeros. It must not become NaN.
 #
-# Use the score itself, not its softmax. Leave things as they were: no hook of yours on the model,
-# its mode, the `.grad` of its parameters untouched, so that the next `optimizer.step()` does not
-# learn from your picture, and the image, too, without a gradient.
+# Use the score itself, not its softmax. Leave things as they were, even if the model raises: no hook
+# of yours on the model; its mode (`model.training`, which `train()` and `eval()` switch) untouched; the
+# `.grad` of its parameters, too, so that the next `optimizer.step()` does not learn from your picture;
+# and the image without a gradient.
 #
 # Example: for our network with `layer="features"`, the map equals `cam[target] /
 # cam[target].max()`. Look at yours by `draw_heat({"circle": grad_cam(shape_net, "features",
@@ -1400,6 +1398,8 @@ with every_case() as case:
         check_case(image[:, 4:20].double(), 1, cut=1)
     with case("nothing in the image speaks for the class"):
         check_case(image, 1, bias=-1.0, factor=1.0)
+    with case("an image of two channels, so that the model raises"):
+        hook_trials.check_cam_that_raises(try_grad_cam, ShapeNet(), image[:2])
 ### BEGIN HIDDEN TESTS
 for cut in (1, 4, 6, 8, 9):
     check_case(image[:, 4:20].double(), 2, cut=cut, factor=1.0)
@@ -1427,6 +1427,43 @@ check_case(0 * image, 0, cut=8, factor=1.0)
 # maps of this kind uncovered a detector of horses that looked at the photographer's copyright tag.
 # The packages `captum` and `pytorch-grad-cam` hold this and a dozen relatives. A map is evidence
 # about the network, at the resolution of its last layer, not a proof. Section 9 has a proof.
+
+# %% [markdown]
+# ### Where does the patient look?
+#
+# Its inputs are two numbers, so the map is a plane, and no hook is needed: how much does the score
+# change if a point moves? This is a *saliency* map, the slope of the score at the input itself.
+
+# %%
+grid = torch.stack(torch.meshgrid(*[torch.linspace(-2, 2, 41)] * 2, indexing="xy"), dim=-1)
+grid = grid.view(-1, 2).to(device).requires_grad_()
+healthy, patient = make_patient(ill=False), make_patient()
+slopes = {}
+for name, network in (("healthy", healthy), ("the patient", patient)):
+    _ = train(network, 300)
+    (slope,) = torch.autograd.grad(network(grid).sum(), grid)
+    slopes[name] = slope.norm(dim=1).view(41, 41).cpu()
+
+# %%
+figure, panels = plt.subplots(1, 2, figsize=(7, 2.8), layout="constrained")
+for panel, (name, slope) in zip(panels, slopes.items(), strict=True):
+    drawn = panel.imshow(
+        slope,
+        cmap="magma",
+        vmin=0,
+        vmax=slopes["healthy"].max(),
+        extent=(-2, 2, -2, 2),
+        origin="lower",
+    )
+    panel.set(title=name, xlabel="first coordinate", ylabel="second coordinate")
+figure.colorbar(drawn, ax=panels, label="slope of the score")
+show(
+    figure,
+    "The healthy network's score is steep along both axes; the patient's is flat everywhere.",
+)
+
+# %% [markdown]
+# The healthy network looks at the two axes, where the answer changes. The patient looks nowhere.
 
 # %% [markdown]
 # ## 5. After accumulation: must all gradients be there at once?
@@ -1669,7 +1706,7 @@ def check_back(numbers, dtype):
 kinds = (
     ([[0.1, -7.0]], torch.float32), ([1 / 3], torch.float64), ([3, 2**40], torch.int64),
     ([True, False], torch.bool), ([1 / 3, 2.0], torch.bfloat16), ([1 / 3 + 2j], torch.complex64),
-    (0.1, torch.float32), ([[]], torch.float32),
+    (0.1, torch.float32), ([[]], torch.float32), ([1 / 3, 2.0], torch.float16),
 )  # fmt: skip
 images = torch.randn(2, 2, 12, 12, generator=torch.Generator().manual_seed(0)).to(device)
 with every_case() as case:
@@ -1701,12 +1738,15 @@ check_back([1 / 3, -2 / 3], torch.float64)
 
 
 # %%
+from course_utils.layers import bytes_of
+
+
 def kept_bytes(activation: nn.Module, form) -> int:
     network = nn.Sequential(nn.Conv2d(2, 4, 3), activation, nn.Conv2d(4, 4, 3)).to(device)
     kept = []
     with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(form(t)), lambda _: None):
         network(torch.ones(1, 2, 32, 32, device=device))
-    return hook_trials.bytes_of(kept, network)
+    return bytes_of(kept, without=network.parameters())
 
 
 # %%
@@ -1723,7 +1763,21 @@ for activation in (nn.GELU(), nn.ReLU()):
 # makes a copy for each. A hook on saved tensors has to recognise what it has seen before, or the
 # measurement must say that it doesn't matter.
 #
-# And the patient? Its ill layer was told little, but not nothing. **Predict** what is left if the
+# Another surprise is which tensors are parameters. **Predict** what a `Linear` saves of its weight:
+
+# %%
+layer, saved = nn.Linear(2, 2), []
+with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t), lambda _: None):
+    layer(torch.ones(1, 2, requires_grad=True))
+print("parameters:   ", [isinstance(t, nn.Parameter) for t in saved])
+print("views of one: ", [t._base is layer.weight for t in saved])
+
+# %% [markdown]
+# It saves `weight.t()`, a view, and a view of a `Parameter` is a plain tensor. A pair that asks
+# `isinstance` makes the second, smaller copy after all. To spare it, ask as well whether
+# `tensor._base` is a parameter.
+#
+# And the patient? Little gradient reaches its ill layer, but not none. **Predict** what is left if the
 # saved tensors are kept in half precision:
 
 # %%
@@ -1737,8 +1791,8 @@ for name, form in (("exact:", torch.Tensor.detach), ("half: ", torch.Tensor.half
 
 # %% [markdown]
 # Nothing at all. A tanh saves its output $y$, and its slope is $1 - y^2$. The patient's $y$ is
-# 0.9999998, and the nearest number in half precision is 1. So rounding does no harm to a healthy
-# network, and cuts the last thread of an ill one.
+# 0.9999998, and the nearest number in half precision is 1. So rounding does no harm to layer3, and cuts
+# the last thread to layer2.
 
 # %% [markdown]
 # ## 7. A weight that is computed: can illness be ruled out?
@@ -1801,7 +1855,7 @@ _ = copy.deepcopy(nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)))
 # Write it both ways, for a `Linear` and a `Conv2d`. The norm is taken over all of an output's
 # weights: for a `Linear` over a row, for a `Conv2d` of weight (out, in, kh, kw) over in, kh and kw.
 # The length has the shape (out, 1), or (out, 1, 1, 1): as many dimensions as the weight. The
-# weight's value, and so what the layer puts out, is the same right after.
+# weight's value, and so the layer's output, is the same right after.
 #
 # - `weight_norm(layer)`, by a forward pre-hook. Afterwards the layer has the parameters `weight_g`
 #   (length) and `weight_v` (direction, at first the old weight) in place of `weight`. Before each
@@ -1887,7 +1941,7 @@ for by_hook in (True, False):
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# What the hook computes must hang on the graph: no `detach`, no `no_grad`. What becomes a parameter
+# What the hook computes must be part of the graph: no `detach`, no `no_grad`. What becomes a parameter
 # must not: there, detach.
 # </details>
 
@@ -1906,8 +1960,8 @@ except RuntimeError as error:
 
 # %% [markdown]
 # `strict=False` makes the error go away, and leaves the head at its random start. The right place
-# for a repair is the model: a **load-state-dict pre-hook** is called before a module takes what is
-# its own from the dict, and may edit the dict. There are post-hooks, which get the lists of missing
+# for a repair is the model: a **load-state-dict pre-hook** is called before a module picks its own
+# entries out of the dict, and may edit the dict. There are post-hooks, which get the lists of missing
 # and unexpected keys, and the same pair for `state_dict()`.
 
 
@@ -1926,7 +1980,7 @@ _ = pair.load_state_dict({"0.weight": torch.ones(1, 1), "1.weight": torch.ones(1
 # is empty. The dict is a copy, made for this load: editing it does no harm to the caller's.
 
 # %% [markdown]
-# ### Exercise 7.11 — Old checkpoints ★★ · 12 min · 3 points
+# ### Exercise 7.11 — Old checkpoints ★★ · 15 min · 3 points
 #
 # Write `state_dict_hooks(model, renamed)`. `renamed` maps old names of the model's children, or of
 # deeper modules such as `block.0`, to new ones. From then on, whenever `model` is loaded, by itself
@@ -1934,7 +1988,7 @@ _ = pair.load_state_dict({"0.weight": torch.ones(1, 1), "1.weight": torch.ones(1
 # at each load, each renamed key adds a string `"old key -> new key"` to it, both as they stand in
 # the dict.
 #
-# - A name begins behind the prefix and ends at a dot: `fc` is neither the beginning of `fc2` nor
+# - A name begins right after the prefix and ends at a dot: `fc` is neither the beginning of `fc2` nor
 #   the end of `block.fc`. At most one old name fits a key, and it is renamed once.
 # - Names may be swapped: with `{"a": "b", "b": "a"}` each takes the other's weights.
 # - Other keys stay as they are; what is still missing or unexpected is an error as always. A
@@ -2020,8 +2074,8 @@ print([*layer.state_dict()])
 # %% [markdown]
 # ## 9. Intervention: which layer decides? · core
 #
-# You have watched, drawn and repaired. One question is open since section 1. A layer puts something
-# out, and the model gives an answer: is the one the *reason* for the other? Watching can't tell. An
+# You have watched, drawn and repaired. One question is open since section 1. A layer returns an
+# activation, and the model gives an answer: is the one the *reason* for the other? Watching can't tell. An
 # **intervention** can. Run the model twice, on an input A and an input B, which get different
 # answers. Then run B once more, but replace one layer's activation by what it was in run A. If the
 # answer turns from B's into A's, that activation carries it. Today this is one of the main tools
@@ -2050,22 +2104,22 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
 
 # %% [markdown]
 # 2 from B and 100 from A: the square is what made A's answer large. In a plain chain of layers this
-# would be no news, because all that comes behind the patched layer follows from it, and every layer
+# would be no news, because all that comes after the patched layer follows from it, and every layer
 # turns the answer. It tells something where paths run side by side, as in every network with
 # residual connections.
 #
 # Two runs of *different* models work just as well, if they have the same modules. Then the
 # question is which part of an ill model the healthy one has to lend it.
 #
-# ### Exercise 7.12 — Intervention ★★ · 20 min · 5 points · core
+# ### Exercise 7.12 — Intervention ★★ · 22 min · 5 points · core
 #
 # Write `intervention(donor, model, names, a, b)`. Run A is `donor(a)`. Then, for each name in
-# `names`, make a run B: `model(b)`, in which the module of that name puts out what the donor's
-# module of the same name put out in run A. Return a dict from each name to what run B put out.
+# `names`, make a run B: `model(b)`, in which the module of that name returns what the donor's
+# module of the same name returned in run A. Return a dict from each name to the output of run B.
 #
 # - `donor` and `model` may be one and the same. The donor is run once on `a`, and `model` once for
 #   each name on `b`, each time with that *one* module patched.
-# - What a module puts out is a tensor, or a tuple that holds tensors and tuples, as an LSTM's. It is
+# - What a module returns is a tensor, or a tuple that holds tensors and tuples, as an LSTM's. It is
 #   the value at the moment when the module returned it, whatever happens to it later, in place.
 #   Each named module is called once in a run; inputs may be passed by keyword.
 # - The answers, which are tensors, have no graph.
@@ -2077,7 +2131,7 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
 #
 # **Then use it**, in a cell of your own. `make_committee(seed=4)` answers the patient's question:
 # its output is positive if both coordinates have the same sign. Six blocks, `blocks.0` to
-# `blocks.5`, each add something to a stream; one of them, drawn by lot, does the work. Take a point
+# `blocks.5`, each add something to a stream; one of them, chosen at random, does the work. Take a point
 # A with a positive answer and a point B with a negative one, such as `torch.tensor([[1.0, 2.0]])`
 # and `torch.tensor([[1.0, -2.0]])` (on `device`). Which block's activation turns the answer? Write
 # its name into `deciding_block`.
@@ -2137,7 +2191,7 @@ with every_case() as case:
         ("stem, a nested layer, the model", "committee", ["stem", "blocks.2.0", ""], None),
         ("two committees", "committee", ["blocks.1", "blocks.4", "head"], (0, 2)),
         ("no names", "committee", [], None),
-        ("an LSTM, which puts out a tuple with a tuple in it", "listener", ["lstm", "head"], None),
+        ("an LSTM, which returns a tuple with a tuple in it", "listener", ["lstm", "head"], None),
         ("a layer that an activation in place follows", "listener", ["enter", "act"], (0, 1)),
     ):
         with case(name):
@@ -2175,7 +2229,7 @@ hook_trials.check_deciding(deciding_block, 4, a, b)
 # ### The patient's last visit
 #
 # A healthy network has been trained, and answers every point right. Then its copy is damaged: in
-# one layer, drawn by lot, all biases become 8. Nothing is trained any more, so there is no gradient
+# one layer, chosen at random, all biases become 8. Nothing is trained any more, so there is no gradient
 # to monitor. Which layer is it?
 
 
@@ -2183,8 +2237,8 @@ hook_trials.check_deciding(deciding_block, 4, a, b)
 twin, (x, y) = make_patient(ill=False), points()
 _ = train(twin, 300)
 damaged = copy.deepcopy(twin)
-lot = int(torch.randint(2, 6, (), generator=torch.Generator().manual_seed(4)))
-nn.init.constant_(damaged.get_submodule(f"layer{lot}").bias, 8.0)
+chosen = int(torch.randint(2, 6, (), generator=torch.Generator().manual_seed(4)))
+nn.init.constant_(damaged.get_submodule(f"layer{chosen}").bias, 8.0)
 
 
 def share_right(score):
@@ -2207,11 +2261,12 @@ axes.bar(
 )
 axes.axhline(share_right(damaged(x)), color="#b04500", linestyle="--", label="without a transplant")
 axes.set(
-    ylim=(0, 1.25),
+    ylim=(0, 1.05),
+    title="green: healed",
     ylabel="share of right answers",
     xlabel="layer transplanted from the healthy twin",
 )
-axes.legend(loc="upper left")
+axes.legend(loc="lower right")
 show(
     figure,
     "Transplants of the first layers change nothing; from one layer on, all answers are right.",
@@ -2219,14 +2274,14 @@ show(
 
 # %% [markdown]
 # A staircase with one step. A healthy activation that is put in before the ill layer is wiped out
-# there. One that is put in at the ill layer or behind it heals everything. So the first green bar is
+# there. One that is put in at the ill layer or closer to the head heals everything. So the first green bar is
 # the ill layer. No gradient was needed, and it is a proof: with this layer's output exchanged, and
 # with nothing else exchanged, the network is well. Now lend it the twin's parameters for good:
 
 # %%
 ill = next(name for name in names if shares[name] > 0.9)
 _ = damaged.get_submodule(ill).load_state_dict(twin.get_submodule(ill).state_dict())
-print("the first that heals is the one drawn by lot:", ill == f"layer{lot}")
+print("the first that heals is the one that was damaged:", ill == f"layer{chosen}")
 print("right answers now:", share_right(damaged(x)))
 print("hooks left:", hooks_on(damaged), hooks_on(twin))
 

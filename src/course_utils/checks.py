@@ -6,7 +6,7 @@ left out of a notebook's traceback, so that a learner sees the check cell's own 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -291,11 +291,24 @@ def check_predictions(
     if wrong:
         lines = [f"{len(wrong)} of {len(actual)} predictions differ from what the machine does:"]
         for key in wrong:
-            reason = (because or {}).get(key)
-            if isinstance(predicted[key], str) and predicted[key] == str(actual[key]):
-                reason = "in quotes it is a text; write it without them"
+            reason = _wrong_kind(predicted[key], actual.values()) or (because or {}).get(key)
             lines.append(f"  {key} is not {predicted[key]!r}" + (f": {reason}" if reason else ""))
         raise AssertionError("\n".join(lines))
+
+
+def _wrong_kind(value: Any, answers: Collection[Any]) -> str:
+    """Words for a prediction of a kind that none of the answers has, such as 0 among truth values.
+
+    Why the right answer is right would contradict it: ``0`` may be meant for ``False``.
+    """
+    kinds = {type(answer) for answer in answers}
+    if isinstance(value, str) and str not in kinds:
+        return "in quotes it is a text; write it without them"
+    if not isinstance(value, bool) and kinds == {bool}:
+        return "expected True or False"
+    if isinstance(value, bool) and bool not in kinds and str not in kinds:
+        return "expected a number, not True or False" if kinds <= {int, float} else ""
+    return ""
 
 
 class every_case:

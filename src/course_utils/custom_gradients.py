@@ -7,13 +7,13 @@ function, tries one case and compares, with words for the slips that are known.
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 import random
 import sys
+=======
+>>>>>>> e13
 import weakref
-from collections import Counter
-from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,24 +24,9 @@ from torch.utils._pytree import tree_leaves
 
 from course_utils.checks import check_close, check_equal, every_case, forbid_changes
 from course_utils.devices import device
-from course_utils.layers import check_value
-from course_utils.operators import count_operators, forbid_operators
+from course_utils.layers import agrees, check_value, python_calls
+from course_utils.operators import OperatorMode, count_operators, forbid_operators
 from course_utils.tracebacks import ends_in_notebook
-
-
-def watch(function: Callable, *args: Any) -> tuple[Any, Counter]:
-    """What ``function(*args)`` gives, and how often each Python function ran meanwhile."""
-    names, before = Counter(), sys.getprofile()
-
-    def note(frame, event, _):
-        if event == "call":
-            names[f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_name}"] += 1
-
-    sys.setprofile(note)
-    try:
-        return function(*args), names
-    finally:
-        sys.setprofile(before)
 
 
 def require_written(function):
@@ -76,6 +61,11 @@ def gradient_words(call, lost="was the result made with detach, item or NumPy?",
         else:
             raise
         raise AssertionError(text) from None
+    except TypeError as error:
+        if rule and "positional argument" in str(error):
+            text = f"{error}: besides ctx, backward gets one gradient for each output"
+            raise AssertionError(text) from None
+        raise
 
 
 def left_behind(*tensors):
@@ -84,16 +74,13 @@ def left_behind(*tensors):
     return marks + [".grad"] * any(t.is_leaf and t.grad is not None for t in tensors)
 
 
-class Largest(TorchDispatchMode):
-    """A ``with`` block that notes the bytes of the largest tensor made inside it."""
+class Largest(OperatorMode):
+    """A ``with`` block that notes the bytes of the largest storage made inside it."""
 
     most = 0
 
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        result = function(*args, **(kwargs or {}))
-        sizes = [t.nbytes for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
-        self.most = max([self.most, *sizes])
-        return result
+    def after(self, name, new_storages):
+        self.most = max([self.most, *new_storages])
 
 
 class LiveBytes(TorchDispatchMode):
@@ -240,9 +227,11 @@ def check_elu(try_elu, x, alpha):
     assert not infinite, f"the gradient is infinite at x = {infinite}"
     at_zero = torch.where(x == 0, 0.0, slope)
     slips = {
-        "0 at the kink: clamp gives no gradient at its very end": at_zero * g,
+        "0 at the kink: whatever cuts x off there (a clamp, a relu) passes no gradient at its very "
+        "end": at_zero * g,
         "0.5 at the kink: a minimum shares its gradient out at a tie": (at_zero + slope) / 2 * g,
         "it forgets alpha": torch.where(x > 0, 1.0, low) * g,
+        "1 in the lower branch: was it written without being recorded?": g,
         "none comes out of the lower branch here (was its input cut off?)": (x > 0) * g,
     }
     check_value(gradient, slope * g, "the gradient", slips, 1e-5, 1e-5)
@@ -281,7 +270,7 @@ def run_function(function, g, *inputs):
     """Facts of a Function; each input comes as (tensor, needs grad)."""
     require_written(function)
     with forbid_operators("threshold_backward", "hardtanh_backward", because="write the rule"):
-        facts, names = watch(_run_twice, function.apply, g, *inputs)
+        facts, names = python_calls(_run_twice, function.apply, g, *inputs)
     finished = names["torch.autograd.grad"] > 2 or names["torch.autograd.backward"]
     finished = finished or names["torch._functorch.eager_transforms.vjp"]
     assert not finished, "PyTorch differentiates inside your Function: write the rule itself"
@@ -289,17 +278,26 @@ def run_function(function, g, *inputs):
 
 
 @ends_in_notebook
-def check_relu(try_function, x):
-    """Check one case of MyReLU."""
+def _facts_of(try_function, name, x, count, expected):
+    """x on the device, the gradient that arrives, and the facts of a Function of x alone."""
     __tracebackhide__ = True
     x = x.to(device)
     g = torch.linspace(1, 2, x.numel(), dtype=x.dtype, device=device).view(x.shape)
     with forbid_changes(x):
-        facts = try_function("MyReLU", g, (x, True))
-    assert len(facts["results"]) == 1, f"{len(facts['results'])} results, expected one tensor"
+        facts = try_function(name, g, (x, True))
+    found = len(facts["results"])
+    assert found == count, f"{found} result{'s' * (found != 1)}, expected {expected}"
+    assert facts["gradients"][0] is not None, "backward returns None for x"
+    return x, g, facts
+
+
+@ends_in_notebook
+def check_relu(try_function, x):
+    """Check one case of MyReLU."""
+    __tracebackhide__ = True
+    x, g, facts = _facts_of(try_function, "MyReLU", x, 1, "one tensor")
     check_close(facts["results"][0], x.relu(), "the value")
     mask, (gradient,) = (x > 0).to(x.dtype), facts["gradients"]
-    assert gradient is not None, "backward returns None for x"
     slips = {
         "it forgets the gradient that arrives: multiply by it": mask,
         "at 0 the slope is 0, and here it lets the gradient through": g * (x >= 0),
@@ -316,11 +314,7 @@ def check_relu(try_function, x):
 def check_binarize(try_function, x):
     """Check one case of Binarize."""
     __tracebackhide__ = True
-    x = x.to(device)
-    g = torch.linspace(1, 2, x.numel(), dtype=x.dtype, device=device).view(x.shape)
-    with forbid_changes(x):
-        facts = try_function("Binarize", g, (x, True))
-    assert len(facts["results"]) == 2, "return two tensors: the sign and the mask"
+    x, g, facts = _facts_of(try_function, "Binarize", x, 2, "two tensors: the sign and the mask")
     sign, mask = torch.where(x < 0, -1.0, 1.0).to(x.dtype), (x.abs() <= 1).to(x.dtype)
     slips = {"at 0 the sign is +1": x.sign(), "that is the mask: the sign comes first": mask}
     check_value(facts["results"][0], sign, "the sign", slips)
@@ -330,7 +324,6 @@ def check_binarize(try_function, x):
     words = "the mask requires grad: mark it with ctx.mark_non_differentiable"
     assert not facts["require grad"][1], words
     (gradient,) = facts["gradients"]
-    assert gradient is not None, "backward returns None for x"
     slips = {
         "it passes only where the mask is 1": g,
         "it forgets the gradient that arrives: multiply by it": mask,
@@ -531,7 +524,7 @@ def run_block(through, x, seed, times=1):
 def run_checkpoint(function, x, seed, times):
     """Facts of a block with dropout that is run through a Checkpoint."""
     require_written(function)
-    facts, names = watch(run_block, function.apply, x, seed, times)
+    facts, names = python_calls(run_block, function.apply, x, seed, times)
     facts["library"] = any(name.startswith("torch.utils.checkpoint.") for name in names)
     return facts
 
@@ -545,7 +538,9 @@ def check_checkpoint(try_checkpoint, x, seed, times=1):
     assert not yours["library"], "torch.utils.checkpoint runs here: write the checkpoint yourself"
     calls = "runs of the block in forward"
     check_equal(yours["calls in forward"], times, calls, "once for each call of apply")
-    check_close(yours["y"], plain["y"], "the result", rtol=0, atol=0)
+    same = isinstance(yours["y"], torch.Tensor) and torch.equal(yours["y"], plain["y"])
+    words = "the result differs from that of block(x): does forward seed the generator, or turn it "
+    assert same, f"{words}back? Only backward does"
     words = "once more in backward: it is computed again, not kept"
     check_equal(yours["calls"], 2 * times, "runs of the block in all", words)
     for name in ("x", "last.weight", "last.bias", "layers.0.weight", "layers.0.bias"):
@@ -577,7 +572,7 @@ def check_checkpoint(try_checkpoint, x, seed, times=1):
 
 
 MAPS = {
-    "arm": lambda x: torch.stack([x[0] * x[1], x[0] + x[1], x[0] ** 2]),
+    "two to three": lambda x: torch.stack([x[0] * x[1], x[0] + x[1], x[0] ** 2]),
     "two numbers": lambda x: torch.stack([x.sin().sum(), (x * x).prod()]),
     "square": lambda x: x.cumsum(0).exp(),
     "one number": lambda x: (x**3).sum().reshape(1),
@@ -587,7 +582,7 @@ MAPS = {
 
 def run_jacobian(function, name, x):
     """A Jacobian; what was called on the way; what is left on x."""
-    answer, names = gradient_words(lambda: watch(function, MAPS[name], x))
+    answer, names = gradient_words(lambda: python_calls(function, MAPS[name], x))
     short = {name.rpartition(".")[2] for name in names if name.startswith("torch")}
     whole = sorted(short & {"jacrev", "jacfwd", "jacobian"})
     needs = isinstance(answer, torch.Tensor) and answer.requires_grad
@@ -669,7 +664,7 @@ def run_curvature(function, name, x, extra, weigh=False):
     largest = Largest()
     with largest if weigh else nullcontext():
         lost = "the gradient has no graph: ask for it with create_graph=True"
-        answer, names = gradient_words(lambda: watch(function, f, x, extra), lost)
+        answer, names = gradient_words(lambda: python_calls(function, f, x, extra), lost)
     short = {name.rpartition(".")[2] for name in names if name.startswith("torch")}
     needs = isinstance(answer, torch.Tensor) and answer.requires_grad
     tensors = [x, extra] if isinstance(extra, torch.Tensor) else [x]
@@ -700,12 +695,12 @@ def check_product(try_curvature, way, landscape, x, v, weigh=False):
     leaf = x.clone().requires_grad_()
     (g,) = torch.autograd.grad(f(leaf), leaf, create_graph=True)
     (truth,) = torch.autograd.grad(g, leaf, v, retain_graph=True)
+    (ones,) = torch.autograd.grad(g.sum(), leaf)
     slips = {
         "this is the gradient times v, entry by entry": (g * v).detach(),
         "a single number, the derivative of f along v: take that of its gradient": (g @ v).detach(),
         "this is the gradient itself: it has to be differentiated once more": g.detach(),
-        "this does not use v, or sums the gradient before v comes in: "
-        "it is the product with a vector of ones": torch.autograd.grad(g.sum(), leaf)[0],
+        "this is the product with a vector of ones: where does v come in?": ones,
     }
     check_value(answer, truth, "the product", slips, 1e-4, 1e-4)
     assert way == "forward" or not found["forward"], (
@@ -713,7 +708,8 @@ def check_product(try_curvature, way, landscape, x, v, weigh=False):
     )
     words = "hvp_forward never makes a dual tensor: take torch.func.jvp of the gradient"
     assert way == "double" or found["forward"], words
-    assert not found["left"], f"an argument was left with {' and '.join(found['left'])}"
+    left = " and ".join(found["left"])
+    assert not left, f"an argument was left with {left}: work on a leaf of your own"
     assert not found["needs"], "the result still requires grad: detach it"
 
 
@@ -750,6 +746,10 @@ def check_newton(try_curvature, landscape, x, steps, weigh=False):
             up, stale = up + solved(up, up), stale - solved(stale, x)
         slips["the steps go uphill: subtract p"] = up
         slips["the curvature of the start is used throughout: take it anew at each point"] = stale
+        first = x.clone()
+        for _ in range(steps):
+            first = first - solved(x, first)
+        slips["the gradient of the start is used throughout: take it anew at each point"] = first
     move, g = answer - x, torch.func.grad(f)(x)
     along = steps == 1 and len(x) > 1 and torch.cosine_similarity(move, g, dim=0).abs() > 0.99999
     assert not along, "the step goes along the gradient: find p with H p = g first"
@@ -801,7 +801,11 @@ def run_samples(function, weights, x, y):
     """The gradients of each sample; how many operations ran; what it left on the arguments."""
     before = dict(weights)
     with count_operators() as counts:
-        answer, names = watch(function, weights, x, y)
+        try:
+            answer, names = python_calls(function, weights, x, y)
+        except ValueError as error:
+            hint = "; in_dims says where the samples lie: None for the weights, 0 for x and y"
+            raise AssertionError(f"{error}{hint * str(error).startswith('vmap')}") from None
     short = {name.rpartition(".")[2] for name in names}
     facts = {"left": left_behind(x, *before.values()), "count": counts.total()}
     facts["keys"] = [*map(id, weights.values())] == [*map(id, before.values())]
@@ -813,6 +817,14 @@ def run_samples(function, weights, x, y):
     for tensor in before.values():
         tensor.requires_grad_(False).grad = None
     return facts | {"answer": answer}
+
+
+def _without_tanh_slope(weights, x, y):
+    """The gradients of w1 and b1 for each sample, if tanh passed every gradient on as it came."""
+    logits = torch.tanh(x @ weights["w1"].t() + weights["b1"]) @ weights["w2"].t()
+    hot = F.one_hot(y, logits.shape[1]).to(logits)
+    after = (logits.softmax(-1) - hot) @ weights["w2"]
+    return {"w1": torch.einsum("bo,bi->boi", after, x), "b1": after}
 
 
 @ends_in_notebook
@@ -832,6 +844,7 @@ def check_samples(try_samples, way, batch, sizes, dtype=torch.float64):
     assert not found["left"], (
         f"an argument was left with {' and '.join(found['left'])}: leaves of your own"
     )
+    unbent = _without_tanh_slope(weights, x, y)
     leaves = [w.requires_grad_() for w in weights.values()]
     losses = [_sample_loss(weights, *one) for one in zip(x, y, strict=True)]
     rows = [torch.autograd.grad(loss, leaves) for loss in losses]
@@ -844,6 +857,9 @@ def check_samples(try_samples, way, batch, sizes, dtype=torch.float64):
             "one gradient for the whole batch: each sample needs its own": truth.sum(0),
             "the outer product is the other way round": truth.transpose(1, -1),
         }
+        if key in unbent:
+            bent = "the slope of tanh is missing: catch the gradient of x @ w1.t() + b1, before it"
+            slips[bent] = unbent[key]
         check_value(answer[key], truth, f"the gradients of {key}", slips, 1e-4, 1e-5)
     assert not found["needs"], "the gradients still require grad: detach them"
     assert way != "vmap" or found["vmap"], "by_vmap does not call torch.func.vmap"
@@ -895,19 +911,10 @@ def check_clip(clip_and_average, gradients, limit):
         check_value(answer[key], truth, key, slips, 1e-4, 1e-6)
 
 
-def _agree(call, ours):
-    """Whether ``call()`` gives a dict with the tensors of ``ours``."""
-    try:
-        mine = call()
-        return all(torch.allclose(mine[key], ours[key], atol=1e-5) for key in ours)
-    except Exception:
-        return False
-
-
 def rows_of(by_vmap, weights, x, y):
     """The gradient of each sample as one long row (batch, numbers)."""
     rows = torch.func.vmap(torch.func.grad(_sample_loss), in_dims=(None, 0, 0))(weights, x, y)
-    if _agree(lambda: by_vmap(weights, x, y), rows):
+    if agrees(lambda: by_vmap(weights, x, y), rows):
         rows = by_vmap(weights, x, y)
     return torch.cat([rows[key].flatten(1) for key in weights], dim=1)
 
@@ -937,9 +944,9 @@ def train(by_vmap, clip_and_average, weights, x, y, steps=300, rate=2.0):
     """The weights after clipped steps, by the learner's functions where they are right."""
     each = torch.func.vmap(torch.func.grad(_sample_loss), in_dims=(None, 0, 0))
     ours, clip = each(weights, x, y), _clip_ours
-    if _agree(lambda: by_vmap(weights, x, y), ours):
+    if agrees(lambda: by_vmap(weights, x, y), ours):
         each = by_vmap
-    if _agree(lambda: clip_and_average(ours, 1.0), _clip_ours(ours, 1.0)):
+    if agrees(lambda: clip_and_average(ours, 1.0), _clip_ours(ours, 1.0)):
         clip = clip_and_average
     for _ in range(steps):
         mean = clip(each(weights, x, y), 1.0)

@@ -6,14 +6,14 @@ the slips alone.
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from course_utils.checks import check_close
 from course_utils.tracebacks import ends_in_notebook
 
 
@@ -36,7 +36,12 @@ def frozen_rows(gradient: Tensor, rows: list[int]) -> tuple[Tensor, dict[str, Te
     """A table's gradient when these rows are frozen."""
     frozen = torch.zeros(len(gradient), 1, dtype=torch.bool, device=gradient.device)
     frozen[rows] = True
-    return gradient.masked_fill(frozen, 0), {
+    counted = torch.zeros_like(frozen)
+    counted[[row for row in rows if row >= 0]] = True
+    negative = {
+        "a negative index counts from the end: -1 is the last row": gradient.masked_fill(counted, 0)
+    }
+    return gradient.masked_fill(frozen, 0), (negative if min(rows, default=0) < 0 else {}) | {
         "these rows alone get a gradient: it is they that should stay": gradient.masked_fill(
             ~frozen, 0
         ),
@@ -57,6 +62,12 @@ def norms(grad_output: Tensor, grad_input: Tensor) -> tuple[float, dict[str, flo
         "this is the sum of the absolute values, not the norm": grad_output.abs().sum().item(),
         "this is the root of the mean square: the norm does not divide by the number": right
         / grad_output.numel() ** 0.5,
+        "this is the mean over the rows: one norm goes over all elements": grad_output.norm(dim=-1)
+        .mean()
+        .item(),
+        "this is the sum over the rows: one norm goes over all elements": grad_output.norm(dim=-1)
+        .sum()
+        .item(),
     }
 
 
@@ -119,7 +130,12 @@ def _scaled(heat: Tensor) -> Tensor:
 
 
 def descent(
-    network: nn.Module, batches: Iterable[Tensor], lr: float, momentum: float, rule: str = ""
+    network: nn.Module,
+    batches: Iterable[Tensor],
+    lr: float,
+    momentum: float,
+    rule: str = "",
+    earlier: Tensor | None = None,
 ) -> list[list[Tensor]]:
     """All parameters after each batch's ``square().mean().backward()`` and a step of SGD.
 
@@ -129,6 +145,7 @@ def descent(
         lr: learning rate.
         momentum: of the velocity.
         rule: a key of :data:`DESCENTS`, or nothing for the right rule.
+        earlier: the batch of a step that was taken before, if there was one.
     """
     trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
     velocities, kept = (
@@ -136,6 +153,8 @@ def descent(
         [torch.zeros_like(p) for p in trained],
     )
     weights = []
+    if rule == "earlier" and earlier is not None:
+        velocities = torch.autograd.grad(network(earlier).square().mean(), trained)
     for x in batches:
         gradients = torch.autograd.grad(network(x).square().mean(), trained)
         for parameter, gradient, velocity, old in zip(
@@ -157,6 +176,7 @@ DESCENTS = {
     "damped": "the gradient is multiplied by (1 - momentum): SGD adds it whole",
     "nesterov": "this is Nesterov's step: subtract lr * velocity",
     "kept": "the gradients of earlier backwards are added in: set .grad to None after its use",
+    "earlier": "the velocities of an earlier call of step_in_backward go on: each has its own",
     "uphill": "the step goes uphill: subtract",
 }
 
@@ -168,7 +188,7 @@ ORDER_REASONS = {
     "a: forward hook": "a is the first layer that runs inside the model",
     "a: full backward pre-hook": "it needs the gradient of h, and h's own hook comes before it",
     "a: full backward hook": "it shows the gradient of a's input: everything inside a is done",
-    "b: forward pre-hook": "b runs as soon as a has put out h",
+    "b: forward pre-hook": "b runs as soon as a has returned h",
     "b: forward hook": "it sees b's output, before the model has returned",
     "b: full backward pre-hook": "b is the last to run inside the model, so the first on the way "
     "back",
@@ -176,51 +196,8 @@ ORDER_REASONS = {
     "in a parameter goes first",
     "b.weight: tensor hook": "what ends in a parameter goes first",
     "b.weight: post-accumulate hook": "it runs as soon as .grad is filled, not at the very end",
-    "h: tensor hook": "h is what a puts out and b takes in: whose hooks are on which side of it?",
+    "h: tensor hook": "h is what a returns and b takes in: whose hooks are on which side of it?",
 }
-
-
-@ends_in_notebook
-def check_named(
-    actual: Any, expected: Tensor, what: str, slips: Mapping[str, Tensor], **tolerance: float
-) -> None:
-    """Like ``check_close``, and a known slip is called by its name.
-
-    Args:
-        actual: the learner's result, of any type.
-        expected: the right tensor.
-        what: what was asked, as the message will call it.
-        slips: words for a misconception, each with what it leads to. One that does not differ from
-            ``expected`` is passed over.
-        tolerance: ``rtol`` and ``atol`` of ``check_close``.
-
-    Raises:
-        AssertionError: the result differs.
-    """
-    __tracebackhide__ = True
-    try:
-        check_close(actual, expected, what, **tolerance)
-    except AssertionError as error:
-        for words, wrong in slips.items():
-            if _near(actual, wrong) and _nearer(actual, wrong, expected):
-                raise AssertionError(f"{what}: {words}") from None
-        raise error from None
-
-
-def _near(x: Any, y: Tensor) -> bool:
-    """Whether two tensors have one shape and nearly the same values."""
-    if not isinstance(x, Tensor) or x.shape != y.shape:
-        return False
-    x, y = (tensor.detach().cpu().to(torch.complex128) for tensor in (x, y))
-    return torch.allclose(x, y, rtol=1e-3, atol=1e-5)
-
-
-def _nearer(x: Tensor, y: Tensor, z: Tensor) -> bool:
-    """Whether a tensor is far nearer to y than to z, which may have another shape."""
-    if y.shape != z.shape:
-        return True
-    x, y, z = (tensor.detach().cpu().to(torch.complex128) for tensor in (x, y, z))
-    return bool((x - y).abs().sum() <= 0.1 * (x - z).abs().sum())
 
 
 @ends_in_notebook
@@ -312,17 +289,26 @@ def check_log(found: Any, expected: list[str]) -> None:
         raise AssertionError(f"the log: {'; '.join(words)}")
 
 
-def patched(donor: nn.Module, model: nn.Module, name: str, a: Any, b: Any) -> Tensor:
-    """``model(b)`` with the output of one module replaced by the donor's in ``donor(a)``."""
-    kept = []
+def patched(donor: nn.Module, model: nn.Module, names: Sequence[str], a: Any, b: Any) -> Tensor:
+    """``model(b)`` with these modules' outputs replaced by those that ``donor(a)`` has."""
+    kept = {}
 
-    def keep(module, args, output):
-        kept.append(copy.deepcopy(output))
+    def keep(name):
+        return lambda module, args, output: kept.update({name: copy.deepcopy(output)})
+
+    def put(name):
+        return lambda *_: kept[name]
 
     with torch.no_grad():
-        with donor.get_submodule(name).register_forward_hook(keep):
+        with contextlib.ExitStack() as hooks:
+            for name in names:
+                module = donor.get_submodule(name)
+                hooks.enter_context(module.register_forward_hook(keep(name)))
             donor(a)
-        with model.get_submodule(name).register_forward_hook(lambda *_: kept[0]):
+        with contextlib.ExitStack() as hooks:
+            for name in names:
+                module = model.get_submodule(name)
+                hooks.enter_context(module.register_forward_hook(put(name)))
             return model(b)
 
 

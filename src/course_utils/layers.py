@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatch
 from typing import Any
 
@@ -16,6 +18,9 @@ import course_utils
 from course_utils.checks import check_close
 from course_utils.drawings import LINES, show
 from course_utils.tracebacks import ends_in_notebook
+
+# What a name alone doesn't say: torch.func.vjp ends in a call that the learner never typed.
+SPOKEN = {"grad": "autograd.grad (torch.func goes through it, too)"}
 
 
 class Calls(TorchFunctionMode):
@@ -74,7 +79,8 @@ def check_rules(names: Sequence[str], changed: bool, *patterns: str) -> None:
     found = [name for name in names if any(fnmatch(name, pattern) for pattern in patterns)]
     wrong = []
     if found:
-        wrong.append(f"the answer calls {', '.join(found)}: write it without the library's own")
+        spoken = [SPOKEN.get(name, name) for name in found]
+        wrong.append(f"the answer calls {', '.join(spoken)}: write it without the library's own")
     if changed:
         wrong.append("an argument was changed (values, requires_grad or grad): leave it as it is")
     if wrong:
@@ -134,7 +140,8 @@ def _close(x: torch.Tensor, y: torch.Tensor, rtol: float, atol: float) -> bool:
     """Whether two tensors have one shape and nearly the same values, whatever their dtypes."""
     if x.shape != y.shape:
         return False
-    x, y = (tensor.detach().cpu().double() for tensor in (x, y))
+    wide = torch.complex128 if x.is_complex() or y.is_complex() else torch.float64
+    x, y = (tensor.detach().cpu().to(wide) for tensor in (x, y))
     return torch.allclose(x, y, rtol, atol, equal_nan=True)
 
 
@@ -183,18 +190,64 @@ def dry_run(layers: Sequence[Mapping[str, Any]], size: int) -> list[int] | str:
     return sizes
 
 
+def bytes_of(tensors: Any, without: Iterable[torch.Tensor] = ()) -> int:
+    """Bytes of the storages of tensors, each counted once, except those that others lie in.
+
+    Args:
+        tensors: tensors, in any nest of lists, tuples and dicts; other values are passed over.
+        without: tensors whose storages do not count.
+    """
+    storages = {
+        tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes()
+        for tensor in tree_leaves(tensors)
+        if isinstance(tensor, torch.Tensor)
+    }
+    for tensor in without:
+        storages.pop(tensor.untyped_storage().data_ptr(), None)
+    return sum(storages.values())
+
+
 def saved_bytes(run: Callable[[], Any]) -> int:
     """Bytes of all that ``run()`` saves for a backward pass, each storage counted once."""
-    storages = {}
-
-    def note(tensor: torch.Tensor) -> torch.Tensor:
-        storage = tensor.untyped_storage()
-        storages[storage.data_ptr()] = storage.nbytes(), tensor  # the tensor keeps its address
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+    saved = []  # as long as a tensor lies here, no other gets its address
+    hooks = torch.autograd.graph.saved_tensors_hooks(
+        lambda tensor: saved.append(tensor) or tensor, lambda tensor: tensor
+    )
+    with hooks:
         run()
-    return sum(size for size, _ in storages.values())
+    return bytes_of(saved)
+
+
+def agrees(call: Callable[[], Any], truth: Any, atol: float = 1e-5) -> bool:
+    """Whether ``call()`` gives the tensor, or the dict of tensors, that it should.
+
+    Whatever an unfinished answer does or raises, it does not agree.
+    """
+    try:
+        mine = call()
+        if isinstance(truth, Mapping):
+            return all(torch.allclose(mine[key], truth[key], atol=atol) for key in truth)
+        return torch.allclose(mine, truth, atol=atol)
+    except Exception:
+        return False
+
+
+def python_calls(function: Callable, *args: Any) -> tuple[Any, Counter]:
+    """What ``function(*args)`` gives, and how often each Python function ran meanwhile.
+
+    The names are those of the modules and functions: ``"torch.func.vmap"``.
+    """
+    names, before = Counter(), sys.getprofile()
+
+    def note(frame, event, _):
+        if event == "call":
+            names[f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_name}"] += 1
+
+    sys.setprofile(note)
+    try:
+        return function(*args), names
+    finally:
+        sys.setprofile(before)
 
 
 def draw_curves(

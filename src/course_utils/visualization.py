@@ -12,7 +12,6 @@ import base64
 import functools
 import io
 import json
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +32,7 @@ from course_utils.checks import (
 )
 from course_utils.devices import device
 from course_utils.drawings import show_difference
+from course_utils.layers import python_calls
 from course_utils.servers import visdom_server
 from course_utils.tracebacks import ends_in_notebook
 
@@ -743,18 +743,8 @@ def seen_pr(
     answer: Callable, scores: torch.Tensor, labels: torch.Tensor, threshold: float
 ) -> tuple:
     """What was returned, and whether a function of scikit-learn ran."""
-    seen = set()
-
-    def watch(frame, event, argument):
-        seen.add(str(frame.f_globals.get("__name__")).partition(".")[0])
-
-    before = sys.getprofile()
-    sys.setprofile(watch)
-    try:
-        result = answer(scores, labels, threshold)
-    finally:
-        sys.setprofile(before)
-    return on_cpu(result), "sklearn" in seen
+    result, names = python_calls(answer, scores, labels, threshold)
+    return on_cpu(result), any(name.startswith("sklearn.") for name in names)
 
 
 def true_pr(scores, labels, strict=False):

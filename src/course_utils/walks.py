@@ -21,7 +21,7 @@ from torch import Tensor
 import course_utils
 from course_utils.checks import check_close, check_equal, every_case, forbid_changes
 from course_utils.graphs import draw_graph
-from course_utils.layers import check_parts, check_rules, check_value
+from course_utils.layers import bytes_of, check_parts, check_rules, check_value
 from course_utils.tracebacks import ends_in_notebook
 
 NO_AUTOGRAD = ("grad", "backward", "*_make_dual", "*_backward", "*_backward_data")
@@ -456,17 +456,10 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
 }
 
 
-def kept_storages(result: Tensor, inputs: Iterable[Tensor]) -> tuple[list[Tensor], set[int]]:
-    """The tensors that the graph of ``result`` saves, and the addresses of the inputs' storages."""
+def kept(result: Tensor) -> list[Tensor]:
+    """The tensors that the graph of ``result`` saves."""
     nodes = draw_graph(result).nodes if result.requires_grad else []
-    there = {x.untyped_storage().data_ptr() for x in inputs}
-    return [x for node in nodes for x in node.saved], there
-
-
-def bytes_of(tensors: Iterable[Tensor], without: Iterable[int] = ()) -> int:
-    """The bytes of the storages of tensors, each counted once."""
-    sizes = {x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for x in tensors}
-    return sum(size for place, size in sizes.items() if place not in without)
+    return [x for node in nodes for x in node.saved]
 
 
 @ends_in_notebook
@@ -482,7 +475,7 @@ def check_bytes(try_saved_bytes: Callable, name: str, *inputs: Tensor, because: 
     """
     inputs = [x.to(course_utils.device) for x in inputs]
     result = FUNCTIONS[name](*inputs)
-    held, there = kept_storages(result, inputs)
+    held, there = kept(result), {x.untyped_storage().data_ptr() for x in inputs}
     fresh = [x for x in held if x.untyped_storage().data_ptr() not in there]
     truth = bytes_of(fresh)
     slips = {
@@ -513,7 +506,6 @@ def bytes_over_time(recording: bool, layers: int = 6) -> list[int]:
     alive: weakref.WeakSet = weakref.WeakSet()
     course: list[int] = []
     weights = [torch.full((128, 128), 0.01, requires_grad=True) for _ in range(layers)]
-    there = {weight.untyped_storage().data_ptr() for weight in weights}
 
     class Kept:
         def __init__(self, tensor: Tensor) -> None:
@@ -521,7 +513,7 @@ def bytes_over_time(recording: bool, layers: int = 6) -> list[int]:
             alive.add(self)
 
     def note(*_: Any) -> None:
-        course.append(bytes_of([kept.tensor for kept in alive], there) // 1024)
+        course.append(bytes_of([kept.tensor for kept in alive], weights) // 1024)
 
     h = torch.ones(64, 128)
     note()

@@ -6,6 +6,9 @@ einops_six = {
     "heads": ("b t (h d) -> b h t d", {"h": 4}),
     "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
     "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+    "a row": ("n h w c -> h (n w) c", {}),
+    "columns": ("(j i) h w c -> (i h) (j w) c", {"i": 2}),
+    "turned": ("(i j) h w c -> (i w) (j h) c", {"j": 2}),
 }
 
 # %% wrong="patches that are combs" says=["patches", "are a patch's pixels neighbours?"]
@@ -16,6 +19,9 @@ einops_six = {
     "heads": ("b t (h d) -> b h t d", {"h": 4}),
     "patches": ("b c (p h) (q w) -> b (h w) (c p q)", {"p": 2, "q": 2}),
     "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+    "a row": ("n h w c -> h (n w) c", {}),
+    "columns": ("(j i) h w c -> (i h) (j w) c", {"i": 2}),
+    "turned": ("(i j) h w c -> (i w) (j h) c", {"j": 2}),
 }
 
 # %% wrong="the channel last inside a patch" says=["patches", "which index is first?"]
@@ -26,6 +32,9 @@ einops_six = {
     "heads": ("b t (h d) -> b h t d", {"h": 4}),
     "patches": ("b c (h p) (w q) -> b (h w) (p q c)", {"p": 2, "q": 2}),
     "back": ("b (h w) (p q c) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+    "a row": ("n h w c -> h (n w) c", {}),
+    "columns": ("(j i) h w c -> (i h) (j w) c", {"i": 2}),
+    "turned": ("(i j) h w c -> (i w) (j h) c", {"j": 2}),
 }
 
 # %% wrong="heads that take every fourth channel" says=["heads", "4 heads of 3"]
@@ -36,6 +45,9 @@ einops_six = {
     "heads": ("b t (d h) -> b h t d", {"h": 4}),
     "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
     "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+    "a row": ("n h w c -> h (n w) c", {}),
+    "columns": ("(j i) h w c -> (i h) (j w) c", {"i": 2}),
+    "turned": ("(i j) h w c -> (i w) (j h) c", {"j": 2}),
 }
 
 # %% wrong="no size for the way back" says=["back, images of 6 × 4 pixels: einops refuses", "Could not infer"]
@@ -46,6 +58,9 @@ einops_six = {
     "heads": ("b t (h d) -> b h t d", {"h": 4}),
     "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
     "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"p": 2, "q": 2}),
+    "a row": ("n h w c -> h (n w) c", {}),
+    "columns": ("(j i) h w c -> (i h) (j w) c", {"i": 2}),
+    "turned": ("(i j) h w c -> (i w) (j h) c", {"j": 2}),
 }
 
 # %% wrong="a pattern without its dict" says=["channels first, images of 6 × 4 pixels: it is", "with sizes in the dict"]
@@ -62,6 +77,9 @@ einops_six = {
     "heads": ("b t (h d) -> b h t d", {"h": 4}),
     "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
     "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"w": 2, "p": 2, "q": 2}),
+    "a row": ("n h w c -> h (n w) c", {}),
+    "columns": ("(j i) h w c -> (i h) (j w) c", {"i": 2}),
+    "turned": ("(i j) h w c -> (i w) (j h) c", {"j": 2}),
 }
 
 # %% right="long names, an ellipsis, numbers in the pattern, sizes given from the other side"
@@ -72,4 +90,34 @@ einops_six = {
     "heads": ("batch time (head channel) -> batch head time channel", {"channel": 3}),
     "patches": ("b c (down p) (right q) -> b (down right) (c p q)", {"down": 3, "p": 2, "q": 2}),
     "back": ("b (h w) (c p q) -> b c (h p) (w q)", dict(h=3, p=2, q=2)),
+    "a row": ("n h w c -> h (n w) c", {}),
+    "columns": ("(j i) h w c -> (i h) (j w) c", {"i": 2}),
+    "turned": ("(i j) h w c -> (i w) (j h) c", {"j": 2}),
+}
+
+
+# %% wrong="pictures: rows for columns, tiles not turned, a column for a row" says=["columns, the tiles: ", "tile 1 lies below tile 0", "turned, the tiles: ", "a tile's rows have become columns", "a row, the tiles: "]
+einops_six = {
+    "channels first": ("b h w c -> b c h w", {}),
+    "global average": ("b c h w -> b c", {}),
+    "upsample": ("b c h w -> b c (h i) (w j)", {"i": 2, "j": 2}),
+    "heads": ("b t (h d) -> b h t d", {"h": 4}),
+    "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
+    "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+    "a row": ("n h w c -> (n h) w c", {}),
+    "columns": ("(i j) h w c -> (i h) (j w) c", {"i": 2}),
+    "turned": ("(i j) h w c -> (i h) (j w) c", {"j": 2}),
+}
+
+# %% wrong="sizes in the pattern" says=["upsample, images of 6 × 4 pixels: einops refuses", "2h", "heads, images of 6 × 4 pixels: einops refuses", "sizes go into the dict"]
+einops_six = {
+    "channels first": ("b h w c -> b c h w", {}),
+    "global average": ("b c h w -> b c", {}),
+    "upsample": ("b c h w -> b c 2h 2w", {}),
+    "heads": ("b t (4 d) -> b 4 t d", {}),
+    "patches": ("b c (h p) (w q) -> b (h w) (c p q)", {"p": 2, "q": 2}),
+    "back": ("b (h w) (c p q) -> b c (h p) (w q)", {"h": 3, "p": 2, "q": 2}),
+    "a row": ("n h w c -> h (n w) c", {}),
+    "columns": ("(j i) h w c -> (i h) (j w) c", {"i": 2}),
+    "turned": ("(i j) h w c -> (i w) (j h) c", {"j": 2}),
 }

@@ -132,3 +132,16 @@ einsum_eight = {
     "scores": "bthd,bshd->bths",
     "mix": "bths,bshd->bthd",
 }
+
+
+# %% wrong="no arrow, as in NumPy" says=["batched product, 'bij,bjk', random numbers", "without an arrow every letter that appears twice is summed over"]
+einsum_eight = {
+    "trace": "ii",
+    "column sums": "ij->j",
+    "outer": "i,j",
+    "row by row": "ij,ij->i",
+    "batched product": "bij,bjk",
+    "bilinear": "bn,onm,bm->bo",
+    "scores": "bthd,bshd->bths",
+    "mix": "bths,bshd->bthd",
+}

@@ -96,7 +96,7 @@ puzzles = {
     ),
 }
 
-# %% wrong="indexes with tensors" says=["differences: index ran, which is not allowed here"]
+# %% wrong="indexes with tensors" says=["differences: an index that is a tensor or a mask ran, which is not allowed here"]
 index = torch.arange
 puzzles = {
     "total": lambda x: x @ (x * 0 + 1),
@@ -191,7 +191,7 @@ puzzles = {
     ),
 }
 
-# %% wrong="a loop over the tensor" says=["total: __int__, unbind takes numbers out"]
+# %% wrong="a loop over the tensor" says=["total: int(), a loop over a tensor (for a in x, sum(x)) takes numbers out"]
 index = torch.arange
 puzzles = {
     "total": lambda x: torch.arange(1) + sum(int(a) for a in x),

@@ -245,7 +245,7 @@ def vjp_by_hand(rule, *tensors):
     return rules[rule](*tensors)
 
 
-# %% wrong="softmax by autograd" says=["the answer calls grad", "write it without the library's own"]
+# %% wrong="softmax by autograd" says=["the answer calls autograd.grad", "write it without the library's own"]
 def matmul_vjp(gradient, a, b):
     return gradient @ b.t(), a.t() @ gradient
 
@@ -274,7 +274,7 @@ def vjp_by_hand(rule, *tensors):
     return rules[rule](*tensors)
 
 
-# %% wrong="logsumexp by torch.func" says=["the answer calls grad"]
+# %% wrong="logsumexp by torch.func" says=["the answer calls autograd.grad"]
 def matmul_vjp(gradient, a, b):
     return gradient @ b.t(), a.t() @ gradient
 

@@ -80,7 +80,7 @@ def newton(f, x, steps):
     return x
 
 
-# %% wrong="forgets v" says=["this does not use v"]
+# %% wrong="forgets v" says=["the product with a vector of ones: where does v come in?"]
 def hvp_double(f, x, v):
     x = x.detach().requires_grad_()
     (g,) = torch.autograd.grad(f(x), x, create_graph=True)

@@ -838,7 +838,7 @@ class Binarize(torch.autograd.Function):
         return gradient * ctx.saved_tensors[0]
 
 
-# %% wrong="the mask alone" says=["return two tensors: the sign and the mask"]
+# %% wrong="the mask alone" says=["1 result, expected two tensors: the sign and the mask"]
 class MyReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):

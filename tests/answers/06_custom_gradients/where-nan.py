@@ -24,7 +24,7 @@ def elu(x, alpha):
     return torch.where(x > 0, x, alpha * (below.exp() - 1))
 
 
-# %% wrong="clamp gives no slope at its end" says=["clamp gives no gradient at its very end"]
+# %% wrong="clamp gives no slope at its end" says=["(a clamp, a relu) passes no gradient at its very end"]
 nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
 
 

@@ -138,7 +138,7 @@ the_frozen_row_moves = {
 }
 
 
-# %% wrong="no negative rows, and a mask of one dtype" says=["rows [-1] of 3", "no row is frozen"]
+# %% wrong="no negative rows, and a mask of one dtype" says=["rows [-1] of 3", "a negative index counts from the end"]
 def freeze_rows(embedding, rows):
     keep = torch.tensor([[0.0 if i in rows else 1.0] for i in range(len(embedding.weight))])
     return embedding.weight.register_hook(lambda g: g * keep)
@@ -174,7 +174,7 @@ the_frozen_row_moves = {
 }
 
 
-# %% right="after accumulation, in place"
+# %% wrong="after accumulation, in place" says=["a gradient from before was erased"]
 def freeze_rows(embedding, rows):
     def hook(parameter):
         for row in rows:
@@ -200,6 +200,64 @@ def freeze_rows(embedding, rows):
     d = torch.ones(w.shape[0], dtype=w.dtype, device=w.device)
     d[list(rows)] = 0
     return w.register_hook(lambda g: torch.diag(d) @ g)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="an empty list becomes a float tensor" says=["rows [] of 3", "say dtype=torch.long"]
+def freeze_rows(embedding, rows):
+    frozen = torch.zeros(len(embedding.weight), 1, dtype=torch.bool)
+    frozen[torch.tensor(rows)] = True
+    return embedding.weight.register_hook(lambda grad: grad.masked_fill(frozen.to(grad.device), 0))
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}
+
+
+# %% wrong="0 and 1 for truth values" says=["SGD is not 0: expected True or False"]
+def freeze_rows(embedding, rows):
+    frozen = torch.zeros(len(embedding.weight), dtype=torch.bool, device=embedding.weight.device)
+    frozen[rows] = True
+    return embedding.weight.register_hook(lambda grad: torch.where(frozen[:, None], 0 * grad, grad))
+
+
+the_frozen_row_moves = {
+    "SGD": 0,
+    "SGD, weight_decay=0.1": 1,
+    "SGD, momentum=0.9": 0,
+    "SGD, momentum=0.9, after a step": 1,
+    "Adam": 0,
+    "Adam, after a step": 1,
+    "AdamW": 1,
+}
+
+
+# %% right="rows put together again"
+def freeze_rows(embedding, rows):
+    count = len(embedding.weight)
+    frozen = {row % count for row in rows}
+
+    def hook(grad):
+        return torch.stack([0 * g if i in frozen else g for i, g in enumerate(grad)])
+
+    return embedding.weight.register_hook(hook)
 
 
 the_frozen_row_moves = {

@@ -171,3 +171,14 @@ def grad_cam(model, layer, image, target):
     cam = torch.maximum(cam, torch.zeros_like(cam))
     m = cam.max().item()
     return cam if m == 0 else cam / m
+
+
+# %% wrong="the hook goes at the end, if all goes well" says=["an image of two channels, so that the model raises", "hooks on the model"]
+def grad_cam(model, layer, image, target):
+    kept = []
+    handle = model.get_submodule(layer).register_forward_hook(lambda m, args, out: kept.append(out))
+    score = model(image[None])[0, target]
+    handle.remove()
+    (gradient,) = torch.autograd.grad(score, kept[0])
+    heat = torch.einsum("chw,c->hw", kept[0][0], gradient[0].mean(dim=(1, 2))).relu().detach()
+    return heat / heat.max().clamp(min=1e-12)

@@ -30,7 +30,7 @@ def grad_monitor(model):
 ill_layer = "layer5"
 
 
-# %% wrong="tensors in the list; the layer that is told least" says=["is a Tensor, not a plain float", "it is not 'layer2': it is told next to nothing, but so is a layer behind it"]
+# %% wrong="tensors in the list; the layer that is told least" says=["is a Tensor, not a plain float", "it is not 'layer2': next to no gradient reaches it, but neither does any reach a layer closer"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -116,7 +116,7 @@ def grad_monitor(model):
 ill_layer = "layer4"
 
 
-# %% wrong="changes the gradient while it looks" says=["norms['0.0.layer1'][0], of the gradient of its output: expected"]
+# %% wrong="changes the gradient while it looks" says=["the monitor changes the training", "What it returns replaces the gradient"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -166,7 +166,11 @@ def grad_monitor(model):
         def on_grad(grad):
             norms[name].append(float(torch.linalg.vector_norm(grad)))
 
-        return lambda module, args, output: output.register_hook(on_grad) and None
+        def on_output(module, args, output):
+            if output.requires_grad:
+                output.register_hook(on_grad)
+
+        return on_output
 
     handles = []
     for name, module in model.named_modules():
@@ -214,6 +218,57 @@ def grad_monitor(model):
             store.append(float(np.linalg.norm(g[0].cpu().numpy())))
 
         handles.append(m.register_full_backward_pre_hook(hook))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="a tensor hook, whether or not there is a graph" says=["a run under no_grad raised", "ask output.requires_grad"]
+def grad_monitor(model):
+    norms, handles = {}, []
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+
+            def on_output(module, args, output, values=norms[name]):
+                output.register_hook(lambda grad: values.append(grad.norm().item()))
+
+            handles.append(module.register_forward_hook(on_output))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="the first norm for ever" says=["[1], of the gradient of its output: this is the number of the first backward again"]
+def grad_monitor(model):
+    norms, handles = {}, []
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+
+            def hook(module, grad_input, grad_output, values=norms[name]):
+                values.append(values[0] if values else grad_output[0].norm().item())
+
+            handles.append(module.register_full_backward_hook(hook))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="a mean over the rows" says=["this is the mean over the rows: one norm goes over all elements"]
+def grad_monitor(model):
+    norms, handles = {}, []
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+
+            def hook(module, grad_input, grad_output, values=norms[name]):
+                values.append(grad_output[0].norm(dim=1).mean().item())
+
+            handles.append(module.register_full_backward_hook(hook))
     return norms, handles
 
 

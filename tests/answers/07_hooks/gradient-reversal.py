@@ -223,3 +223,18 @@ class Reversal(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return torch.negative(g).mul(ctx.s), None
+
+
+# %% wrong="one for both" says=["gradient_reversal goes through a Function"]
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None
+
+
+gradient_reversal = Reversal.apply

@@ -16,7 +16,7 @@ hook_calls = {
     "handle.remove(); layer(x)": 0,
 }
 
-# %% wrong="the hook hangs on the weight; a removed one runs a last time" says=["F.linear(x, layer.weight, layer.bias) is not 1: the hook hangs on the module", "the hook is gone"]
+# %% wrong="the hook is attached to the weight; a removed one runs a last time" says=["F.linear(x, layer.weight, layer.bias) is not 1: the hook is attached to the module", "the hook is gone"]
 hook_calls = {
     "layer(x)": 1,
     "layer.forward(x)": 0,
@@ -34,7 +34,7 @@ hook_calls = {
     "handle.remove(); layer(x)": 0,
 }
 
-# %% wrong="True/False" says=["True and False are no numbers here"]
+# %% wrong="True/False" says=["layer(x) is not True: expected a number, not True or False"]
 hook_calls = {
     "layer(x)": True,
     "layer.forward(x)": False,

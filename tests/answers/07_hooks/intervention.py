@@ -58,7 +58,7 @@ def intervention(donor, model, names, a, b):
 deciding_block = 2
 
 
-# %% wrong="tensors only" says=["an LSTM, which puts out a tuple with a tuple in it: it raised AttributeError: 'tuple' object has no attribute 'detach'"]
+# %% wrong="tensors only" says=["an LSTM, which returns a tuple with a tuple in it: it raised AttributeError: 'tuple' object has no attribute 'detach'"]
 def intervention(donor, model, names, a, b):
     kept, answers = {}, {}
     with contextlib.ExitStack() as hooks:
@@ -352,6 +352,57 @@ def intervention(donor, model, names, a, b):
             finally:
                 handle.remove()
     return out
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="switches autograd on, whatever it was" says=["called under no_grad, it switched autograd on"]
+def intervention(donor, model, names, a, b):
+    kept, answers, handles = {}, {}, []
+
+    def keep(name):
+        return lambda m, args, out: kept.update({name: copy.deepcopy(out)})
+
+    torch.set_grad_enabled(False)
+    try:
+        for name in names:
+            handles.append(donor.get_submodule(name).register_forward_hook(keep(name)))
+        donor(a)
+        for handle in handles:
+            handle.remove()
+        for name in names:
+            patch = kept[name]
+            handles.append(model.get_submodule(name).register_forward_hook(lambda *_: patch))
+            answers[name] = model(b)
+            handles[-1].remove()
+    finally:
+        for handle in handles:
+            handle.remove()
+        torch.set_grad_enabled(True)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="all names patched at once" says=["this is run A's own answer: run B gets the input b, and one module of A's"]
+def intervention(donor, model, names, a, b):
+    kept = {}
+
+    def keep(name):
+        return lambda m, args, out: kept.update({name: copy.deepcopy(out)})
+
+    with torch.no_grad():
+        with contextlib.ExitStack() as stack:
+            for name in names:
+                stack.enter_context(donor.get_submodule(name).register_forward_hook(keep(name)))
+            donor(a)
+        with contextlib.ExitStack() as stack:
+            for name in names:
+                put = lambda *_, name=name: kept[name]
+                stack.enter_context(model.get_submodule(name).register_forward_hook(put))
+            return {name: model(b) for name in names}
 
 
 deciding_block = "blocks.2"

@@ -139,3 +139,26 @@ def offload_saved(tensor):
 
 def bring_back(kept):
     return kept[0].to(getattr(torch, kept[1].split(".")[1]))
+
+
+# %% wrong="float16 was float32" says=["torch.float16", "has dtype torch.float32, expected torch.float16"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.half()
+    return tensor.detach()
+
+
+def bring_back(kept):
+    return kept.float() if kept.dtype == torch.float16 else kept
+
+
+# %% right="a view of a parameter is spared, too"
+def offload_saved(tensor):
+    base = tensor if tensor._base is None else tensor._base
+    if tensor.dtype != torch.float32 or isinstance(base, nn.Parameter):
+        return (tensor.detach(),)
+    return tensor.half(), torch.float32
+
+
+def bring_back(kept):
+    return kept[0].to(kept[1]) if len(kept) == 2 else kept[0]

@@ -1,4 +1,4 @@
-# %% wrong="replaces the word wherever it is" says=["fc for stem and fc2 for head: load_state_dict raised"]
+# %% wrong="replaces the word wherever it is" says=["fc for stem and fc2 for head: load_state_dict raised", "a name begins right after the prefix and ends at a dot"]
 def state_dict_hooks(model, renamed):
     log = []
 

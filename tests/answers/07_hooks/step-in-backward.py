@@ -196,3 +196,14 @@ def step_in_backward(parameters, lr, momentum):
         del p.grad
 
     return [p.register_post_accumulate_grad_hook(hook) for p in parameters if p.requires_grad]
+
+
+# %% wrong="velocities in a default argument" says=["the velocities of an earlier call of step_in_backward go on"]
+def step_in_backward(parameters, lr, momentum, velocities={}):
+    @torch.no_grad()
+    def step(p):
+        velocities[p] = p.grad + momentum * velocities.get(p, 0)
+        p -= lr * velocities[p]
+        p.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]

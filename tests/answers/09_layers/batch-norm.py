@@ -352,7 +352,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return 1 / (n * std) * inner, grad_weight, grad_bias
 
 
-# %% wrong="backward by autograd" says=["the answer calls grad"]
+# %% wrong="backward by autograd" says=["the answer calls autograd.grad"]
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
     column = (1, -1, 1, 1)
     mean, var = running_mean, running_var
