@@ -7,11 +7,7 @@ function, tries one case and compares, with words for the slips that are known.
 
 from __future__ import annotations
 
-<<<<<<< HEAD
 import random
-import sys
-=======
->>>>>>> e13
 import weakref
 from contextlib import nullcontext
 
