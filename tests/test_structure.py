@@ -340,6 +340,9 @@ BROKEN_OUTPUTS = [
     ("deprecated", printed("DeprecationWarning: g"), (), "its output holds a DeprecationWarning"),
     ("paths", printed("/home/ada/.venv/lib/python3.11/x.py"), (), "a path in its output"),
     ("paths", printed("saved /tmp/abc/x.pt"), (), "a path in its output: saved /tmp/"),
+    ("falses", printed("first\nthe same memory: False\n"), (), "it prints False; mend"),
+    ("falses", printed("False"), (), "it prints False; mend"),
+    ("falses", printed("the same memory: True"), ("shows-false",), "and prints none"),
 ]
 
 
@@ -350,6 +353,20 @@ def test_a_broken_output_is_refused(tmp_path, name, output, tags, words):
     assert len(complaints) == 1
     assert words in complaints[0]
     assert complaints[0].startswith("cell cell-")
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("same: False", ("shows-false",)),
+        ("a GPU: True", ("shows-false", "nbval-ignore-output")),
+        ("Linear(2, 2, bias=False)", ()),
+        ("[True, False]", ()),
+    ],
+)
+def test_a_false_that_is_meant_or_no_verdict_may_be_printed(tmp_path, text, tags):
+    notebook = spoil(executed(parse(tmp_path, GOOD)), printed(text), *tags)
+    assert RULES["falses"](notebook, "07_good") == []
 
 
 def test_a_check_that_shows_something_is_refused(tmp_path):

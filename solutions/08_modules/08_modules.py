@@ -1419,7 +1419,7 @@ class Listens(nn.Module):
         return F.dropout(x, 0.5, training=self.training)
 
 
-# %% topics=["train-eval-modes"] errata=["functional-dropout-always-on"]
+# %% topics=["train-eval-modes"] errata=["functional-dropout-always-on"] tags=["shows-false"]
 ones = torch.ones(1000)
 print("zeros in eval mode, deaf:   ", bool((Deaf().eval()(ones) == 0).any()))
 print("zeros in eval mode, listens:", bool((Listens().eval()(ones) == 0).any()))
@@ -1456,7 +1456,7 @@ for layer in (nn.Dropout(0.5), nn.AlphaDropout(0.5)):
 # **In practice** modes leak. `eval()` in a validation function stays on until `train()` is called. And
 # a part that is made later starts in training mode, whatever the rest does. **Predict:**
 
-# %% topics=["train-eval-modes"]
+# %% topics=["train-eval-modes"] tags=["shows-false"]
 served = SmallNet().eval()
 served.head = nn.Sequential(nn.Dropout(), nn.Linear(16, 2))
 print("model:", served.training, " its new head:", served.head.training)
@@ -2476,7 +2476,7 @@ with torch.no_grad():
     for p, q in zip(a.parameters(), b.parameters(), strict=True):
         q.copy_(p)
 
-# %% topics=["weight-copy-between-models"] errata=["weight-sharing-by-copy"]
+# %% topics=["weight-copy-between-models"] errata=["weight-sharing-by-copy"] tags=["shows-false"]
 print("after the loop:            ", a.running_mean.tolist() == b.running_mean.tolist())
 b.load_state_dict(a.state_dict())
 print("after load_state_dict:     ", a.running_mean.tolist() == b.running_mean.tolist())
@@ -2504,7 +2504,7 @@ print(list(compiled.state_dict()), compiled._orig_mod.out_features)
 # > **nothing** fits, so nothing is loaded, and you train on from random weights. **Predict** whether
 # > the cell says a word.
 
-# %% errata=["strict-false-loads-nothing"]
+# %% errata=["strict-false-loads-nothing"] tags=["shows-false"]
 fresh, trained = nn.Linear(2, 2), wrapped.state_dict()
 before = fresh.weight.clone()
 answer = fresh.load_state_dict(trained, strict=False)
@@ -3521,7 +3521,7 @@ class Returns(nn.Module):
         return x
 
 
-# %% errata=["forward-returns-input"]
+# %% errata=["forward-returns-input"] tags=["shows-false"]
 x = torch.ones(1, 2)
 y = Returns()(x)
 print("the input itself:", y is x, " hangs on a graph:", y.requires_grad)
@@ -3530,7 +3530,7 @@ print("the input itself:", y is x, " hangs on a graph:", y.requires_grad)
 # *"Start batch norm with weight 1 and bias 1, and set `module.bias` of every module."* The neutral start
 # is weight 1, bias 0, and many modules have no bias.
 
-# %% topics=["weight-init"] errata=["bn-bias-one"]
+# %% topics=["weight-init"] errata=["bn-bias-one"] tags=["shows-false"]
 norm = nn.BatchNorm2d(2)
 print("weight:", norm.weight.tolist(), " bias:", norm.bias.tolist())
 print("a ReLU has a bias:", hasattr(nn.ReLU(), "bias"))
@@ -3568,7 +3568,7 @@ except UnboundLocalError as error:
 # *"Two models in a list lie at one address and take no extra memory."* The list holds references; each model
 # has weights of its own.
 
-# %% topics=["list-of-models"] errata=["list-of-models-shares-memory"]
+# %% topics=["list-of-models"] errata=["list-of-models-shares-memory"] tags=["shows-false"]
 a, b = nn.Linear(2, 2), nn.Linear(2, 2)
 print("the list holds a itself:", [a, b][0] is a)
 print("one memory:", a.weight.data_ptr() == b.weight.data_ptr())
@@ -3601,7 +3601,7 @@ except TypeError as error:
 # And slips of the pen, which were copied for years: `nn.Moudle`, a bracket that isn't closed, `stride()(1, 2)`,
 # and `net = net()`, after which the class is gone.
 
-# %% errata=["typos-001-002"]
+# %% errata=["typos-001-002"] tags=["shows-false"]
 print("nn.Moudle:", hasattr(nn, "Moudle"), " torch.FlaotTensor:", hasattr(torch, "FlaotTensor"))
 Net = SmallNet
 Net = Net()  # from now on, Net is a model and no class

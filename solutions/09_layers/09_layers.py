@@ -980,7 +980,7 @@ print("one mean for each channel:", tuple(mean.shape))
 # > and bias **0**, which is what PyTorch does. And a loop that asks every module for its bias fails
 # > at the first that has none:
 
-# %% errata=["bn-bias-one"]
+# %% errata=["bn-bias-one"] tags=["shows-false"]
 print("weight:", bn.weight.tolist(), " bias:", bn.bias.tolist())
 print("a ReLU has a bias:", hasattr(nn.ReLU(), "bias"))
 

@@ -811,7 +811,7 @@ for eps in (0.0, 0.1, 0.2):
 # > 0.1 / (C - 1) for each other."* It is an argument today. And it isn't the same: PyTorch spreads
 # > its share over *all* C classes, the right one too.
 
-# %% topics=["label-smoothing"] errata=["manual-label-smoothing"]
+# %% topics=["label-smoothing"] errata=["manual-label-smoothing"] tags=["shows-false"]
 logits = torch.randn(4, 5, generator=torch.Generator().manual_seed(0))
 label = torch.tensor([0, 1, 2, 3])
 others = torch.full((4, 5), 0.1 / 4).scatter(1, label[:, None], 0.9)
@@ -2100,7 +2100,7 @@ for error in (torch.tensor([0.5]), torch.tensor([100.0])):
 # for in float32 the quotients are mostly rounding. Here it finds a loss that lost a part of its
 # graph:
 
-# %% topics=["custom-loss"]
+# %% topics=["custom-loss"] tags=["shows-false"]
 error = torch.tensor([0.5, -2.0, 3.0], dtype=torch.float64, requires_grad=True)
 zeros = torch.zeros_like(error)
 print("log_cosh:", torch.autograd.gradcheck(log_cosh, (error, zeros)))

@@ -173,7 +173,7 @@ for name, clears in (("optimizer's", optimizer), ("model's", model)):
 # > it."* The order is a good habit. The reason has gone: `.to()` puts the new numbers into the same
 # > `Parameter`. What does break the link is a new `Parameter` in the old one's place.
 
-# %% topics=["optimizer-after-cuda"] errata=["cuda-after-optimizer"]
+# %% topics=["optimizer-after-cuda"] errata=["cuda-after-optimizer"] tags=["shows-false"]
 model = nn.Linear(2, 2)
 held = torch.optim.SGD(model.parameters(), lr=0.1).param_groups[0]["params"]
 model.to(device).double()
@@ -2903,7 +2903,7 @@ def run_adamw(**how):
     return torch.stack(params).detach()
 
 
-# %% topics=["optimizer-catalogue"] tags=["nbval-ignore-output"]
+# %% topics=["optimizer-catalogue"] tags=["shows-false", "nbval-ignore-output"]
 loop = run_adamw(foreach=False)
 for how in ("foreach", "fused"):
     other = run_adamw(**{how: True})

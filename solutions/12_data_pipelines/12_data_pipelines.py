@@ -242,7 +242,7 @@ class Who(Squares):
         return os.getpid()
 
 
-# %% topics=["num-workers"] errata=["num-workers-are-threads"]
+# %% topics=["num-workers"] errata=["num-workers-are-threads"] tags=["shows-false"]
 who = Who(6)
 pids = {int(pid) for pid in DataLoader(who, batch_size=None, num_workers=2)}
 print("processes:", len(pids), "· is one of them mine:", os.getpid() in pids, "· asked:", who.asked)
@@ -1982,7 +1982,7 @@ show(figure, "Ten frames in three segments with their middles; of two frames, se
 # are there? Broadcast video runs at 30000/1001 = 29.97 frames a second. Cut that to an int, and the
 # count is off:
 
-# %% topics=["tsn-sampling"] errata=["video-fps-int"]
+# %% topics=["tsn-sampling"] errata=["video-fps-int"] tags=["shows-false"]
 import torchvision
 
 rate = 30000 / 1001
@@ -2854,7 +2854,7 @@ print([x.tolist() for x in ahead(DataLoader(range(6), batch_size=4))])
 # > **Often said.** *"`pin_memory` puts the data on the GPU."* It puts batches into page-locked memory
 # > of the **host**, by a thread of the main process. They are still on the CPU.
 
-# %% tags=["nbval-ignore-output"] topics=["pin-memory"] errata=["pin-memory-is-gpu"]
+# %% tags=["shows-false", "nbval-ignore-output"] topics=["pin-memory"] errata=["pin-memory-is-gpu"]
 gpu = device.type == "cuda"
 batch = next(iter(DataLoader(range(8), batch_size=8, pin_memory=gpu)))
 print("a GPU is there:", gpu, "· pinned:", batch.is_pinned())
@@ -2868,7 +2868,7 @@ print("the batch lies on:", batch.device)
 # process goes on, and the GPU computes on the last batch meanwhile. *"Pinned, with
 # `non_blocking=False`, to overlap"* is passed on too: False waits until the copy is done, each time.
 
-# %% tags=["nbval-ignore-output"] topics=["non-blocking-copy"] errata=["non-blocking-false-overlaps"]
+# %% tags=["shows-false", "nbval-ignore-output"] topics=["non-blocking-copy"] errata=["non-blocking-false-overlaps"]
 x = torch.zeros(2**24).pin_memory() if gpu else torch.zeros(2**24)  # 64 MiB
 for non_blocking in (False, True) if gpu else ():
     start = time.perf_counter()

@@ -266,7 +266,7 @@ for _ in tqdm(range(5), desc="epochs", file=sys.stdout, ascii=True, ncols=60):
 # Evaluation differs in two switches, and they are two: `eval()` changes what some layers compute,
 # `no_grad()` changes what autograd records. Neither does the other's work.
 
-# %% topics=["evaluation-loop"]
+# %% topics=["evaluation-loop"] tags=["shows-false"]
 model.eval()
 with torch.no_grad():
     logits = model(data["val"][0])
@@ -310,7 +310,7 @@ moved = not torch.equal(spoilt[0][1].running_mean, model[0][1].running_mean)
 print("no eval(): testing changed the batch norm's statistics:", moved)
 print("no no_grad(): the result still holds a graph:          ", total.requires_grad)
 
-# %% errata=["evaluation-loop-bugs"]
+# %% errata=["evaluation-loop-bugs"] tags=["shows-false"]
 with torch.no_grad():
     per_batch = [F.cross_entropy(model.eval()(x), y).item() for x, y in val]
 print("more than 50 times too small:         ", loss / (sum(per_batch) / 300) > 50)
@@ -1492,7 +1492,7 @@ def after(steps: int, seed: int = 0) -> Run:
 run = after(6)
 usual = copy.deepcopy({"model": run.model.state_dict(), "optimizer": run.optimizer.state_dict()})
 
-# %% topics=["checkpoint-resume"]
+# %% topics=["checkpoint-resume"] tags=["shows-false"]
 resumed = Run(seed=1)  # a new process, with random states of its own
 resumed.model.load_state_dict(usual["model"])
 resumed.optimizer.load_state_dict(usual["optimizer"])
@@ -1836,7 +1836,7 @@ def run_python(hash_seed):
     return subprocess.run(command, env=environment, capture_output=True, text=True).stdout.split()
 
 
-# %%
+# %% tags=["shows-false"]
 first, same, other = (run_python(seed) for seed in ("1", "1", "2"))
 print("set inside, the hash is what it was:", first[0])
 print("set before the start, same seed:    ", first[1] == same[1])
@@ -1846,7 +1846,7 @@ print("set before the start, another seed: ", first[1] == other[1])
 # A `set` of strings is walked in the order of the hashes, so `list(classes)` may number your classes
 # differently tomorrow. `sorted` is the cure. The second place is a **global** generator that others draw from:
 
-# %%
+# %% tags=["shows-false"]
 torch.manual_seed(0)
 first = torch.randperm(5).tolist()
 torch.manual_seed(0)
@@ -1861,7 +1861,7 @@ print("one of its own:  ", orders[0] == orders[1])
 # The third is a seed made by adding: `seed + epoch` gives run 0, epoch 1 the numbers of run 1, epoch 0. Mix
 # the two instead, for instance by `np.random.SeedSequence`:
 
-# %%
+# %% tags=["shows-false"]
 print("added:", 0 + 1 == 1 + 0)
 mixed = [int(np.random.SeedSequence(pair).generate_state(1)[0]) for pair in ([0, 1], [1, 0])]
 print("mixed:", mixed[0] == mixed[1])
@@ -2349,7 +2349,7 @@ for against in ("the epoch before", "the best"):
 # The best weights then have to be put back, and for that kept. A trap waits there: `state_dict()` hands out
 # the model's own tensors, so what you kept goes on training.
 
-# %% topics=["best-model-tracking"]
+# %% topics=["best-model-tracking"] tags=["shows-false"]
 twin = make_model()
 kept, copied = twin.state_dict(), copy.deepcopy(twin.state_dict())
 train_epoch(twin, *data["val"], torch.optim.SGD(twin.parameters(), lr=0.1), torch.Generator())
@@ -3492,7 +3492,7 @@ def main(folder: str, steps: int, dies_at: int | None = None) -> None:
     atomic_save(run.model.state_dict(), os.path.join(folder, "final.pt"))
 
 
-# %%
+# %% tags=["shows-false"]
 killed, undisturbed = tempfile.mkdtemp(), tempfile.mkdtemp()
 print("killed run came to its end:   ", in_a_child(lambda: main(killed, 100, dies_at=57)))
 print("newest checkpoint it left:    ", max(n for n in os.listdir(killed) if n[:5] == "step-"))

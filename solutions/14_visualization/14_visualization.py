@@ -993,7 +993,7 @@ with every_case() as case:
 # so does `make_dot` of torchviz, as Graphviz source (to make a picture of that, the program `dot`
 # must be installed). **Predict:** in which of them do you see that a layer was forgotten?
 
-# %% topics=["torchviz"]
+# %% topics=["torchviz"] tags=["shows-false"]
 from torchviz import make_dot
 
 
@@ -1781,7 +1781,7 @@ show(
 # > a private function of PyTorch that is gone. The graph: torchviz, an export, TensorBoard. The
 # > curves: this chapter.
 
-# %% topics=["hiddenlayer"] errata=["hiddenlayer"]
+# %% topics=["hiddenlayer"] errata=["hiddenlayer"] tags=["shows-false"]
 print("torch.onnx._optimize_trace is there:", hasattr(torch.onnx, "_optimize_trace"))
 
 # %% [markdown]

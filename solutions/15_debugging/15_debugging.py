@@ -1282,7 +1282,7 @@ holder, alive = [activation], weakref.ref(activation)
 del activation
 _ = gc.collect()
 
-# %% topics=["memory-growth"] errata=["empty-cache-myths"]
+# %% topics=["memory-growth"] errata=["empty-cache-myths"] tags=["shows-false"]
 torch.cuda.empty_cache()  # does nothing where there is no GPU
 print("lives after del, collect and empty_cache:", alive() is not None)
 holder.clear()
@@ -1692,7 +1692,7 @@ print("the first damaged entry:", zipfile.ZipFile(path).testzip())
 # from Python 2 hold byte strings; plain `pickle` reads them with `encoding="latin1"` (if you trust
 # where they come from). Old advice was to patch PyTorch's own files for this; never do that.
 
-# %% topics=["checkpoint-version-errors"]
+# %% topics=["checkpoint-version-errors"] tags=["shows-false"]
 import pickle
 
 torch.save(weights, path, _use_new_zipfile_serialization=False)
@@ -2204,7 +2204,7 @@ wheels = ["torch-2.15.0-cp311-cp311-manylinux_2_28_x86_64.whl", "torchinfo-1.8.0
 wheels += ["torch-1.1.0-cp36-cp36m-manylinux1_x86_64.whl", "torch-2.15.0-cp311-cp311-win_amd64.whl"]
 mine = {Tag("cp311", "cp311", "manylinux_2_28_x86_64"), Tag("py3", "none", "any")}
 
-# %% topics=["install-pip-conda", "mirror-channels"]
+# %% topics=["install-pip-conda", "mirror-channels"] tags=["shows-false"]
 for wheel in wheels:
     name, version, _, tags = parse_wheel_filename(wheel)
     print(
@@ -2218,7 +2218,7 @@ for wheel in wheels:
 # torchvision from the same place, else the operators of one don't find the other. Then ask what you
 # really have:
 
-# %% topics=["install-pip-conda"] tags=["nbval-ignore-output"]
+# %% topics=["install-pip-conda"] tags=["shows-false", "nbval-ignore-output"]
 import importlib.metadata
 
 print({name: importlib.metadata.version(name) for name in ("torch", "torchvision", "pillow")})
@@ -2230,7 +2230,7 @@ print("this Python:", Path(sys.executable).name, sys.version.split()[0])
 # hash that you wrote down. `pip install --require-hashes -r requirements.txt` compares each file.
 # The same in three lines; a single other byte shows:
 
-# %% topics=["mirror-channels"] errata=["insecure-mirror"]
+# %% topics=["mirror-channels"] errata=["insecure-mirror"] tags=["shows-false"]
 import hashlib
 
 promised = hashlib.sha256(b"the wheel you tested").hexdigest()
@@ -2489,7 +2489,7 @@ print("Expected: a gradient. torch", torch.__version__, "Python", platform.pytho
 #   security holes, and there are no wheels of it for today's Python. An old torchvision asked for a
 #   name that Pillow removed. Update torchvision.
 
-# %% topics=["pillow-version-error"] errata=["pillow-downgrade"]
+# %% topics=["pillow-version-error"] errata=["pillow-downgrade"] tags=["shows-false"]
 import PIL
 import torchvision
 
@@ -2503,7 +2503,7 @@ print("torchvision works with it:", hasattr(torchvision, "transforms"))
 #   or nothing. Use pip or uv; inside conda, the channel `conda-forge` builds PyTorch itself. And what
 #   did install it here?
 
-# %% topics=["install-pip-conda", "mirror-channels"] errata=["conda-channel"]
+# %% topics=["install-pip-conda", "mirror-channels"] errata=["conda-channel"] tags=["shows-false"]
 installed = importlib.metadata.distribution("torch")
 print("version 2 or later:", installed.version.startswith("2."))
 print("installed by conda:", "conda" in (installed.read_text("INSTALLER") or ""))

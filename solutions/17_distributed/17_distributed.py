@@ -126,14 +126,14 @@ launch(by_hand, 2, backend=None)
 # > **Often said.** *"`torch.distributed` uses MPI on the CPU and NCCL on the GPU."* On the CPU it is
 # > gloo. The MPI backend needs a PyTorch that you compiled yourself.
 
-# %% errata=["mpi-is-the-cpu-backend"]
+# %% errata=["mpi-is-the-cpu-backend"] tags=["shows-false"]
 print("gloo:", dist.is_gloo_available(), "  mpi:", dist.is_mpi_available())
 
 # %% [markdown]
 # Why the helper, when there is `torch.multiprocessing.spawn`? `spawn` starts a fresh Python and sends
 # it the function by pickle. What pickle writes down for a function is its *name* only:
 
-# %% topics=["mp-spawn"]
+# %% topics=["mp-spawn"] tags=["shows-false"]
 sent = pickle.dumps(roll_call)
 print(len(sent), "bytes;", "the name is in it:", b"roll_call" in sent)
 print("its text is in it:", b"I am" in sent)
@@ -1855,7 +1855,7 @@ print(words.getvalue().splitlines()[-1])
 # PyTorch now: DDP, `torch.amp`, `convert_sync_batchnorm`. *"Horovod scales better."* It made the ring popular in 2017; its last release is
 # of 2023. What `hvd.broadcast_parameters` and `hvd.DistributedOptimizer` did is step 1 and step 4 of exercise 17.5.
 
-# %% topics=["horovod"] errata=["apex-ddp-args"]
+# %% topics=["horovod"] errata=["apex-ddp-args"] tags=["shows-false"]
 import importlib.util
 
 for name in ("apex", "horovod"):

@@ -575,7 +575,7 @@ print("made after fully_shard, the weights move: ", on_ranks(optimizer_too_early
 # each unit alone. Cut `down` (out, hidden) by columns: each rank computes what *its* units contribute
 # to every output. The sum of these contributions is the answer, and that is one all-reduce:
 
-# %%
+# %% tags=["shows-false"]
 x, up, down = random_like((2, 3), 1), random_like((4, 3), 2), random_like((3, 4), 3)
 parts = [F.gelu(x @ up[a:b].T) @ down[:, a:b].T for a, b in ((0, 2), (2, 4))]
 print("the parts add up:", torch.allclose(parts[0] + parts[1], F.gelu(x @ up.T) @ down.T))
@@ -1282,7 +1282,7 @@ with tempfile.TemporaryDirectory() as folder:
 # > `torch.distributed.launch`."* TorchElastic became `torch.distributed.elastic`, and `torchrun` is
 # > its front door. Chapter 17 shows why the old launcher breaks old scripts.
 
-# %% topics=["torchelastic", "launch-vs-torchrun"]
+# %% topics=["torchelastic", "launch-vs-torchrun"] tags=["shows-false"]
 import importlib.util
 
 print("its own package:", importlib.util.find_spec("torchelastic") is not None)

@@ -35,7 +35,14 @@ DETAILS = re.compile(r"<details>\s*<summary>.*?</details>", re.DOTALL)
 
 # A locked cell that an exercise asks to be read.
 TO_BE_READ = "to-be-read"
-TAGS = {"nbval-ignore-output", "raises-exception", "shows-deprecated", "shows-warning", TO_BE_READ}
+# A cell that prints False and means it.
+SHOWS_FALSE = "shows-false"
+TAGS = {
+    *("nbval-ignore-output", "raises-exception", "shows-deprecated", "shows-warning"),
+    *(SHOWS_FALSE, TO_BE_READ),
+}
+# A line that is nothing else, or begins so, or what follows a label.
+SAYS_FALSE = re.compile(r"(?:^|: *)False\b", re.MULTILINE)
 SETUP_LINES, MEDIAN_LINES, LONG_LINES = 5, 6, 25
 MOST_EXERCISES, MOST_MINUTES, MOST_CORE_MINUTES = 12, 240, 150
 MOST_LOCKED_LINES, MOST_CALL_OUTS = 10, 8
@@ -496,6 +503,23 @@ def errors(notebook: NotebookNode, chapter: str) -> list[str]:
     return complaints
 
 
+def falses(notebook: NotebookNode, chapter: str) -> list[str]:
+    """A cell prints False only where it is tagged so: a sentence that affirms would be wrong."""
+    complaints = []
+    for cell in code_cells(notebook):
+        says = SAYS_FALSE.search(shown_text(cell)) is not None and not grader_of(cell).get("grade")
+        meant = SHOWS_FALSE in tags_of(cell)
+        if says and not meant:
+            complaints.append(
+                f"{name_of(notebook, cell)}: it prints False; mend the sentence or the cell, or "
+                f"tag it {SHOWS_FALSE} if it is meant"
+            )
+        varies = "nbval-ignore-output" in tags_of(cell)
+        if meant and cell.get("execution_count") and not says and not varies:
+            complaints.append(f"{name_of(notebook, cell)}: tagged {SHOWS_FALSE}, and prints none")
+    return complaints
+
+
 # The form that a chapter has since the second edition. Chapters that are not in it yet are listed
 # in tests/support/not_yet.py.
 
@@ -610,6 +634,6 @@ RULES = {
     rule.__name__: rule
     for rule in (
         header, setup_cell, kinds, checks, headings, stubs, hints, check_ends, curriculum,
-        lengths, imports, paths, deprecated, pictures, errors,
+        lengths, imports, paths, deprecated, pictures, errors, falses,
     )
 }  # fmt: skip
