@@ -17,7 +17,7 @@ def one_channel(image, kernel):
     return (windows * kernel).sum(dim=(2, 3))
 
 
-# %% wrong="starts at box 0" says=["1 of 5 cases fail", "a slice with an offset: the result: it starts at box 0"]
+# %% wrong="starts at box 0" says=["1 of 4 cases fail", "a slice with an offset: the result: it starts at box 0"]
 def one_channel(image, kernel):
     (h, w), (kh, kw) = image.shape, kernel.shape
     windows = image.as_strided((h - kh + 1, w - kw + 1, kh, kw), image.stride() * 2, 0)
@@ -61,12 +61,12 @@ def one_channel(image, kernel):
     return (windows * kernel).sum(dim=(2, 3))
 
 
-# %% wrong="multiplies in place" says=["an argument was changed"]
+# %% wrong="spoils the image" says=["an argument was changed"]
 def one_channel(image, kernel):
     windows = image.unfold(0, kernel.shape[0], 1).unfold(1, kernel.shape[1], 1)
-    if windows.shape[:2] == (1, 1):
-        return windows.mul_(kernel).sum(dim=(2, 3))
-    return (windows * kernel).sum(dim=(2, 3))
+    result = (windows * kernel).sum(dim=(2, 3))
+    image[:1].mul_(2)
+    return result
 
 
 # %% wrong="forgets return" says=["the result is None"]
