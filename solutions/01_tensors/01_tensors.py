@@ -465,11 +465,13 @@ because = {
     "small.sum()": "sums of whole numbers are int64, so that they do not wrap",
     "whole.sum() / 4": "true division of a whole number by a whole number gives a default float",
 }
-for name, guess in predict_dtype.items():
-    parts = tuple(guess) if isinstance(guess, (tuple, list)) else ()
-    form = len(parts) == 2 and isinstance(parts[0], torch.dtype) and not isinstance(parts[1], int)
-    how = "write (dtype, shape), as in (torch.float32, (2,)), with the comma in (2,)"
-    assert guess is None or form, f"{name}: {guess!r}? {how}"
+how = "write (dtype, shape), as in (torch.float32, (2,)), with the comma in (2,)"
+with every_case() as case:
+    for name, guess in predict_dtype.items():
+        with case(name):
+            parts = tuple(guess) if isinstance(guess, (tuple, list)) else ()
+            pair = len(parts) == 2 and isinstance(parts[0], torch.dtype)
+            assert guess in (None, ...) or (pair and type(parts[1]) is not int), f"{guess!r}? {how}"
 results = {name: eval(name) for name in because}
 check_predictions(
     predict_dtype, {n: (y.dtype, tuple(y.shape)) for n, y in results.items()}, because
@@ -733,7 +735,7 @@ except RuntimeError as error:
 # x = torch.from_numpy(array)
 # ```
 #
-# Then somebody runs `array[0] = 7`. For each of the twelve write `True` if its first entry is 7 now, and
+# Then another line runs: `array[0] = 7`. For each of the twelve write `True` if its first entry is 7 now, and
 # `False` if it is still 0. Example: for `x` itself it is `True`. Everything stays on the CPU. The check
 # is folded again.
 
@@ -772,8 +774,9 @@ because = {
     "x[:2]": "a slice is a view",
     "x[[0, 1]]": "a list of indices gives a copy",
 }
-for name, guess in who_sees_the_write.items():
-    assert guess in (None, True, False), f"{name}: write True or False, not {guess!r}"
+known = (None, ..., True, False)
+odd = [f"{name}: {guess!r}" for name, guess in who_sees_the_write.items() if guess not in known]
+assert not odd, f"write True or False, not {', '.join(odd)}"
 array = np.zeros(3, dtype=np.float32)
 x = torch.from_numpy(array)
 made = {name: eval(name) for name in because}
@@ -930,7 +933,8 @@ for x in (bright, bright.clamp(0, 1)):
 #
 # Write both ways by hand, without torchvision.
 #
-# `image_to_tensor(image)` takes a `uint8` array and returns a `float32` tensor from 0 to 1 on the CPU.
+# `image_to_tensor(image)` takes a `uint8` array, whose strides are not negative, and returns a `float32`
+# tensor from 0 to 1 on the CPU.
 #
 # - (height, width, channel) becomes (channel, height, width), for any number of channels;
 # - (height, width), a grey image, becomes (1, height, width);
@@ -967,41 +971,46 @@ def tensor_to_image(x: torch.Tensor) -> np.ndarray:
 
 
 # %% nbgrader={"grade_id": "image-to-tensor-check", "grade": true, "points": 2}
-def check_case(image, name):
+def check_case(image):
     from torchvision.transforms.v2 import functional as v2
 
     pixels = torch.tensor(image)
     planes = pixels[None] if pixels.dim() == 2 else pixels.movedim(-1, -3)
     expected = v2.to_dtype(planes, torch.float32, scale=True)
-    call = f"image_to_tensor(image) with image {name}, of shape {image.shape}"
     result = image_to_tensor(image)
-    check_close(result, expected, call)
-    same = torch.equal(result, expected)
-    assert same, f"{call}: some values differ in the last bit: multiply by 1 / 255, don't divide"
+    check_close(result, expected, "the result")
+    in_double = torch.equal(result, (planes.double() * (1 / 255)).float())
+    why = "convert to float32 before you multiply" if in_double else "multiply by 1 / 255"
+    assert torch.equal(result, expected), f"values differ in the last bit: {why}, don't divide"
 
 
-pixel = np.array([[[255, 0, 51]]], dtype=np.uint8)
 every = np.arange(252, dtype=np.uint8)
-check_case(pixel, "of one pixel")
-check_case(every.reshape(6, 14, 3), "in colour")
-check_case(every.reshape(12, 21), "in grey")
-check_case(every.reshape(2, 6, 7, 3), "a batch")
+pixel = np.array([[[255, 0, 51]]], dtype=np.uint8)
+shapes = {"in colour": (6, 14, 3), "in grey": (12, 21), "a batch": (2, 6, 7, 3)}
+shapes |= {"of two channels": (9, 14, 2), "of five channels": (5, 10, 5), "grey, 3 wide": (84, 3)}
+with every_case() as case:
+    with case("the example, of one pixel"):
+        check_case(pixel)
+    for name, shape in shapes.items():
+        with case(f"an image {name}, of shape {shape}"):
+            check_case(every[: np.prod(shape)].reshape(shape))
 ### BEGIN HIDDEN TESTS
-check_case(every.reshape(9, 7, 4), "with an alpha channel")
-check_case(every.reshape(12, 21, 1), "in grey, with a channel of its own")
-check_case(every.reshape(6, 14, 3)[::2, 3:], "a slice")
-check_case(every.reshape(4, 3, 7, 3)[:0], "an empty batch")
-check_case(np.arange(256, dtype=np.uint8).reshape(16, 16), "of every value")
-check_case(every[:9].reshape(3, 3), "in grey, three wide")
+batch = every.reshape(4, 3, 7, 3)
+for image in (every.reshape(9, 7, 4), every.reshape(12, 21, 1), batch[0, ::2, 3:], batch[:0]):
+    check_case(image)
 ### END HIDDEN TESTS
 
 
 # %% nbgrader={"grade_id": "image-to-tensor-check-2", "grade": true, "points": 2}
 def check_back(x, image, name, because=""):
-    call, image = f"tensor_to_image(x) with x {name}", np.array(image, dtype=np.uint8)
+    call, image = f"tensor_to_image(x) with x {name}", np.array(image, dtype="uint8")
     with forbid_changes(x):
         result = tensor_to_image(x)
-    kind = "None: is there an answer yet?" if result is None else f"a {type(result).__name__}"
+    kind = (
+        "None: is there an answer yet, and does it return a value?"
+        if result is None
+        else f"a {type(result).__name__}"
+    )
     assert isinstance(result, np.ndarray), f"{call}: expected a NumPy array, got {kind}"
     check_equal(str(result.dtype), "uint8", f"the dtype of {call}")
     check_equal(result.shape, image.shape, f"the shape of {call}", because)
@@ -1009,14 +1018,22 @@ def check_back(x, image, name, because=""):
 
 
 pixel = torch.tensor([[[1.0]], [[0.0]], [[0.2]]], device=device)
-check_back(pixel, [[[255, 0, 51]]], "of one pixel")
-check_back(pixel[None], [[[[255, 0, 51]]]], "a batch of one image", "a batch stays a batch")
 gray = torch.tensor([[[1.2, -0.1, 0.5]]], device=device)
-check_back(gray, [[255, 0, 127]], "in grey, out of range", "one channel: two dimensions")
-check_back(gray.clone().requires_grad_(), [[255, 0, 127]], "with a gradient")
+cases = [
+    (pixel, [[[255, 0, 51]]], "of one pixel", ""),
+    (pixel[None], [[[[255, 0, 51]]]], "a batch of one image", "a batch stays a batch"),
+    (pixel[:2], [[[255, 0]]], "of two channels", ""),
+    (gray, [[255, 0, 127]], "in grey, out of range", "one channel: two dimensions"),
+    (gray[None], [[[[255], [0], [127]]]], "a grey batch", "a batch keeps its channel"),
+    (gray.clone().requires_grad_(), [[255, 0, 127]], "with a gradient", ""),
+]
+with every_case() as case:
+    for x, image, name, because in cases:
+        with case(name):
+            check_back(x, image, name, because)
 ### BEGIN HIDDEN TESTS
 x = torch.rand(2, 3, 5, 7, generator=torch.Generator().manual_seed(3)) * 1.4 - 0.2
-image = (x.clamp(0, 1) * 255.999).to(torch.uint8).permute(0, 2, 3, 1).numpy()
+image = (x.clamp(0, 1) * 255.999).byte().permute(0, 2, 3, 1).numpy()
 check_back(x.to(device), image, "a batch of random numbers")
 check_back(x.to(device)[0, :, ::2], image[0, ::2], "a slice")
 check_back(x.to(device)[:, :1], image[..., :1], "a grey batch", "a batch keeps its channel")
@@ -1155,8 +1172,8 @@ except RuntimeError as error:
 #
 # Given two shapes, return the broadcast shape as a tuple. If they don't fit, raise a `ValueError`
 # whose message names the **first dimension from the right** that does not fit, as a negative number,
-# and its two sizes: for `(3, 4, 5)` and `(2, 1, 5)` something like `dimension -3: 3 and 2`. PyTorch's own
-# function will not tell you that. Compute with numbers, without making a tensor.
+# and its two sizes: for `(3, 4, 5)` and `(2, 1, 5)` something like `dimension -3: 3 and 2`. No other
+# dimension may be named. Compute with numbers, without making a tensor.
 #
 # Examples: `(3, 1)` and `(4,)` give `(3, 4)`; `()` and `(2, 3)` give `(2, 3)`. A size of 0 is a size like
 # any other: `(0,)` and `(1,)` give `(0,)`, `(0,)` and `(2,)` don't fit.
@@ -1199,13 +1216,19 @@ def check_case(a, b, because=""):
     )
 
 
-with count_operators() as counts:
-    check_case((3, 1), (4,))
-    check_case((), (2, 3), "a missing size counts as 1")
-    check_case((2, 3), (3,), "align the shapes at the right")
-    check_case((0,), (1,), "1 is stretched to the other size, and that is 0 here")
-    check_case((3, 4, 5), (2, 1, 5))
-    check_case((0,), (2,))
+pairs = {
+    ((3, 1), (4,)): "each place is judged for itself",
+    ((), (2, 3)): "a missing size counts as 1",
+    ((2, 3), (3,)): "align the shapes at the right",
+    ((0,), (1,)): "1 is stretched to the other size, and that is 0 here",
+    ((3, 4, 5), (2, 1, 5)): "",
+    ((2, 3), (4, 5)): "",
+    ((0,), (2,)): "",
+}
+with count_operators() as counts, every_case() as case:
+    for (a, b), because in pairs.items():
+        with case(f"{a} and {b}"):
+            check_case(a, b, because)
 assert not counts, f"compute with numbers, without making a tensor: {', '.join(counts)} ran"
 ### BEGIN HIDDEN TESTS
 import itertools
@@ -1393,17 +1416,17 @@ def check_case(values, valid, name, because=""):
 values = torch.tensor([[1.0, 2.0, 9.0], [4.0, 9.0, 9.0]], device=device)
 mask = torch.tensor([[True, True, False], [False, False, False]], device=device)
 few = check_case(values, mask, "a row that has no valid entry")
+few = check_case(values.half(), mask, "a table in torch.float16: the result is float16 too")
+few = check_case(values.to(torch.float64), mask, "a table in torch.float64")
 many = check_case(values.repeat(20, 1), mask.repeat(20, 1), "forty rows")
 assert many == few, f"{few} operations for 2 rows and {many} for 40: that is a loop over the rows"
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(1)
 for shape in ((1, 1), (5, 7), (7, 1), (0, 4), (3, 0)):
-    for dtype in (torch.float32, torch.float64):
-        values = torch.randn(shape, generator=generator, dtype=dtype).to(device)
-        mask = (torch.rand(shape, generator=generator) < 0.5).to(device)
-        few = check_case(values, mask, f"shape {shape} and {dtype}")
+    values = torch.randn(shape, generator=generator).to(device)
+    mask = (torch.rand(shape, generator=generator) < 0.5).to(device)
+    few = check_case(values, mask, f"shape {shape}")
 few = check_case(values.new_ones(3, 4).t(), mask.new_ones(3, 4).t(), "a transposed table")
-few = check_case(values.new_ones(4).expand(3, 4), mask.new_ones(4).expand(3, 4), "an expanded row")
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "masked-row-mean-check-2", "grade": true, "points": 1}
@@ -1418,7 +1441,9 @@ for padding in (float("nan"), float("inf")):
 # %% nbgrader={"grade_id": "masked-row-mean-check-3", "grade": true, "points": 1}
 def check_gradient(values, valid, name):
     missing = masked_row_mean(values, valid) is None
-    assert not missing, "masked_row_mean(values, valid) is None: is there an answer yet?"
+    assert not missing, (
+        "masked_row_mean(values, valid) is None: is there an answer yet, and does it return a value?"
+    )
     gradient = gradient_at(values, valid)
     expected = valid / valid.sum(dim=1, keepdim=True).clamp(min=1).to(values.dtype)
     finite = torch.isfinite(gradient).all()
@@ -1565,7 +1590,8 @@ def check_case(labels, classes, dtype, name):
 
 
 two = torch.tensor([0, 2], device=device)
-check_case(two, 3, torch.float32, "[0, 2]")
+for dtype in (torch.float32, torch.float16, torch.int64, torch.uint8):
+    check_case(two, 3, dtype, "[0, 2]")
 check_case(torch.tensor(1, device=device), 3, torch.bool, "of shape (), a single one")
 check_case(two[:0], 3, torch.float32, "of shape (0,), none at all")
 ### BEGIN HIDDEN TESTS
@@ -1576,7 +1602,6 @@ for shape in ((), (7,), (2, 3, 4), (1, 1), (3, 0)):
         check_case(truth, 5, dtype, f"of shape {shape}")
 truth = torch.randint(5, (4, 6), generator=generator).to(device)
 check_case(truth.t()[::2], 5, torch.float32, "a transposed slice")
-check_case(truth[0].expand(3, 6), 5, torch.float32, "expanded")
 ### END HIDDEN TESTS
 
 
@@ -1654,10 +1679,21 @@ def check_case(logits, labels, name):
 
 
 logits = torch.tensor([[2.0, 0.5, 0.0], [0.25, 1.5, 0.5], [1.25, 0.0, 1.0]], device=device)
-check_case(logits, torch.tensor([0, 1, 2], device=device), "the first three photos")
-check_case(logits[:1], torch.tensor([1], device=device), "a batch of one")
+truth = torch.tensor([0, 1, 2], device=device)
 sentences = torch.arange(12.0, device=device).view(2, 2, 3)
-check_case(sentences, torch.tensor([[0, 2], [1, 1]], device=device), "(batch, time, classes)")
+words = torch.tensor([[0, 2], [1, 1]], device=device)
+cases = {
+    "the first three photos": (logits, truth),
+    "a batch of one": (logits[:1], truth[1:2]),
+    "(batch, time, classes)": (sentences, words),
+    "transposed logits and labels": (sentences.transpose(0, 1), words.t()),
+    "torch.float64": (logits.to(torch.float64), truth),
+    "torch.bfloat16": (logits.to(torch.bfloat16), truth),
+}
+with every_case() as case:
+    for name, (table, wanted) in cases.items():
+        with case(name):
+            check_case(table, wanted, name)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(5)
 for shape in ((), (6,), (0,), (3, 4), (2, 1, 3), (1, 1)):
@@ -1676,14 +1712,19 @@ def check_index(logits, labels, name):
     with forbid_changes(logits, labels), count_operators() as counts:
         result = pick_logits_by_index(logits, labels)
     check_close(result, expected, call)
-    with forbid_copies(up_to=8 * len(labels)):
+    with forbid_copies(
+        up_to=8 * max(logits.numel(), len(labels))
+    ):  # a mask of its shape may be made
         result = pick_logits_by_index(logits, labels)
     ran = ", ".join(counts)
     assert counts["index"] == 1 and not counts["gather"], f"{call}: by one index, not by {ran}"
 
 
 logits = torch.tensor([[2.0, 0.5, 0.0], [0.25, 1.5, 0.5], [1.25, 0.0, 1.0]], device=device)
-check_index(logits, torch.tensor([0, 1, 2], device=device), "three photos")
+truth = torch.tensor([0, 1, 2], device=device)
+check_index(logits, truth, "three photos")
+check_index(logits.t(), truth, "transposed logits")
+check_index(logits.repeat(20, 1), truth.repeat(20), "sixty photos")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(6)
 for batch, width in ((1, 4), (9, 3), (3, 9), (0, 2)):
@@ -1779,6 +1820,8 @@ check_case(logits[:1], truth[:1], (5, 2, 1), "a k above the number of classes, n
 check_case(logits, truth, (1, 2), "the example", "ties count against the label")
 equal = "a score for all: ties count against the label"
 check_case(logits * 0, truth, (1, 2, 3), "equal scores everywhere", equal)
+near, because = torch.tensor([[1.0, 1.000001, 0.0]], device=device), "nearly equal is not equal"
+check_case(near, truth[:1] * 0 + 1, (1, 2), "scores of 1 and 1.000001", because)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(7)
 for batch, width, ks in ((1, 1, (1,)), (40, 10, (1, 3, 5, 10)), (33, 4, (2, 1)), (12, 2, (7,))):
@@ -1881,10 +1924,22 @@ print("smallest, without the zeros:", own)
 #
 # `values` has shape (rows, ...), any number of further dimensions; `segments` (int64, (rows,)) says to
 # which of `count` segments each row belongs, in any order. Return the sums of the rows of each segment:
-# shape (count, ...), dtype and device of `values`. Segments without rows are 0. No loop.
+# shape (count, ...), dtype and device of `values`. Segments without rows are 0. Values may be infinite, and
+# spoil no segment but their own. No loop, and nothing is taken out of the tensors into Python or NumPy.
 #
 # Example: values `[[1, 2], [3, 4], [5, 6]]` with segments `[2, 0, 2]` and `count = 4` give
 # `[[3, 4], [0, 0], [6, 8], [0, 0]]`.
+
+
+# %% nbgrader={"grade_id": "try-segment-sum", "locked": true} jupyter={"source_hidden": true}
+from course_utils import runs_with_the_answer, watched
+
+
+@runs_with_the_answer
+def try_segment_sum(*args):
+    """What your function takes out of its tensors, by name."""
+    called = watched(segment_sum, *args)[1]
+    return sorted({"tolist", "numpy", "__array__", "unbind"} & set(called))
 
 
 # %% nbgrader={"grade_id": "segment-sum", "solution": true}
@@ -1913,7 +1968,14 @@ few = check_case(values, segments, 4, "the example, where a segment comes twice"
 rows, ids = torch.ones(50, 2, device=device), torch.arange(50, device=device) % 20
 many = check_case(rows, ids, 40, "fifty rows")
 assert many == few, f"{few} operations for 3 rows, {many} for 50: that is a loop"
+taken = try_segment_sum(values, segments, 4)
+assert not taken, (
+    f"{', '.join(taken)} takes the numbers out of the tensors: that is a loop in disguise"
+)
 few = check_case(values[:, 0], segments, 3, "values of shape (3,)")
+few = check_case(values / values[:1].sub(1), segments, 4, "a row with an infinite value")
+for dtype in (torch.float64, torch.int64, torch.int32):
+    few = check_case(values.to(dtype), segments, 4, f"values in {dtype}")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(8)
 for shape, count in (
@@ -2051,7 +2113,7 @@ show(
 #
 # ### Exercise 1.11 — Sort by length, and back ★★★ · 25 min · 4 points
 #
-# Two functions, both without a loop.
+# Two functions, both without a loop, and without taking the numbers out of the tensors into Python or NumPy.
 #
 # `sort_by_length(padded, lengths)` takes a table (batch, time) of any dtype and lengths (batch,), int64,
 # from 0 to time. It returns a pair:
@@ -2065,6 +2127,17 @@ show(
 #
 # Example: for the sentences above `packed` is `[7, 8, 9, 4, 6, 5]` and `order` is `[1, 2, 0]`; and
 # `unsort(torch.tensor([3, 2, 1]), order)` is `[1, 3, 2]`, the lengths.
+
+
+# %% nbgrader={"grade_id": "try-sort-by-length", "locked": true} jupyter={"source_hidden": true}
+from course_utils import runs_with_the_answer, watched
+
+
+@runs_with_the_answer
+def try_sort_by_length(*args):
+    """What your function takes out of its tensors, by name."""
+    called = watched(sort_by_length, *args)[1]
+    return sorted({"tolist", "numpy", "__array__", "unbind"} & set(called))
 
 
 # %% nbgrader={"grade_id": "sort-by-length", "solution": true}
@@ -2094,7 +2167,9 @@ def check_case(padded, lengths, name, because=""):
     call = f"of sort_by_length(padded, lengths) with {name}"
     with forbid_changes(padded, lengths), count_operators() as counts:
         pair = sort_by_length(padded, lengths)
-    assert pair is not None, f"the result {call} is None: is there an answer yet?"
+    assert pair is not None, (
+        f"the result {call} is None: is there an answer yet, and does it return a value?"
+    )
     both = isinstance(pair, (tuple, list)) and len(pair) == 2
     assert both, f"the result {call}: return the pair (packed, order), not {pair!r}"
     expected = torch.tensor(rows, dtype=torch.int64, device=padded.device)
@@ -2111,6 +2186,11 @@ few = check_case(table * 0, torch.tensor([2, 1, 3], device=device), "zeros every
 ties, why = torch.tensor([2, 0, 2, 0] * 10, device=device), "rows of equal length keep their order"
 many = check_case(torch.arange(120, device=device).view(40, 3), ties, "ties", why)
 assert many == few, f"{few} operations for 3 rows, {many} for 40: that is a loop over the rows"
+taken = try_sort_by_length(table, torch.tensor([1, 3, 2], device=device))
+assert not taken, (
+    f"{', '.join(taken)} takes the numbers out of the tensors: that is a loop in disguise"
+)
+few = check_case(table > 4, torch.tensor([1, 3, 2], device=device), "a table in torch.bool")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(9)
 for batch, time in ((1, 1), (6, 4), (9, 1), (50, 7), (0, 3)):
@@ -2192,13 +2272,24 @@ print(sorted(order.tolist()), "accuracy of the shuffled batch:", still)
 # `allowed` is a boolean table (rows, columns) with at least one row. For each row draw `k >= 1` *different*
 # columns among the allowed ones, all choices equally likely, each row for itself. Return their numbers,
 # int64 of shape (rows, k), in any order within a row, on the device of `allowed`. If a row has fewer than
-# `k` allowed columns, raise a `ValueError`. No loop.
+# `k` allowed columns, raise a `ValueError`. No loop, and no row is taken out into Python or NumPy.
 #
 # All chance comes from `generator`, a generator of the CPU: the same state gives the same draw, on every
 # device. So draw on the CPU, then move.
 #
 # Example: with `allowed = [[True, False, True], [True, True, True]]` and `k = 2` the first row of the result
 # is 0 and 2, in either order; the second row is two of 0, 1, 2.
+
+
+# %% nbgrader={"grade_id": "try-sample-without-replacement", "locked": true} jupyter={"source_hidden": true}
+from course_utils import runs_with_the_answer, watched
+
+
+@runs_with_the_answer
+def try_sample_without_replacement(*args):
+    """What your function takes out of its tensors, by name."""
+    called = watched(sample_without_replacement, *args)[1]
+    return sorted({"tolist", "numpy", "__array__", "unbind"} & set(called))
 
 
 # %% nbgrader={"grade_id": "sample-without-replacement", "solution": true}
@@ -2236,6 +2327,10 @@ wide = torch.ones(60, 9, dtype=torch.bool, device=device)
 first, many = check_draw(wide, 3, 0, "60 rows")
 assert many == few, f"{few} operations for 2 rows, {many} for 60: that is a loop over the rows"
 assert bool((first != first[0]).any()), "all rows drew the same columns: each draws for itself"
+taken = try_sample_without_replacement(example, 2, torch.Generator().manual_seed(0))
+assert not taken, (
+    f"{', '.join(taken)} takes the numbers out of the tensors: that is a loop in disguise"
+)
 again, many = check_draw(wide, 3, 0, "60 rows, again")
 assert torch.equal(first, again), "the same state gave another draw: draw from the given generator"
 other, many = check_draw(wide, 3, 1, "60 rows and another seed")
@@ -2257,7 +2352,9 @@ assert not torch.equal(first, second), "two draws from one generator are equal: 
 # %% nbgrader={"grade_id": "sample-without-replacement-check-2", "grade": true, "points": 1}
 row = torch.tensor([True, True, False, True, True], device=device)
 drawn = sample_without_replacement(row.expand(3000, 5), 2, torch.Generator().manual_seed(2))
-assert drawn is not None, "sample_without_replacement is None: is there an answer yet?"
+assert drawn is not None, (
+    "sample_without_replacement is None: is there an answer yet, and does it return a value?"
+)
 pairs = drawn.sort(dim=1).values
 seen = torch.bincount(pairs[:, 0] * 5 + pairs[:, 1], minlength=25).tolist()
 for one, two in ((0, 1), (0, 3), (0, 4), (1, 3), (1, 4), (3, 4)):

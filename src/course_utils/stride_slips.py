@@ -135,7 +135,9 @@ def check_pair(pair: Any, what: str) -> None:
         AssertionError: it is None, or no pair.
     """
     __tracebackhide__ = True
-    assert pair is not None, "the result is None: does the function return something?"
+    assert pair is not None, (
+        "the result is None: is there an answer yet, and does it return a value?"
+    )
     both = isinstance(pair, (tuple, list)) and len(pair) == 2
     assert both, f"return the pair {what}, not a {type(pair).__name__}"
 

@@ -56,7 +56,7 @@ def release_the_storage(x):
     return held, copy
 
 
-# %% wrong="nothing yet" says=["is None: is there an answer yet"]
+# %% wrong="nothing yet" says=["the result is None: is there an answer yet, and does it return a value?"]
 def release_the_storage(x):
     """Bytes of storage that ``x`` keeps alive, and an equal tensor that keeps only its own."""
     # YOUR CODE HERE
