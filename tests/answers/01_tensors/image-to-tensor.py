@@ -12,7 +12,7 @@ def tensor_to_image(x):
     return y.squeeze(-1).numpy() if y.dim() == 3 else y.numpy()
 
 
-# %% wrong="divides by 255, and rounds on the way back" says=["differ in the last bit: multiply by 1 / 255", "expected 127, got 128"]
+# %% wrong="divides by 255, and rounds on the way back" says=["differ in the last bit: multiply by 1 / 255 in float32", "expected 127, got 128"]
 def image_to_tensor(image):
     x = torch.tensor(image)
     x = x[None] if x.dim() == 2 else x.movedim(-1, -3)
@@ -82,7 +82,7 @@ def tensor_to_image(x):
     )
 
 
-# %% wrong="keeps the range of the file" says=["image_to_tensor(image) with image of one pixel", "expected 1, got 255"]
+# %% wrong="keeps the range of the file" says=["the example, of one pixel: the result", "expected 1, got 255"]
 def image_to_tensor(image):
     x = torch.tensor(image).float()
     return x[None] if x.dim() == 2 else x.movedim(-1, -3)
@@ -122,7 +122,7 @@ def tensor_to_image(x):
     return x.transpose(-3, -1).transpose(-3, -2).numpy()
 
 
-# %% wrong="multiplies in float64" says=["convert to float32 before you multiply"]
+# %% wrong="multiplies in float64" says=["a product in float64 gives other last bits"]
 def image_to_tensor(image):
     x = torch.tensor(image)
     x = x[None] if x.dim() == 2 else x.movedim(-1, -3)

@@ -40,7 +40,7 @@ def masked_row_mean(values, valid):
     return values[valid].mean()
 
 
-# %% wrong="a small number against the division by 0" says=["torch.float64 differs in"]
+# %% wrong="a small number against the division by 0" says=["has dtype torch.float32, expected torch.float16"]
 def masked_row_mean(values, valid):
     return torch.where(valid, values, 0).sum(dim=1) / (valid.sum(dim=1) + 1e-6)
 

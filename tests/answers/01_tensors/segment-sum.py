@@ -59,7 +59,7 @@ def segment_sum(values, segments, count):
 # %% wrong="a product with a one-hot matrix" says=["a row with an infinite value", "got nan"]
 def segment_sum(values, segments, count):
     hot = (torch.arange(count, device=values.device)[:, None] == segments).to(values.dtype)
-    return (hot @ values.flatten(1)).view(count, *values.shape[1:])
+    return (hot @ values.reshape(len(values), -1)).view(count, *values.shape[1:])
 
 
 # %% wrong="a loop over tolist" says=["tolist takes the numbers out of the tensors"]
