@@ -2,7 +2,8 @@
 # jupyter:
 #   course:
 #     title: Start here
-#     minutes: 30
+#     minutes: 40
+#     core: 35
 # ---
 
 # %% [markdown]
@@ -22,7 +23,8 @@
 #
 # **It leans on** basic Python. NumPy helps; PyTorch is not needed yet.
 #
-# **Time:** 30 minutes, two short exercises among them, 3 points together.
+# **Time:** 40 minutes, two short exercises among them, 3 points together. Sections marked *core* are the
+# ones that every later chapter leans on.
 #
 # <kbd>Shift</kbd>+<kbd>Enter</kbd> runs a cell and goes on to the next one. Start with the set-up
 # cell below. It is locked, so nobody changes it by accident, and everything after it needs it.
@@ -31,12 +33,12 @@
 import matplotlib.pyplot as plt
 import torch
 from course_utils import check_close, check_predictions, check_raises, device, forbid_changes
-from course_utils import seed_everything, show, show_progress
+from course_utils import every_case, seed_everything, show, show_progress
 
 print(f"device: {device}")
 
 # %% [markdown]
-# ## 1. Trust it when you said beforehand what it would be
+# ## 1. Trust it when you said beforehand what it would be · core
 #
 # **Why.** Here is a model that is never wrong: it should give 1, 2 and 3, and it gives 1, 2 and 3.
 # A **tensor** is PyTorch's array: numbers of one kind (its **dtype**, such as `float32`) in a
@@ -117,7 +119,7 @@ show(figure, alt=alt)
 # exercise follows; your first one is in the next section.
 
 # %% [markdown]
-# ## 2. Trust it when something else has checked it
+# ## 2. Trust it when something else has checked it · core
 #
 # **Why.** Nobody predicts every number. The second guard is a **check**: code that knows what must
 # hold and complains when it does not. A check that is satisfied says nothing. So that you know its
@@ -156,7 +158,7 @@ check_close(errors, torch.zeros(3), "errors")
 # not read a check cell: its last red line is meant for you. Predictions come as exercises too;
 # there the check compares yours with what the machine does.
 #
-# ### Exercise 0.1 — Five shapes ★ · 3 min · 1 point
+# ### Exercise 0.1 — Five shapes ★ · 3 min · 1 point · core
 #
 # There are four tensors of zeros:
 #
@@ -211,9 +213,11 @@ def shape_of(expression):
 
 
 how = 'write a tuple such as (2, 3), or (3,) for one size, or the word "error"'
-for expression, guess in predict_warm_up.items():
-    form = guess in (None, ..., "error") or isinstance(guess, (tuple, list))
-    assert form, f"{expression}: {how}, not {guess!r}"
+with every_case() as case:
+    for expression, guess in predict_warm_up.items():
+        with case(expression):
+            form = guess in (None, ..., "error") or isinstance(guess, (tuple, list))
+            assert form, f"{how}, not {guess!r}"
 actual = {expression: shape_of(expression) for expression in because}
 check_predictions(predict_warm_up, actual, because)
 
@@ -244,7 +248,7 @@ check_predictions(predict_warm_up, actual, because)
 # **In practice** you can make your own code refuse what PyTorch lets through. The second exercise
 # is a function that would have caught the bug of section 1 in its first minute.
 #
-# ### Exercise 0.2 — An error you can trust ★ · 5 min · 2 points
+# ### Exercise 0.2 — An error you can trust ★ · 5 min · 2 points · core
 #
 # The **root mean square error** says how far outputs are from their targets, in the unit of the
 # targets: square each difference, average the squares, take the root. Write
@@ -300,6 +304,11 @@ assert got not in slips, f"expected 5, got {got}: {slips[got]}"
 check_close(result, torch.tensor(5.0, device=device), "the result of the example")
 result, three = root_mean_square_error(y - 3, y), torch.tensor(3.0, device=device)
 check_close(result, three, "the result where each output is 3 too small")
+x = torch.tensor([[1.0, 7.0], [0.0, 0.0]], dtype=torch.float64, device=device)
+result, expected = root_mean_square_error(x, 0 * x), torch.full_like(x[0, 0], 12.5).sqrt()
+rows = torch.is_tensor(result) and abs(result.item() - 2.5) < 1e-6
+assert not rows, "expected 3.54, got 2.5: the rows' roots were averaged; one mean over all elements"
+check_close(result, expected, "the result in float64, where one row is all right")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(20)
 for shape in [(), (1,), (7,), (3, 5), (2, 1, 4), (0,), (3, 0)]:
@@ -356,7 +365,7 @@ for other in (x[:1], x[:, :1], x[0], x[0, 0], x[None], x.view(4, 6), x[:0]):
 # </details>
 
 # %% [markdown] topics=["device-agnostic-code", "version-and-device-report"]
-# ## 3. Trust it when it does not depend on your machine
+# ## 3. Trust it when it does not depend on your machine · core
 #
 # **Why.** Your laptop may have no GPU and the machine that marks your work may have one. A tensor
 # lives on one **device**, its values in that device's memory, and an operator wants its tensors on
@@ -398,7 +407,7 @@ best = torch.accelerator.current_accelerator(check_available=True) or torch.devi
 torch.ones(3, device=best).sum().item()
 
 # %% [markdown] errata=["to-device-is-cuda"]
-# > **Then and now.** *Claim:* "`x.to(device)` is the same as `x.cuda()`." *Truth:* `.to(device)`
+# > **Often said.** *Claim:* "`x.to(device)` is the same as `x.cuda()`." *Truth:* `.to(device)`
 # > follows the variable and returns `x` itself when there is nothing to do. `.cuda()` always means
 # > the GPU and fails where there is none.
 
@@ -413,7 +422,7 @@ if not torch.cuda.is_available():
     print(words.splitlines()[0])
 
 # %% [markdown] topics=["seeding"]
-# ## 4. Trust it when it comes out again
+# ## 4. Trust it when you can reproduce it · core
 #
 # **Why.** Training starts from random numbers and shuffles its data. If the error changes from one
 # run to the next, was it your change or the dice?
@@ -477,7 +486,7 @@ own = [torch.Generator().manual_seed(0) for run in range(2)]
 print("a generator of its own:", shuffled(0, own[0]) == shuffled(1, own[1]))
 
 # %% [markdown] errata=["seeds-are-enough"]
-# > **Then and now.** *Claim:* "Fix the seeds and the run repeats exactly." *Truth:* a seed fixes
+# > **Often said.** *Claim:* "Fix the seeds and the run repeats exactly." *Truth:* a seed fixes
 # > which numbers are drawn, not the order in which numbers are added. Rounding makes that order
 # > matter. On a GPU it can change from run to run, on a CPU with the number of cores.
 
@@ -529,8 +538,8 @@ for name in ("set_deterministic", "use_deterministic_algorithms"):
 # ## 6. The map
 #
 # The four answers go with you through the other chapters. Each chapter leans on the ones above it, and
-# only on their **core path**: the sections and exercises that are marked `· core`. Whoever is short
-# of time takes those and skips the rest.
+# only on their **core path**: the sections and exercises that are marked `· core`. If you are short of
+# time, take those and skip the rest.
 #
 # | part | chapters |
 # | --- | --- |
@@ -561,7 +570,7 @@ show_progress()
 # | you predicted it | a surprise shows a wrong belief while it is cheap | nine differences out of three |
 # | a check agrees | it knows the shape, the dtype and the values | `check_close`, your own `ValueError` |
 # | it does not depend on the machine | the device is chosen once and said everywhere | `device`, `.to(device)` |
-# | it comes out again | the generator starts from a known state | `seed_everything`, own generators |
+# | you can reproduce it | the generator starts from a known state | `seed_everything`, own generators |
 #
 # **Three mistakes to remember**
 #

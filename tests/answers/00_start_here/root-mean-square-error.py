@@ -170,3 +170,18 @@ def root_mean_square_error(outputs, targets):
         raise ValueError("shapes differ")
     d = (outputs - targets).view(-1)
     return torch.sqrt(d.dot(d) / len(d))
+
+
+# %% wrong="averages the roots of the rows" says=["expected 3.54, got 2.5", "one mean over all elements"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    squares = (outputs - targets) ** 2
+    return squares.mean(dim=-1).sqrt().mean() if squares.dim() else squares.sqrt()
+
+
+# %% wrong="computes in float32" says=["the result in float64, where one row is all right has dtype torch.float32"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes differ")
+    return ((outputs.float() - targets.float()) ** 2).mean().sqrt()

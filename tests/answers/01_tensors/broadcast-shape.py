@@ -86,3 +86,14 @@ def broadcast_shape(a, b):
         pairs = list(zip(reversed(a), reversed(b)))
         bad = next(i for i, (m, n) in enumerate(pairs) if m != n and m != 1 and n != 1)
         raise ValueError(f"dimension {-1 - bad}: sizes {pairs[bad]}") from None
+
+
+# %% wrong="names every dimension that does not fit" says=["(2, 3) and (4, 5)", "name dimension -1 and its sizes 3 and 5"]
+def broadcast_shape(a, b):
+    from itertools import zip_longest
+
+    pairs = list(zip_longest(a[::-1], b[::-1], fillvalue=1))
+    bad = [(-d, m, n) for d, (m, n) in enumerate(pairs, 1) if m != n and 1 not in (m, n)]
+    if bad:
+        raise ValueError(f"these do not fit: {bad}")
+    return tuple(n if m == 1 else m for m, n in pairs)[::-1]

@@ -12,7 +12,7 @@ def tensor_to_image(x):
     return y.squeeze(-1).numpy() if y.dim() == 3 else y.numpy()
 
 
-# %% wrong="divides by 255, and rounds on the way back" says=["differ in the last bit: multiply by 1 / 255", "expected 127, got 128"]
+# %% wrong="divides by 255, and rounds on the way back" says=["differ in the last bit: multiply by 1 / 255 in float32", "expected 127, got 128"]
 def image_to_tensor(image):
     x = torch.tensor(image)
     x = x[None] if x.dim() == 2 else x.movedim(-1, -3)
@@ -82,7 +82,7 @@ def tensor_to_image(x):
     )
 
 
-# %% wrong="keeps the range of the file" says=["image_to_tensor(image) with image of one pixel", "expected 1, got 255"]
+# %% wrong="keeps the range of the file" says=["the example, of one pixel: the result", "expected 1, got 255"]
 def image_to_tensor(image):
     x = torch.tensor(image).float()
     return x[None] if x.dim() == 2 else x.movedim(-1, -3)
@@ -120,3 +120,28 @@ def tensor_to_image(x):
     if x.dim() == 3 and len(x) == 1:
         return x[0].numpy()
     return x.transpose(-3, -1).transpose(-3, -2).numpy()
+
+
+# %% wrong="multiplies in float64" says=["a product in float64 gives other last bits"]
+def image_to_tensor(image):
+    x = torch.tensor(image)
+    x = x[None] if x.dim() == 2 else x.movedim(-1, -3)
+    return (x.double() * (1 / 255)).float()
+
+
+def tensor_to_image(x):
+    y = (x.detach().cpu().clamp(0, 1) * 255.999).to(torch.uint8).movedim(-3, -1)
+    return (y[..., 0] if y.dim() == 3 and y.shape[-1] == 1 else y).numpy()
+
+
+# %% wrong="knows a colour image by its three channels" says=["an image of two channels", "an image of five channels"]
+def image_to_tensor(image):
+    x = torch.tensor(image)
+    x = x.movedim(-1, -3) if x.shape[-1] in (1, 3, 4) and x.dim() > 2 else x[None]
+    return x.float() * (1 / 255)
+
+
+def tensor_to_image(x):
+    y = (x.detach().cpu().clamp(0, 1) * 255.999).to(torch.uint8)
+    y = y.movedim(-3, -1) if y.shape[-3] in (1, 3, 4) else y
+    return (y[..., 0] if y.dim() == 3 and y.shape[-1] == 1 else y).numpy()

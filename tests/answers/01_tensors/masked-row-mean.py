@@ -40,7 +40,7 @@ def masked_row_mean(values, valid):
     return values[valid].mean()
 
 
-# %% wrong="a small number against the division by 0" says=["torch.float64 differs in"]
+# %% wrong="a small number against the division by 0" says=["has dtype torch.float32, expected torch.float16"]
 def masked_row_mean(values, valid):
     return torch.where(valid, values, 0).sum(dim=1) / (valid.sum(dim=1) + 1e-6)
 
@@ -57,3 +57,17 @@ def masked_row_mean(values, valid):
 def masked_row_mean(values, valid):
     weights = valid.to(values.dtype) / torch.clamp(valid.sum(1, keepdim=True), min=1)
     return torch.einsum("rc,rc->r", values.masked_fill(~valid, 0.0), weights)
+
+
+# %% wrong="float32 from half" says=["a table in torch.float16", "has dtype torch.float32, expected torch.float16"]
+def masked_row_mean(values, valid):
+    total = torch.where(valid, values, 0).sum(
+        dim=1, dtype=torch.promote_types(values.dtype, torch.float32)
+    )
+    return total / valid.sum(dim=1).clamp(min=1)
+
+
+# %% right="mends the nan afterwards, with what is not valid chosen away"
+def masked_row_mean(values, valid):
+    mean = torch.where(valid, values, 0).sum(dim=1) / valid.sum(dim=1)
+    return torch.where(valid.any(dim=1), mean, 0)

@@ -89,3 +89,22 @@ def pick_logits(logits, labels):
 
 def pick_logits_by_index(logits, labels):
     return logits[range(len(logits)), labels]
+
+
+# %% wrong="views what is transposed" says=["transposed logits and labels", "view size is not compatible"]
+def pick_logits(logits, labels):
+    flat = logits.view(-1, logits.shape[-1])
+    return flat.gather(1, labels.reshape(-1, 1)).view(labels.shape)
+
+
+def pick_logits_by_index(logits, labels):
+    return logits.view(-1)[torch.arange(len(labels)) * logits.shape[1] + labels]
+
+
+# %% right="a boolean mask of (batch, classes)"
+def pick_logits(logits, labels):
+    return torch.gather(logits, -1, labels[..., None])[..., 0]
+
+
+def pick_logits_by_index(logits, labels):
+    return logits[torch.arange(logits.shape[1], device=labels.device) == labels[:, None]]

@@ -49,8 +49,29 @@ def segment_sum(values, segments, count):
     return result.index_put_((segments,), values, accumulate=True)
 
 
-# %% right="a comparison and a masked sum"
+# %% wrong="a comparison and a product" says=["a row with an infinite value", "got nan"]
 def segment_sum(values, segments, count):
     mine = torch.arange(count, device=values.device)[:, None] == segments
     mine = mine.view(*mine.shape, *[1] * (values.dim() - 1))
     return (mine * values).sum(dim=1, dtype=values.dtype)
+
+
+# %% wrong="a product with a one-hot matrix" says=["a row with an infinite value", "got nan"]
+def segment_sum(values, segments, count):
+    hot = (torch.arange(count, device=values.device)[:, None] == segments).to(values.dtype)
+    return (hot @ values.reshape(len(values), -1)).view(count, *values.shape[1:])
+
+
+# %% wrong="a loop over tolist" says=["tolist takes the numbers out of the tensors"]
+def segment_sum(values, segments, count):
+    result = np.zeros((count, *values.shape[1:]), dtype=values.numpy().dtype)
+    for row, segment in zip(values.numpy(), segments.tolist()):
+        result[segment] += row
+    return torch.from_numpy(result)
+
+
+# %% right="a comparison and a masked sum"
+def segment_sum(values, segments, count):
+    mine = torch.arange(count, device=values.device)[:, None] == segments
+    mine = mine.view(*mine.shape, *[1] * (values.dim() - 1))
+    return torch.where(mine, values, 0).sum(dim=1, dtype=values.dtype)

@@ -105,3 +105,15 @@ def sort_by_length(padded, lengths):
 def unsort(rows, order):
     places = torch.arange(len(order), device=order.device)
     return rows[torch.zeros_like(order).scatter_(0, order, places)]
+
+
+# %% wrong="a loop over tolist" says=["tolist takes the numbers out of the tensors"]
+def sort_by_length(padded, lengths):
+    sizes = lengths.tolist()
+    order = sorted(range(len(sizes)), key=lambda row: -sizes[row])
+    packed = [entry for row in order for entry in padded.tolist()[row][: sizes[row]]]
+    return torch.tensor(packed, dtype=padded.dtype), torch.tensor(order, dtype=torch.int64)
+
+
+def unsort(rows, order):
+    return rows[order.argsort()]

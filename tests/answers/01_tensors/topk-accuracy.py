@@ -70,3 +70,10 @@ def topk_accuracy(logits, labels, ks):
     picked = logits[torch.arange(len(labels), device=labels.device), labels]
     ranks = torch.count_nonzero(~(logits < picked[:, None]), dim=1).tolist()
     return tuple(sum(rank <= k for rank in ranks) / len(ranks) for k in ks)
+
+
+# %% wrong="takes nearly equal scores for ties" says=["scores of 1 and 1.000001", "nearly equal is not equal"]
+def topk_accuracy(logits, labels, ks):
+    own = logits.gather(1, labels[:, None])
+    rank = ((logits > own) | torch.isclose(logits, own)).sum(dim=1)
+    return [(rank <= k).double().mean().item() for k in ks]

@@ -46,7 +46,7 @@ who_sees_the_write = {
     "x[[0, 1]]": False,
 }
 
-# %% wrong="words for truth values" says=["torch.tensor(array): write True or False, not 'no'"]
+# %% wrong="words for truth values" says=["write True or False, not torch.tensor(array): 'no'"]
 who_sees_the_write = {
     "torch.tensor(array)": "no",
     "torch.as_tensor(array)": "yes",

@@ -12,7 +12,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return (weight.flatten(1) @ columns).view(x.shape[0], weight.shape[0], height, width)
 
 
-# %% wrong="assumes a contiguous image" says=["channels_last images", "strides in another order"]
+# %% wrong="assumes a contiguous image" says=["a channels_last image (strides in another order)", "the strides of a contiguous tensor were assumed"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     x = F.pad(x, (padding,) * 4) if padding else x
     b, c, h, w = x.shape
@@ -22,7 +22,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return torch.einsum("bchwij,ocij->bohw", windows, weight)
 
 
-# %% wrong="forgets the stride between the windows" says=["stride 2, padding 1"]
+# %% wrong="forgets the stride between the windows" says=["2 of 6 cases fail", "the windows do not move on as stride says"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     x = F.pad(x, (padding,) * 4)
     (b, c, h, w), (sb, sc, sh, sw) = x.shape, x.stride()
@@ -32,7 +32,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return torch.einsum("bchwij,ocij->bohw", windows, weight)
 
 
-# %% wrong="flips the kernel, as in mathematics" says=["a contiguous image, stride 1, padding 0 differs"]
+# %% wrong="flips the kernel, as in mathematics" says=["a contiguous image", "the kernel is upside down"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     x = F.pad(x, (padding,) * 4)
     kh, kw = weight.shape[2:]
@@ -54,7 +54,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return result
 
 
-# %% wrong="forgets the padding" says=["stride 2, padding 1 has shape"]
+# %% wrong="forgets the padding" says=["1 of 6 cases fail", "the padding is missing"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     kh, kw = weight.shape[2:]
     windows = x.unfold(2, kh, stride).unfold(3, kw, stride)
@@ -92,8 +92,28 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return result
 
 
-# %% wrong="pads two sides only" says=["stride 2, padding 1 has shape"]
+# %% wrong="pads two sides only" says=["stride 2, padding 1: the result has shape (1, 3, 2, 2), expected (1, 3, 3, 2)"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     x = F.pad(x, (padding,) * 2)
     windows = x.unfold(2, weight.shape[2], stride).unfold(3, weight.shape[3], stride)
+    return torch.einsum("bchwij,ocij->bohw", windows, weight)
+
+
+# %% wrong="stride inside the windows instead of between them" says=["stride 2; stride 2, padding 0: the result: stride stands in the wrong place"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding,) * 4)
+    (b, c, h, w), (sb, sc, sh, sw) = x.shape, x.stride()
+    o, _, kh, kw = weight.shape
+    size = (b, c, (h - kh) // stride + 1, (w - kw) // stride + 1, kh, kw)
+    windows = x.as_strided(size, (sb, sc, sh, sw, sh * stride, sw * stride))
+    return torch.einsum("bchwij,ocij->bohw", windows, weight)
+
+
+# %% wrong="starts at box 0" says=["a slice (with gaps and an offset)", "it starts at box 0 of the storage"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding,) * 4) if padding else x
+    (b, c, h, w), (sb, sc, sh, sw) = x.shape, x.stride()
+    o, _, kh, kw = weight.shape
+    size = (b, c, (h - kh) // stride + 1, (w - kw) // stride + 1, kh, kw)
+    windows = x.as_strided(size, (sb, sc, sh * stride, sw * stride, sh, sw), 0)
     return torch.einsum("bchwij,ocij->bohw", windows, weight)

@@ -3,7 +3,7 @@ def outer_without_memory(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor
     return a[:, None].repeat(1, len(b)), b.repeat(len(a), 1)
 
 
-# %% wrong="leaves the broadcasting to the sum" says=["with a = [1, 2] and b = [10, 20, 30] has shape (2, 1), expected (2, 3)"]
+# %% wrong="leaves the broadcasting to the sum" says=["with a = [1, 2] and b = [10, 20, 30]: p has shape (2, 1), expected (2, 3)"]
 def outer_without_memory(a, b):
     return a[:, None], b[None, :]
 

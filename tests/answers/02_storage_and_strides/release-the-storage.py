@@ -1,31 +1,31 @@
-# %% wrong="contiguous" says=["holds 4000 bytes, 40 of its own", "is it a copy"]
+# %% wrong="contiguous" says=["bytes that the tensor keeps: expected 40, got 2400 (is it a copy?)", "is it a copy"]
 def release_the_storage(x: torch.Tensor) -> tuple[int, torch.Tensor]:
     return x.untyped_storage().nbytes(), x.contiguous()
 
 
-# %% wrong="measures the elements, not the storage" says=["expected 4000, got 40 (measure the storage"]
+# %% wrong="measures the elements, not the storage" says=["expected 2400, got 40 (these are the bytes of its elements"]
 def release_the_storage(x):
     return x.numel() * x.element_size(), x.clone()
 
 
-# %% wrong="counts elements of the storage" says=["expected 4000, got 1000 (measure the storage, in bytes)"]
+# %% wrong="counts elements of the storage" says=["expected 2400, got 600 (this counts elements: the storage is asked for in bytes)"]
 def release_the_storage(x):
     return x.untyped_storage().nbytes() // x.itemsize, x.clone()
 
 
-# %% wrong="deepcopy" says=["holds 4000 bytes, 40 of its own"]
+# %% wrong="deepcopy" says=["bytes that the tensor keeps: expected 40, got 2400 (is it a copy?)"]
 def release_the_storage(x):
     import copy
 
     return x.untyped_storage().nbytes(), copy.deepcopy(x)
 
 
-# %% wrong="detach" says=["holds 4000 bytes, 40 of its own"]
+# %% wrong="detach" says=["bytes that the tensor keeps: expected 40, got 2400 (is it a copy?)"]
 def release_the_storage(x):
     return x.untyped_storage().nbytes(), x.detach()
 
 
-# %% wrong="the tensor alone" says=["return (bytes, tensor)"]
+# %% wrong="the tensor alone" says=["return the pair (bytes, tensor)"]
 def release_the_storage(x):
     return x.clone()
 
@@ -56,7 +56,7 @@ def release_the_storage(x):
     return held, copy
 
 
-# %% wrong="nothing yet" says=["is None: is there an answer yet"]
+# %% wrong="nothing yet" says=["the result is None: is there an answer yet, and does it return a value?"]
 def release_the_storage(x):
     """Bytes of storage that ``x`` keeps alive, and an equal tensor that keeps only its own."""
     # YOUR CODE HERE

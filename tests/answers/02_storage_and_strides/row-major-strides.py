@@ -1,10 +1,14 @@
-# %% wrong="column-major" says=["row_major_strides((3, 4)): expected (4, 1), got (1, 3)"]
+# %% wrong="column-major" says=["3 of 4 cases fail", "row_major_strides((3, 4)): expected (4, 1), got (1, 3)"]
 def row_major_strides(size: tuple[int, ...]) -> tuple[int, ...]:
     strides, step = [], 1
     for n in size:
         strides.append(step)
         step *= n
     return tuple(strides)
+
+
+def memory_format(size, stride):
+    return "neither"
 
 
 # %% wrong="lets a zero through" says=["a size of 0 counts as 1", "expected (3, 3, 1), got (0, 3, 1)"]
@@ -16,9 +20,19 @@ def row_major_strides(size):
     return tuple(strides)
 
 
+def memory_format(size, stride):
+    return "contiguous" if stride == row_major_strides(size) else "channels_last"
+
+
 # %% wrong="asks PyTorch" says=["without making a tensor", "empty ran"]
 def row_major_strides(size):
     return torch.empty(size).stride()
+
+
+def memory_format(size, stride):
+    x = torch.empty_strided(size, stride)
+    planes, pixels = x.is_contiguous(), x.is_contiguous(memory_format=torch.channels_last)
+    return {3: "both", 1: "contiguous", 2: "channels_last", 0: "neither"}[planes + 2 * pixels]
 
 
 # %% wrong="fails without dimensions" says=["row_major_strides(())", "got (1,)"]
@@ -29,19 +43,92 @@ def row_major_strides(size):
     return tuple(reversed(strides))
 
 
+def memory_format(size, stride):
+    return "contiguous" if stride[3] == 1 else "channels_last" if stride[1] == 1 else "neither"
+
+
 # %% wrong="each stride is the next size" says=["row_major_strides((2, 3, 4))", "got (3, 4, 1)"]
 def row_major_strides(size):
     return tuple(size[1:]) + (1,) if len(size) else ()
 
 
-# %% right="a product for each dimension"
+def memory_format(size, stride):
+    return "both"
+
+
+# %% wrong="one channel is always both" says=["the second image begins too late", "expected 'neither', got 'both'"]
 def row_major_strides(size):
     import math
 
     return tuple(math.prod(max(n, 1) for n in size[d + 1 :]) for d in range(len(size)))
 
 
-# %% right="accumulate, as a list"
+def memory_format(size, stride):
+    n, c, h, w = size
+    if c == 1 or h == w == 1:
+        return "both"
+    if tuple(stride) == (c * h * w, h * w, w, 1):
+        return "contiguous"
+    return "channels_last" if tuple(stride) == (c * h * w, 1, c * w, c) else "neither"
+
+
+# %% wrong="asks only which stride is 1" says=["the stride of the only channel does not count", "the channel first, but then the height", "expected 'neither', got 'channels_last'"]
+def row_major_strides(size):
+    import math
+
+    return tuple(math.prod(max(n, 1) for n in size[d + 1 :]) for d in range(len(size)))
+
+
+def memory_format(size, stride):
+    return "contiguous" if stride[3] == 1 else "channels_last" if stride[1] == 1 else "neither"
+
+
+# %% wrong="counts strides that are never used" says=["2 of 7 cases fail", "expected 'both'"]
+def row_major_strides(size):
+    import math
+
+    return tuple(math.prod(max(n, 1) for n in size[d + 1 :]) for d in range(len(size)))
+
+
+def memory_format(size, stride):
+    n, c, h, w = size
+    planes = tuple(stride) == row_major_strides(size)
+    pixels = tuple(stride) == (c * h * w, 1, c * w, c)
+    if planes and pixels:
+        return "both"
+    return "contiguous" if planes else "channels_last" if pixels else "neither"
+
+
+# %% wrong="the second half is open" says=["7 of 7 cases fail", "expected 'contiguous', got None"]
+def row_major_strides(size):
+    import math
+
+    return tuple(math.prod(max(n, 1) for n in size[d + 1 :]) for d in range(len(size)))
+
+
+def memory_format(size, stride):
+    pass
+
+
+# %% right="a product for each dimension, a set of dimensions that count"
+def row_major_strides(size):
+    import math
+
+    return tuple(math.prod(max(n, 1) for n in size[d + 1 :]) for d in range(len(size)))
+
+
+def memory_format(size, stride):
+    n, c, h, w = size
+    used = [d for d in range(4) if size[d] != 1]
+    fits = {
+        "contiguous": (c * h * w, h * w, w, 1),
+        "channels_last": (h * w * c, 1, w * c, c),
+    }
+    names = [name for name, steps in fits.items() if all(stride[d] == steps[d] for d in used)]
+    return "both" if len(names) == 2 else names[0] if names else "neither"
+
+
+# %% right="accumulate, as a list, and a walk that stops"
 def row_major_strides(size):
     from itertools import accumulate
     from operator import mul
@@ -49,3 +136,22 @@ def row_major_strides(size):
     if not size:
         return []
     return list(accumulate([1, *(n or 1 for n in size[:0:-1])], mul))[::-1]
+
+
+def memory_format(size, stride):
+    def walk(order):
+        step = 1
+        for dim in order:
+            if size[dim] > 1 and stride[dim] != step:
+                return False
+            step *= size[dim]
+        return True
+
+    match walk((3, 2, 1, 0)), walk((1, 3, 2, 0)):
+        case True, True:
+            return "both"
+        case True, False:
+            return "contiguous"
+        case False, True:
+            return "channels_last"
+    return "neither"

@@ -3,7 +3,7 @@ def sliding_windows(x: torch.Tensor, k: int, step: int = 1) -> torch.Tensor:
     return torch.stack([x[i : i + k] for i in range(0, len(x) - k + 1, step)])
 
 
-# %% wrong="assumes a step of 1 in memory" says=["x a view with stride 3"]
+# %% wrong="assumes a step of 1 in memory" says=["x a view with stride 3: the result: a stride of 1 was assumed"]
 def sliding_windows(x, k, step=1):
     return x.as_strided(((len(x) - k) // step + 1, k), (step, 1))
 
@@ -23,7 +23,7 @@ def sliding_windows(x, k, step=1):
     return x[: len(x) // k * k].view(-1, k)
 
 
-# %% wrong="starts from the beginning of the storage" says=["x a view with stride 3", "differs in"]
+# %% wrong="starts from the beginning of the storage" says=["1 of 5 cases fail", "x a view with stride 3: the result: it starts at box 0 of the storage"]
 def sliding_windows(x, k, step=1):
     s = x.stride(0)
     return x.as_strided(((len(x) - k) // step + 1, k), (step * s, s), 0)
@@ -44,6 +44,12 @@ def sliding_windows(x, k, step=1):
     return x.unfold(0, k, step)[: len(x) // step]
 
 
-# %% wrong="a default of its own" says=["sliding_windows(x, 1, 1)"]
+# %% wrong="a default of its own" says=["sliding_windows(x, 3) with x of seven elements"]
 def sliding_windows(x, k, step=2):
     return x.unfold(0, k, step)
+
+
+# %% wrong="step inside the windows instead of between them" says=["step stands in the wrong place: it is between windows"]
+def sliding_windows(x, k, step=1):
+    s = x.stride(0)
+    return x.as_strided(((len(x) - k) // step + 1, k), (s, step * s), x.storage_offset())

@@ -3,7 +3,7 @@ def trace_by_strides(matrix: torch.Tensor, anti: bool = False) -> torch.Tensor:
     return (matrix.flip(1) if anti else matrix).diagonal().sum()
 
 
-# %% wrong="assumes a contiguous matrix" says=["the trace of a slice with an offset"]
+# %% wrong="assumes a contiguous matrix" says=["the trace of a slice with an offset: the sum: the strides of a contiguous tensor were assumed"]
 def trace_by_strides(matrix, anti=False):
     n = matrix.shape[0]
     if anti:
@@ -20,7 +20,7 @@ def trace_by_strides(matrix, anti=False):
     return matrix.as_strided((n,), (down + right,)).sum()
 
 
-# %% wrong="forgets where a slice begins" says=["the anti-diagonal of a slice with an offset"]
+# %% wrong="forgets where a slice begins" says=["the anti-diagonal of a slice with an offset: the sum: it starts at box 0"]
 def trace_by_strides(matrix, anti=False):
     n, (down, right) = matrix.shape[0], matrix.stride()
     if not anti:
@@ -36,7 +36,7 @@ def trace_by_strides(matrix, anti=False):
     return sum(matrix[i, n - 1 - i if anti else i] for i in range(n))
 
 
-# %% wrong="one diagonal for both" says=["the anti-diagonal of [[1, 2], [3, 5]]", "expected 5, got 6"]
+# %% wrong="one diagonal for both" says=["the anti-diagonal of [[1, 2], [3, 5]]", "this is the other diagonal"]
 def trace_by_strides(matrix, anti=False):
     return matrix.as_strided((matrix.shape[0],), (sum(matrix.stride()),)).sum()
 

@@ -1,4 +1,4 @@
-# %% wrong="only contiguous tensors" says=["got None (a split is always possible)"]
+# %% wrong="only contiguous tensors" says=["a split is always possible: view_strides((3, 4), (6, 1), (3, 2, 2)): None, as if only a copy could do it"]
 def view_strides(size, stride, new_size):
     def fresh(shape):
         strides, step = [], 1
@@ -14,7 +14,7 @@ def view_strides(size, stride, new_size):
     return fresh(new_size)
 
 
-# %% wrong="always the strides of a fresh tensor" says=["expected (6, 2, 1), got (4, 2, 1) (a split is always possible)"]
+# %% wrong="always the strides of a fresh tensor" says=["a split is always possible: view_strides((3, 4), (6, 1), (3, 2, 2)): expected (6, 2, 1), got (4, 2, 1)"]
 def view_strides(size, stride, new_size):
     strides, step = [], 1
     for n in reversed(new_size):
@@ -23,7 +23,7 @@ def view_strides(size, stride, new_size):
     return tuple(strides)
 
 
-# %% wrong="forgets to compare the numbers of elements" says=["expected None, got (2, 1) (12 elements are not 6)"]
+# %% wrong="forgets to compare the numbers of elements" says=["12 elements are not 6: view_strides((3, 4), (4, 1), (3, 2)): expected None, got (2, 1)"]
 def view_strides(size, stride, new_size):
     runs = []
     for n, step in zip(size, stride):
@@ -69,7 +69,7 @@ def view_strides(size, stride, new_size):
     return tuple(reversed(strides))
 
 
-# %% wrong="asks PyTorch about a contiguous tensor" says=["expected (6, 2, 1), got (4, 2, 1) (a split is always possible)"]
+# %% wrong="asks PyTorch about a contiguous tensor" says=["a split is always possible: view_strides((3, 4), (6, 1), (3, 2, 2)): expected (6, 2, 1), got (4, 2, 1)"]
 def view_strides(size, stride, new_size):
     try:
         return torch.empty(size).view(new_size).stride()
@@ -77,7 +77,7 @@ def view_strides(size, stride, new_size):
         return None
 
 
-# %% wrong="nothing yet" says=["view_strides((3, 4), (4, 1), (2, 6)) is None: is there an answer yet"]
+# %% wrong="nothing yet" says=["view_strides((3, 4), (4, 1), (2, 6)): None, as if only a copy could do it; expected (6, 1)"]
 def view_strides(size, stride, new_size):
     """Strides, in elements, of a view of shape ``new_size``; None where only a copy can do it."""
     # YOUR CODE HERE

@@ -1,0 +1,95 @@
+# %% wrong="calls conv2d" says=["convolution ran: take the windows as a view"]
+def one_channel(image: torch.Tensor, kernel: torch.Tensor) -> torch.Tensor:
+    return F.conv2d(image[None, None], kernel[None, None])[0, 0]
+
+
+# %% wrong="calls F.unfold, which copies" says=["im2col ran"]
+def one_channel(image, kernel):
+    columns = F.unfold(image[None, None], tuple(kernel.shape))[0]
+    high = image.shape[0] - kernel.shape[0] + 1
+    return (kernel.reshape(1, -1) @ columns).view(high, -1)
+
+
+# %% wrong="assumes a contiguous image" says=["a slice with an offset: the result: the strides of a contiguous tensor were assumed", "a transposed image: the result: the strides of a contiguous"]
+def one_channel(image, kernel):
+    (h, w), (kh, kw) = image.shape, kernel.shape
+    windows = image.as_strided((h - kh + 1, w - kw + 1, kh, kw), (w, 1, w, 1))
+    return (windows * kernel).sum(dim=(2, 3))
+
+
+# %% wrong="starts at box 0" says=["1 of 4 cases fail", "a slice with an offset: the result: it starts at box 0"]
+def one_channel(image, kernel):
+    (h, w), (kh, kw) = image.shape, kernel.shape
+    windows = image.as_strided((h - kh + 1, w - kw + 1, kh, kw), image.stride() * 2, 0)
+    return (windows * kernel).sum(dim=(2, 3))
+
+
+# %% wrong="mirrors the kernel, as in mathematics" says=["the kernel is upside down"]
+def one_channel(image, kernel):
+    windows = image.unfold(0, kernel.shape[0], 1).unfold(1, kernel.shape[1], 1)
+    return (windows * kernel.flip(0, 1)).sum(dim=(2, 3))
+
+
+# %% wrong="a loop over the places" says=["a slice with an offset: make all windows by one as_strided, not by 0: no loop"]
+def one_channel(image, kernel):
+    (h, w), (kh, kw) = image.shape, kernel.shape
+    result = image.new_empty(h - kh + 1, w - kw + 1)
+    for i in range(h - kh + 1):
+        for j in range(w - kw + 1):
+            result[i, j] = (image[i : i + kh, j : j + kw] * kernel).sum()
+    return result
+
+
+# %% wrong="one window too few" says=["has shape (1, 1), expected (2, 2)"]
+def one_channel(image, kernel):
+    (h, w), (kh, kw) = image.shape, kernel.shape
+    windows = image.as_strided((h - kh, w - kw, kh, kw), image.stride() * 2)
+    return (windows * kernel).sum(dim=(2, 3))
+
+
+# %% wrong="sums over everything" says=["the sum is over all windows at once"]
+def one_channel(image, kernel):
+    windows = image.unfold(0, kernel.shape[0], 1).unfold(1, kernel.shape[1], 1)
+    return (windows * kernel).sum()
+
+
+# %% wrong="rows and columns exchanged inside the window" says=["rows and columns are exchanged inside the window"]
+def one_channel(image, kernel):
+    (h, w), (kh, kw), (down, right) = image.shape, kernel.shape, image.stride()
+    size = (h - kh + 1, w - kw + 1, kh, kw)
+    windows = image.as_strided(size, (down, right, right, down))
+    return (windows * kernel).sum(dim=(2, 3))
+
+
+# %% wrong="spoils the image" says=["an argument was changed"]
+def one_channel(image, kernel):
+    windows = image.unfold(0, kernel.shape[0], 1).unfold(1, kernel.shape[1], 1)
+    result = (windows * kernel).sum(dim=(2, 3))
+    image[:1].mul_(2)
+    return result
+
+
+# %% wrong="forgets return" says=["the result is None"]
+def one_channel(image, kernel):
+    windows = image.unfold(0, kernel.shape[0], 1).unfold(1, kernel.shape[1], 1)
+    (windows * kernel).sum(dim=(2, 3))
+
+
+# %% right="unfold twice and an einsum"
+def one_channel(image, kernel):
+    windows = image.unfold(0, kernel.shape[0], 1).unfold(1, kernel.shape[1], 1)
+    return torch.einsum("hwij,ij->hw", windows, kernel)
+
+
+# %% right="the window first, then the place, and a tensordot"
+def one_channel(image, kernel):
+    (h, w), (kh, kw) = image.shape, kernel.shape
+    size = (kh, kw, h - kh + 1, w - kw + 1)
+    views = torch.as_strided(image, size, image.stride() * 2, image.storage_offset())
+    return torch.tensordot(kernel, views, dims=2)
+
+
+# %% right="a matrix product of flattened windows"
+def one_channel(image, kernel):
+    windows = image.unfold(0, kernel.size(0), 1).unfold(1, kernel.size(1), 1)
+    return windows.flatten(2) @ kernel.flatten()
