@@ -26,6 +26,8 @@ import torch
 
 # Frames larger than this are refused before they are read: they come from untrusted code.
 MOST_BYTES = 256 * 2**20
+# Of the JSON in a frame: small things in it become large ones.
+MOST_TEXT = 16 * 2**20
 DEEPEST = 60
 MOST_FIELDS = 50  # of a named tuple
 LONGEST_NAME = 60
@@ -46,7 +48,7 @@ def pack(message: Any, blobs: list[bytes]) -> bytes:
     """One message as it is sent: a JSON value and byte strings that it refers to by number."""
     text = json.dumps([message, [len(blob) for blob in blobs]]).encode()
     data = b"".join(blobs)
-    if len(text) + len(data) > MOST_BYTES:
+    if len(text) > MOST_TEXT or len(text) + len(data) > MOST_BYTES:
         raise WireError(f"a message of {len(text) + len(data)} bytes is too long")
     return HEADER.pack(len(text), len(data)) + text + data
 
@@ -67,7 +69,7 @@ def receive(stream: BinaryIO) -> tuple[Any, list[bytes]]:
         WireError: it is malformed or too long.
     """
     text_length, data_length = HEADER.unpack(_read(stream, HEADER.size))
-    if text_length + data_length > MOST_BYTES:
+    if text_length > MOST_TEXT or text_length + data_length > MOST_BYTES:
         raise WireError(f"a message of {text_length + data_length} bytes is too long")
     text, data = _read(stream, text_length), _read(stream, data_length)
     try:
