@@ -6,7 +6,8 @@ from click.testing import CliRunner
 from course_utils.command.cli import main
 from course_utils.grading import pool
 from course_utils.grading.execution import NOT_GRADED, Judgement, NotJudged, Settings
-from support.hostile import add_cell
+from course_utils.grading.judging import TOO_LONG
+from support.hostile import ERROR, ERROR_CHECK, SHAPES_CHECK, add_cell, answer
 from test_kindness import ALL, points, run, solved
 
 PROGRESS_BARS = {
@@ -79,6 +80,18 @@ def test_what_is_said_of_it():
     )
 
 
+def test_all_checks_share_one_budget_of_time():
+    notebook = solved()
+    answer(notebook, ERROR, "def root_mean_square_error(x, y):\n    while True:\n        pass")
+    # The checks before these take no time; each of the two would take as long as a cell may.
+    outcome = run(notebook, cell_seconds=60, checks_seconds=8)
+    first, second = (outcome.messages[check] for check in (ERROR_CHECK, f"{ERROR_CHECK}-2"))
+    assert TOO_LONG in first
+    assert "the checks before it took 8 s" in second
+    assert outcome.phases["judge"] < 30
+    assert points(outcome)[SHAPES_CHECK] == 1
+
+
 @pytest.mark.parametrize("seed", [-1, 2**32, "x"])
 def test_a_seed_that_no_generator_takes_is_refused(seed):
     outcome = CliRunner().invoke(main, ["grade", "00", "--seed", str(seed)])
@@ -92,6 +105,7 @@ def test_a_seed_that_no_generator_takes_is_refused(seed):
         ("cell_seconds", -1),
         ("cell_seconds", float("nan")),
         ("notebook_seconds", 0),
+        ("checks_seconds", 0),
         ("memory_bytes", -5),
         ("processes", 0),
         ("output_bytes", 0),

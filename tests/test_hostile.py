@@ -13,6 +13,7 @@ from rich.console import Console
 from course_utils.command.build import read_notebook
 from course_utils.command.grade import grade
 from course_utils.command.project import Chapter, pick_chapters
+from course_utils.grading.judging import TOO_LONG
 from course_utils.grading.scan import scan
 from course_utils.kernels.sandbox import why_not
 from support.answers import ROOT, exercises, grader_of
@@ -151,6 +152,8 @@ def test_an_attack_earns_nothing_and_does_no_harm(attack, classes):
     (chapter,) = pick_chapters(ROOT, [attack.chapter])
     expected = {name: attack.earns.get(name, 0) for name in exercises(chapter)}
     assert graded.marks.points == expected, graded.marks.problem
+    assert [words for words in attack.arrived if words not in graded.said] == []
+    assert attack.times_out or TOO_LONG not in graded.said
     if hasattr(attack.module, "harm"):
         attack.module.harm(graded)
 

@@ -163,6 +163,22 @@ def test_locked_cells_are_not_the_students():
     assert scan(notebook, source()) == []
 
 
+@pytest.mark.parametrize(
+    "answer", ["def try_it(n): ...", "x = 1\ntry_it = lambda n: n", "from torch import sum as try_it"]
+)
+def test_a_locked_function_that_gets_another_meaning_is_named(answer):
+    notebook = source()
+    locked = marked("def try_it(n):\n    part = n", "trials", solution=False, locked=True)
+    notebook.cells.insert(1, locked)
+    handed_in = nbformat.from_dict(notebook)
+    handed_in.cells.append(new_code_cell(answer))
+    line = answer.count("\n") + 1
+    words = f"cell 6, line {line}: gives a name of a locked cell another meaning (try_it)"
+    assert scan(handed_in, notebook) == [words]
+    handed_in.cells[-1].source = "part = n = try_it(3)"
+    assert scan(handed_in, notebook) == []
+
+
 def test_there_is_an_end_to_the_findings():
     many = "\n".join(f"os.exec{number}" for number in range(500))
     found = flags(f"import os\n{many}")

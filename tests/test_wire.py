@@ -4,6 +4,7 @@ import json
 import math
 import socket
 import struct
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -443,3 +444,54 @@ def test_a_hang_up_is_told_apart(pair, start):
     theirs.close()
     with pytest.raises(wire.Gone):
         wire.receive(ours)
+
+
+class Point(NamedTuple):
+    x: int
+    y: list
+
+
+def test_a_named_tuple_arrives_with_its_fields():
+    point = cross(Point(1, [2.5]))
+    assert (point.x, point.y) == (1, [2.5])
+    assert repr(point) == "Point(x=1, y=[2.5])" and point == Point(1, [2.5])
+    largest = cross(torch.tensor([[1.0, 3.0]]).max(1))
+    assert largest.values.tolist() == [3] and largest.indices.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        ["named", "P", ["a", "b"], [1]],
+        ["named", "P", ["a", "a"], [1, 2]],
+        ["named", "P", ["_a"], [1]],
+        ["named", "P", ["a=__import__('os')"], [1]],
+        ["named", "P x", ["a"], [1]],
+        ["named", "class", ["a"], [1]],
+        ["named", "P" * 100, ["a"], [1]],
+        ["named", "P", ["\u017f", "s"], [1, 2]],
+        ["named", "P", [["a"]], [1]],
+        ["named", 3, ["a"], [1]],
+        ["named", "P", [f"a{n}" for n in range(1000)], list(range(1000))],
+    ],
+)
+def test_a_named_tuple_that_is_none_is_refused(message):
+    with pytest.raises(wire.WireError):
+        decode(message)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: x.to_sparse(),
+        lambda x: x.to_sparse_csr(),
+        lambda x: x.to_mkldnn(),
+        lambda x: torch.nested.nested_tensor([x, x[:1]]),
+        lambda x: torch.nested.nested_tensor([x, x[:1]], layout=torch.jagged),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_tensor_without_a_storage_becomes_a_handle(make):
+    handles = []
+    encoder = wire.Encoder(wire.Storages(), [], lambda value: handles.append(value) or ["it"])
+    assert encoder.encode(make(torch.ones(2, 2))) == ["it"] and len(handles) == 1

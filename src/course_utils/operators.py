@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -24,8 +25,10 @@ def _memory(values) -> list[tuple[int, int]]:
     for tensor in tree_leaves(values):
         # Forward-mode differentiation has zeros without memory; they have no address to ask for.
         if isinstance(tensor, torch.Tensor) and not tensor._is_zerotensor():
-            storage = tensor.untyped_storage()
-            ranges.append((storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
+            # Sparse and nested tensors and their like have no storage of their own.
+            with suppress(NotImplementedError, RuntimeError):
+                storage = tensor.untyped_storage()
+                ranges.append((storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
     return ranges
 
 

@@ -2,6 +2,8 @@
 
 from support.hostile import ERROR, RIGHT_ERROR, SHAPES, answer
 
+TIMES_OUT = True
+ARRIVED = ["did not return in time"]
 EARNS = {ERROR: 2}
 ENDLESS = """
 class Endless:
@@ -16,7 +18,3 @@ predict_warm_up = Endless()
 def hand_in(chapter, notebook, folder):
     answer(notebook, SHAPES, ENDLESS)
     answer(notebook, ERROR, RIGHT_ERROR)
-
-
-def harm(graded):
-    assert "did not return in time" in graded.feedback

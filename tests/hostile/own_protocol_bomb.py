@@ -2,8 +2,9 @@
 
 from support.hostile import PROTOCOL, add_cell
 
+ARRIVED = ["what the answer gave back cannot be read", "is too long"]
 ANSWER = """
-def answer(connection, request, data, lengths):
+def answer(connection, request):
     if request[0] == "names":
         send(connection, [[name, ["object", 0, "a", "f", "f"]] for name in request[1]])
         return

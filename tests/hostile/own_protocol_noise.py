@@ -2,12 +2,13 @@
 
 from support.hostile import PROTOCOL, add_cell
 
+ARRIVED = ["kernel had ended before this check", "did not return in time"]
+TIMES_OUT = True
 ANSWER = """
 import time
-turn = os.getpid()
-def answer(connection, request, data, lengths):
-    global turn
-    turn += 1
+def answer(connection, request):
+    # Each check's own number, from 20 on.
+    turn = connection.fileno()
     if turn % 3 == 0:
         connection.sendall(struct.pack("!II", 2**32 - 1, 2**32 - 1))
     elif turn % 3 == 1:

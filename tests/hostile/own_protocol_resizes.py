@@ -2,9 +2,10 @@
 
 from support.hostile import PROTOCOL, add_cell
 
+ARRIVED = ["an argument was changed (its shape, stride or storage)"]
 ANSWER = """
 turn = 0
-def answer(connection, request, data, lengths):
+def answer(connection, request):
     global turn
     kind, *rest = request
     turn += 1
@@ -14,8 +15,9 @@ def answer(connection, request, data, lengths):
         send(connection, [[name, ["object", 0, "a", "function", "f"]] for name in rest[0]])
         return
     replies = [
-        ({"result": ["same", 0], "contents": [[0, 0], [1, 0]], "layouts": []}, [b""]),
         ({"result": ["same", 1], "contents": [[0, 0]], "layouts": []}, [five * 100]),
+        ({"error": 5}, []),
+        ({"result": ["same", 0], "contents": [[0, 0], [1, 0]], "layouts": []}, [b""]),
         ({"result": ["same", 0], "layouts": [[0, [[], [], 0, "torch.float32"]]]}, []),
         ({"result": ["same", 0], "layouts": [[0, [[9], [9], 9, "torch.int8"]]]}, []),
         ({"result": ["same", -1], "contents": [[-1, -1]], "layouts": [[-1, None]]}, [five]),
@@ -23,7 +25,7 @@ def answer(connection, request, data, lengths):
         ({"result": ["same", 0], "states": [[0, 0]]}, [bytes(5056)]),
         ({"result": ["same", 0], "states": [[0, 0], [1, 0], [-1, 0]]}, [five]),
         ({"error": {"classes": [["builtins", "ValueError"]], "lines": 5, "message": [1]}}, []),
-        ({"error": 5}, []), (None, []), ([], []), ("error", []), ({"operators": 5}, []),
+        (None, []), ([], []), ("error", []), ({"operators": 5}, []),
     ]
     reply, blobs = replies[turn % len(replies)]
     if isinstance(reply, dict):

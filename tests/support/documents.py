@@ -29,6 +29,7 @@ LAYOUT = re.compile(
 LIMITS = (
     "cell_seconds",
     "notebook_seconds",
+    "checks_seconds",
     "memory_bytes",
     "processes",
     "file_bytes",

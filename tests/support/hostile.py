@@ -4,6 +4,8 @@ Each file there is one submission: its docstring says what the student tries, ``
 submission, ``EARNS`` says what its honest part is worth (nothing, if it is left out), and ``harm``
 asserts what must not have come of it. ``CHAPTER`` names another chapter than 00,
 ``NEEDS_SANDBOX`` says that only a sandbox holds it, and ``KNOWN_LIMIT`` why it succeeds.
+``ARRIVED`` lists words of the feedback that show that the attack was run, and not a slip before it.
+An attack whose checks may run out of time says so by ``TIMES_OUT``.
 """
 
 from __future__ import annotations
@@ -72,6 +74,14 @@ class Attack:
     @property
     def needs_sandbox(self) -> bool:
         return getattr(self.module, "NEEDS_SANDBOX", False)
+
+    @property
+    def arrived(self) -> list[str]:
+        return getattr(self.module, "ARRIVED", [])
+
+    @property
+    def times_out(self) -> bool:
+        return getattr(self.module, "TIMES_OUT", False)
 
     @property
     def known_limit(self) -> str:
@@ -211,27 +221,25 @@ def trace_by_strides(matrix, anti=False):
 }
 
 # A cell that puts the student's own words in the place of what answers the judge: it needs a
-# function ``answer(connection, request, data, lengths)``.
+# function ``answer(connection, request)``. The first request is of ours, ``["names", names]``: the
+# names that a snapshot tells of before the judge asks; the others are the judge's.
 PROTOCOL = """
-import json, os, socket, struct, sys, types
+import os, socket, struct, sys, types
+from course_utils.grading import wire
 def send(connection, message, blobs=()):
-    text, data = json.dumps([message, list(map(len, blobs))]).encode(), b"".join(blobs)
-    connection.sendall(struct.pack("!II", len(text), len(data)) + text + data)
-def receive(connection):
-    stream = connection.makefile("rb")
-    text, data = struct.unpack("!II", stream.read(8))
-    message, lengths = json.loads(stream.read(text))
-    return message, stream.read(data), lengths
-def speak(descriptor, *_):
+    wire.send(connection, message, list(blobs))
+def speak(descriptor, names):
     if os.fork():
         os.close(descriptor)
         return
     os.setpgid(0, 0)  # out of the group that ends with the kernel
     try:
         connection = socket.socket(fileno=descriptor)
+        stream = connection.makefile("rb")
+        request = ["names", names]
         while True:
-            request, data, lengths = receive(connection)
-            answer(connection, request, data, lengths)
+            answer(connection, request)
+            request, _ = wire.receive(stream)
     finally:
         os._exit(0)
 module = types.ModuleType("course_utils.grading.answering")

@@ -45,6 +45,7 @@ class ExecuteSandboxed(NbGraderPreprocessor):
     pictures = Bool(False, help="Whether the course's pictures are drawn.").tag(config=True)
     cell_seconds = Float(60, help="one cell, in seconds").tag(config=True)
     notebook_seconds = Float(600, help="all cells together, in seconds").tag(config=True)
+    checks_seconds = Float(600, help="all checks together, in seconds").tag(config=True)
     memory_bytes = Integer(4 * 2**30, help="a notebook's processes together").tag(config=True)
     processes = Integer(128, help="processes and threads").tag(config=True)
     file_bytes = Integer(

@@ -87,6 +87,7 @@ class Settings:
         pictures: whether the course's own drawings are drawn; else their words stand for them.
         cell_seconds: how long a cell may run before it is interrupted.
         notebook_seconds: how long all cells together may run.
+        checks_seconds: how long all checks together may run.
         memory_bytes: of one process, and of all of a submission's processes together.
         processes: how many processes and threads there may be at once.
         file_bytes: of one file, and of all files together.
@@ -101,6 +102,7 @@ class Settings:
     pictures: bool = False
     cell_seconds: float = 60
     notebook_seconds: float = 600
+    checks_seconds: float = 600
     memory_bytes: int = 4 * 2**30
     processes: int = 128
     file_bytes: int = 256 * 2**20
@@ -112,7 +114,7 @@ class Settings:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: it has to be at least 1")
         for name in (
-            *("cell_seconds", "notebook_seconds", "grace_seconds"),
+            *("cell_seconds", "notebook_seconds", "checks_seconds", "grace_seconds"),
             *("memory_bytes", "file_bytes", "output_bytes"),
         ):
             # Also refuses what is no number.
@@ -582,10 +584,16 @@ class Judgement:
                 self.start_seconds = ready - began
                 for cell in self.cells:
                     where = f"in {grade_id(cell)}"
-                    outputs = await self.message(reader, self.settings.cell_seconds)
+                    left = self.settings.checks_seconds - self.seconds
+                    if left <= 0:
+                        words = NO_TIME_LEFT.format(self.settings.checks_seconds)
+                        outputs = [error_output(words)]
+                    else:
+                        seconds = min(left, self.settings.cell_seconds)
+                        outputs = await self.message(reader, seconds)
+                        self.seconds = time.monotonic() - ready
                     if is_check(cell):
                         self.verdicts[grade_id(cell)] = [nbformat.from_dict(one) for one in outputs]
-                    self.seconds = time.monotonic() - ready
             except (KernelEnded, OSError) as error:
                 raise NotJudged(f"the process that judges failed {where}: {error}") from error
 
@@ -611,6 +619,7 @@ class Judgement:
         raise KernelEnded("it ended, or would not be interrupted")
 
 
+NO_TIME_LEFT = "This check was not run: the checks before it took {:g} s, all that there is."
 NOT_JUDGED = "This check was not run: the process that judges ended."
 
 

@@ -151,7 +151,7 @@ class Answers:
             reply, blobs = self.ask(request, encoder.blobs)
             with readable():
                 unasked = unasked_change(reply, blobs, encoder, number in self.trials)
-                result = self._take(reply, blobs, encoder, unasked is None)
+                result = self._take(reply, blobs, encoder, unasked)
                 ran = [(str(name), list(map(int, made))) for name, made in reply["operators"]]
         for name, made in ran:
             for mode in reversed(modes):
@@ -165,19 +165,32 @@ class Answers:
             raise AssertionError(unasked)
         return result
 
-    def _take(self, reply: dict, blobs: list[bytes], given: wire.Encoder, mirror: bool) -> Any:
-        """Rebuild the result; if asked to ``mirror``, do to arguments what was done to copies."""
-        for number, blob in reply["contents"] if mirror else ():
-            wire.fill_storage(given.storages.known[number], blobs[blob])
-        for number, layout in reply["layouts"] if mirror else ():
-            changed = wire.lay_out(given.sent[number].untyped_storage(), layout)
-            with torch.no_grad():
-                given.sent[number].data = changed
+    def _take(
+        self, reply: dict, blobs: list[bytes], given: wire.Encoder, unasked: str | None
+    ) -> Any:
+        """Do to the arguments what the answer did to its copies, and rebuild its result.
+
+        What is ``unasked``, as :func:`unasked_change` has it, is not done to the arguments: where
+        it is not refused either, the result lies in copies.
+        """
         for number, blob in reply["states"]:
             wire.set_state([torch.default_generator, *given.generators][number], blobs[blob])
             if number == 0:
                 self.state = blobs[blob]
-        decoder = wire.Decoder(blobs, given.storages, given.sent, self._stand_in)
+        if unasked:
+            return None
+        storages, sent = given.storages, given.sent
+        if unasked is None:
+            for number, blob in reply["contents"]:
+                wire.fill_storage(storages.known[number], blobs[blob])
+            for number, layout in reply["layouts"]:
+                changed = wire.lay_out(sent[number].untyped_storage(), layout)
+                with torch.no_grad():
+                    sent[number].data = changed
+        else:
+            contents = {number: blobs[blob] for number, blob in reply["contents"]}
+            storages, sent = copied(storages, sent, contents, dict(reply["layouts"]))
+        decoder = wire.Decoder(blobs, storages, sent, self._stand_in)
         decoder.generators = given.generators
         return decoder.decode(reply["result"]) if "result" in reply else None
 
@@ -243,6 +256,37 @@ class StandIn:
 
     def __repr__(self) -> str:
         return self._text
+
+
+def copied(
+    storages: wire.Storages,
+    tensors: list[torch.Tensor],
+    contents: dict[int, bytes],
+    layouts: dict[int, list],
+) -> tuple[wire.Storages, list[torch.Tensor]]:
+    """Storages and tensors as an answer left them, apart from the arguments.
+
+    Args:
+        storages: those of the arguments.
+        tensors: the arguments.
+        contents: of those storages that were changed, by number.
+        layouts: of those arguments whose layout was changed, by number.
+    """
+    known = list(storages.known)
+    for number, content in contents.items():
+        known[number] = wire.new_storage(content)
+    found = []
+    for number, tensor in enumerate(tensors):
+        place, start = storages.find(tensor.untyped_storage()) or (None, 0)
+        if place in contents or number in layouts:
+            size, stride, offset, dtype = wire.layout_of(tensor)
+            own = [size, stride, offset + start // tensor.element_size(), dtype]
+            tensor = wire.lay_out(
+                known[place] if place is not None else tensor.untyped_storage(),
+                layouts.get(number, own),
+            )
+        found.append(tensor)
+    return wire.Storages(known, list(storages.contents)), found
 
 
 def unasked_change(reply: dict, blobs: list[bytes], given: wire.Encoder, trial: bool) -> str | None:
@@ -416,10 +460,14 @@ def explain(error: BaseException, source: str) -> tuple[str, str, list[str]]:
     text = source.splitlines()
     secret = hidden_lines(source)
     frames: list[tuple[int, str]] = []
-    trace = error.__traceback__
+    trace, file = error.__traceback__, None
     while trace is not None:
+        code = trace.tb_frame.f_code
         if trace.tb_frame.f_globals.get("__name__") == "__main__":
-            frames.append((trace.tb_lineno, trace.tb_frame.f_code.co_name))
+            # The outermost is the check's own; the functions of locked cells have other files.
+            file = file or code.co_filename
+            if code.co_filename == file:
+                frames.append((trace.tb_lineno, code.co_name))
         trace = trace.tb_next
     hidden = any(number in secret for number, _ in frames)
     name, words = type(error).__name__, str(error)

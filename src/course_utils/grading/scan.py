@@ -162,17 +162,52 @@ def scan(notebook: NotebookNode, source: NotebookNode) -> list[str]:
         and (not _grade_id(cell) or _grade_id(cell) not in locked)
     ]
     aliases = aliases | _aliases([cell.source for _, cell in own])
+    fixed = _fixed_names(shown)
     flags = []
     for number, cell in own:
         name = _grade_id(cell) or f"cell {number}"
         seen = set(usual)
-        for line, words in sorted(_findings(cell.source, aliases)):
+        findings = [*_findings(cell.source, aliases), *_redefined(cell.source, fixed)]
+        for line, words in sorted(findings):
             if words not in seen:
                 seen.add(words)
                 flags.append(f"{name}, line {line}: {words}")
     if len(flags) > MOST_FLAGS:
         flags[MOST_FLAGS:] = [f"and {len(flags) - MOST_FLAGS} more findings"]
     return flags
+
+
+def _fixed_names(cells: list[tuple[int, NotebookNode]]) -> set[str]:
+    """The functions and classes of the locked cells that no other cell of the chapter binds."""
+    fixed: set[str] = set()
+    other: set[str] = set()
+    for _, cell in cells:
+        if _marks(cell).get("locked") and not _marks(cell).get("grade"):
+            body = _parse(cell.source)[0].body
+            fixed |= {part.name for part in body if isinstance(part, (ast.FunctionDef, ast.ClassDef))}
+        else:
+            other |= {name for _, name in _bound(cell.source)}
+    return fixed - other
+
+
+def _redefined(text: str, fixed: set[str]) -> Iterator[Finding]:
+    """Where a cell gives names of locked cells another meaning."""
+    for line, name in _bound(text):
+        if name in fixed:
+            yield line, f"gives a name of a locked cell another meaning ({name[:60]})"
+
+
+def _bound(text: str) -> Iterator[Finding]:
+    """The names that the statements of a cell bind outside any function, each with its line."""
+    for statement in _parse(text)[0].body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield statement.lineno, statement.name
+            continue
+        for part in ast.walk(statement):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                yield part.lineno, part.id
+            elif isinstance(part, ast.alias):
+                yield statement.lineno, part.asname or part.name.split(".")[0]
 
 
 def _code_cells(notebook: NotebookNode) -> list[tuple[int, NotebookNode]]:

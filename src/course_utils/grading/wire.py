@@ -15,8 +15,10 @@ import json
 import math
 import socket
 import struct
+from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -24,7 +26,11 @@ import torch
 
 # Frames larger than this are refused before they are read: they come from untrusted code.
 MOST_BYTES = 256 * 2**20
+# Of the JSON in a frame: small things in it become large ones.
+MOST_TEXT = 16 * 2**20
 DEEPEST = 60
+MOST_FIELDS = 50  # of a named tuple
+LONGEST_NAME = 60
 HEADER = struct.Struct("!II")
 NUMBERS = frozenset(np.dtype(code).type for code in "?bhilqBHILQefd")
 DTYPES = {str(value): value for value in vars(torch).values() if isinstance(value, torch.dtype)}
@@ -42,7 +48,7 @@ def pack(message: Any, blobs: list[bytes]) -> bytes:
     """One message as it is sent: a JSON value and byte strings that it refers to by number."""
     text = json.dumps([message, [len(blob) for blob in blobs]]).encode()
     data = b"".join(blobs)
-    if len(text) + len(data) > MOST_BYTES:
+    if len(text) > MOST_TEXT or len(text) + len(data) > MOST_BYTES:
         raise WireError(f"a message of {len(text) + len(data)} bytes is too long")
     return HEADER.pack(len(text), len(data)) + text + data
 
@@ -63,7 +69,7 @@ def receive(stream: BinaryIO) -> tuple[Any, list[bytes]]:
         WireError: it is malformed or too long.
     """
     text_length, data_length = HEADER.unpack(_read(stream, HEADER.size))
-    if text_length + data_length > MOST_BYTES:
+    if text_length > MOST_TEXT or text_length + data_length > MOST_BYTES:
         raise WireError(f"a message of {text_length + data_length} bytes is too long")
     text, data = _read(stream, text_length), _read(stream, data_length)
     try:
@@ -184,6 +190,36 @@ class Storages:
         return None
 
 
+def fields_of(value: Any) -> list[str]:
+    """The names of a named tuple's fields, or of a result such as ``torch.max``'s; else none."""
+    fields = getattr(type(value), "__match_args__", None) if isinstance(value, tuple) else None
+    if not isinstance(fields, tuple) or len(fields) != tuple.__len__(value):
+        return []
+    try:
+        named_tuple(type(value).__name__, fields)
+    except WireError:
+        return []
+    return list(fields)
+
+
+@lru_cache(maxsize=100)
+def named_tuple(name: str, fields: tuple[str, ...]) -> type:
+    """A class of named tuples.
+
+    Raises:
+        WireError: these are no names for it.
+    """
+    for text in (name, *fields):
+        if not isinstance(text, str) or not text.isascii() or len(text) > LONGEST_NAME:
+            raise WireError(f"no name: {text!r:.80}")
+    if len(fields) > MOST_FIELDS:
+        raise WireError(f"{len(fields)} fields")
+    try:
+        return namedtuple(name, fields)
+    except ValueError as error:
+        raise WireError(f"no named tuple: {error}") from None
+
+
 class Encoder:
     """Turns values into a message.
 
@@ -218,6 +254,9 @@ class Encoder:
             return self._tensor(value)
         if issubclass(kind, torch.Size):
             return ["size", [int(n) for n in tuple.__iter__(value)]]
+        if fields := fields_of(value):
+            entries = [self.encode(entry, depth + 1) for entry in tuple.__iter__(value)]
+            return ["named", kind.__name__, fields, entries]
         for base, name in ((tuple, "tuple"), (list, "list"), (set, "set"), (frozenset, "set")):
             if issubclass(kind, base):
                 return [name, [self.encode(entry, depth + 1) for entry in base.__iter__(value)]]
@@ -266,13 +305,9 @@ class Encoder:
             if known is tensor:
                 return ["same", number]
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
-            plain = torch.Tensor.detach(tensor)
-            if type(plain) is not torch.Tensor:
-                plain = plain.as_subclass(torch.Tensor)
-            ordinary = plain.layout is torch.strided and plain.device.type == "cpu"
-            if not ordinary or plain.is_quantized or str(plain.dtype) not in DTYPES:
+            plain = plain_tensor(tensor)
+            if plain is None:
                 return self.handle(tensor)
-            plain = plain.resolve_conj().resolve_neg()
             storage, blob = plain.untyped_storage(), None
             number, start = self.storages.find(storage) or (None, 0)
             if start % plain.element_size():
@@ -287,6 +322,22 @@ class Encoder:
                 self.sent.append(tensor)
             requires_grad = bool(torch.Tensor.requires_grad.__get__(tensor))
             return ["tensor", number, blob, layout, requires_grad, nameable]
+
+
+def plain_tensor(tensor: torch.Tensor) -> torch.Tensor | None:
+    """An ordinary tensor over the same memory; None where there is no such memory."""
+    try:
+        plain = torch.Tensor.detach(tensor)
+        if type(plain) is not torch.Tensor:
+            plain = plain.as_subclass(torch.Tensor)
+        ordinary = plain.layout is torch.strided and plain.device.type == "cpu"
+        if not ordinary or plain.is_nested or plain.is_quantized or str(plain.dtype) not in DTYPES:
+            return None
+        plain = plain.resolve_conj().resolve_neg()
+        plain.untyped_storage().data_ptr()
+    except (NotImplementedError, RuntimeError):  # of a class that only wraps other tensors
+        return None
+    return plain
 
 
 def _exactly(base: type, value: Any) -> Any:
@@ -355,6 +406,9 @@ class Decoder:
 
     def _tuple(self, entries):
         return tuple(self._decode(entry) for entry in entries)
+
+    def _named(self, name, fields, entries):
+        return named_tuple(name, tuple(fields))(*map(self._decode, entries))
 
     def _list(self, entries):
         return [self._decode(entry) for entry in entries]

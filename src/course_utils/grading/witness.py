@@ -28,8 +28,14 @@ PRINTING = "printing a tensor"
 POP = -1
 # PyTorch writes these around what a mode, or a tensor of a class of its own, is told of.
 TOLD_HERE = frozenset({"PythonDispatchMode", "PythonSubclass"})
-# PyTorch's own Python functions run these without a mode. They make no storage and compute nothing.
-NEVER_TOLD = frozenset({"alias", "detach", "detach_", "_local_scalar_dense"})
+# PyTorch's own functions run these without a mode. They compute nothing: forward mode compares two
+# layouts, fake tensors are empty ones, and a dropout that drops nothing gives its argument back.
+NEVER_TOLD = frozenset(
+    {
+        *("alias", "detach", "detach_", "_local_scalar_dense", "dropout"),
+        *("_has_same_storage_numel", "is_same_size", "empty_strided"),
+    }
+)
 
 
 class Profile:
@@ -97,6 +103,8 @@ def hidden_operators(events: Any, told: list[str], failed: bool) -> list[str]:
     # What forward mode does with its zeros runs as a primitive, whose shape an empty one, without
     # memory, finds out.
     allowed["empty_permuted"] += sum(name.startswith("prims.") for name in told)
+    # Told of as a whole, it runs as its part.
+    allowed["_to_copy"] += allowed["to"]
     ran = Counter(operators_of(events, frozenset(told)))
     return sorted(name for name in ran - allowed if name not in NEVER_TOLD)
 
@@ -120,26 +128,31 @@ def operators_of(events: Any, told: frozenset[str]) -> list[str]:
     except (TypeError, ValueError, IndexError):
         raise ValueError("no profile") from None
     found: list[str] = []
-    # Of each operator that has begun: its name, where its parts begin, whether a mode heard of it.
+    # Of each operator that has begun: its name, where its parts begin, whether a mode heard of it,
+    # how often it ran directly inside itself.
     begun: list[list] = []
     for place, text in enumerate(texts):
         if text != POP:
             if not isinstance(text, str) or (not begun and (place or text != CALL)):
                 raise ValueError("not the profile of a call")
-            begun.append([text, len(found), False])
+            begun.append([text, len(found), False, 0])
             continue
         if not begun:
             raise ValueError("an operator ends that did not begin")
-        text, first, heard = begun.pop()
-        parent = begun[-1] if begun else [CALL, 0, False]
+        text, first, heard, twins = begun.pop()
+        parent = begun[-1] if begun else [CALL, 0, False, 0]
         name = text.removeprefix("aten::").replace("::", ".")
         below_told = parent[0] in TOLD_HERE and name in told and packet_of(text) is not None
         if text == PRINTING:
             del found[first:]
         elif text in TOLD_HERE or heard:
             parent[2] = True
+            # Functionalization runs an operator beside the one that is told, without memory.
+            for _ in range(twins):
+                found.remove(name)
         elif below_told or is_basic(text):
             found[first:] = [name]
+            parent[3] += text == parent[0]
     if begun or not texts:
         raise ValueError("the profile has no end")
     return found
