@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import signal
@@ -92,7 +94,9 @@ class Here:
             self.started(key)
             result = self.ends.get(submission.student)
             if result is None:
-                result = self.execute(submission, settings)
+                # What cells print is no output of the command's.
+                with contextlib.redirect_stdout(io.StringIO()):
+                    result = self.execute(submission, settings)
                 self.keep(key, result)
             yield key, result
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import gc
 import glob
-import io
 import json
 import os
 import re
@@ -525,7 +524,8 @@ def own_fault(error: Exception) -> str:
 
     if is_the_machines(error):
         raise error
-    return f"{NOT_GRADED}: {type(error).__name__}: {one_line(error)}"
+    kind, words = type(error).__name__, one_line(error)
+    return f"{NOT_GRADED}: {words if words.startswith(kind) else f'{kind}: {words}'}"
 
 
 def check_folders(chapter: Chapter, courses, students: list[str]) -> None:
@@ -628,11 +628,12 @@ def export(grader, path: Path) -> None:
                 submission = submissions.get(student.id)
                 unknown = submission is not None and submission.id not in known
                 rows.append(row_of_marks(assignment, student, submission, unknown))
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([plain_cell(row[column]) for column in COLUMNS] for row in rows)
-    write_whole(path, text.getvalue())
+    unfinished = path.with_name(path.name + ".new")
+    with unfinished.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows([plain_cell(row[column]) for column in COLUMNS] for row in rows)
+    os.replace(unfinished, path)
 
 
 def submissions_with_marks(gradebook) -> set[str]:
