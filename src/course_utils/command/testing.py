@@ -3,29 +3,81 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+from course_utils.command.build import read_source
 from course_utils.command.project import Chapter, CourseError
+
+# What stands above a test that is run once for every chapter.
+FOR_EACH_CHAPTER = re.compile(r'^@pytest\.mark\.parametrize\(\s*\(?"chapter"', re.MULTILINE)
 
 
 def run(root: Path, chapter: Chapter, arguments: tuple[str, ...]) -> int:
     """Test one chapter in two processes.
 
+    What a glance at the files shows to be missing is said at once, before the tests.
+
     Args:
         root: the course's folder.
         chapter: which one.
-        arguments: further arguments for pytest.
+        arguments: further arguments for pytest. Where they name tests, only those are run.
 
     Returns:
-        pytest's exit status.
+        pytest's exit status; 1 where all tests pass and something is missing.
 
     Raises:
-        CourseError: the tests are not here, as in an installed package.
+        CourseError: the tests are not here, as in an installed package, or the chapter's source
+            can't be read.
     """
     if not (root / "tests" / "conftest.py").is_file():
         raise CourseError(f"no tests in {root}: run this in a clone of the course")
-    command = [sys.executable, "-m", "pytest", "--chapter", chapter.name, "-q"]
+    missing = at_a_glance(root, chapter)
+    for line in missing:
+        print(f"{chapter.name}: {line}")
+    print(f"{chapter.name}: finding its tests takes a minute or more, then each shows a dot")
+    sys.stdout.flush()
+    command = [sys.executable, "-m", "pytest", "--chapter", chapter.name, "-q", "--tb=short"]
     command += ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder", *arguments]
-    return subprocess.run(command, cwd=root, env={"OMP_NUM_THREADS": "1", **os.environ}).returncode
+    if not any((root / argument.partition("::")[0]).exists() for argument in arguments):
+        command += tests_of_chapters(root)
+    environment = {"OMP_NUM_THREADS": "1", **os.environ}
+    return subprocess.run(command, cwd=root, env=environment).returncode or int(bool(missing))
+
+
+def tests_of_chapters(root: Path) -> list[str]:
+    """The test files that have tests of each chapter: pytest need not import the others."""
+    files = sorted((root / "tests").glob("test_*.py"))
+    return [
+        str(path.relative_to(root))
+        for path in files
+        if FOR_EACH_CHAPTER.search(path.read_text(encoding="utf-8"))
+    ]
+
+
+def at_a_glance(root: Path, chapter: Chapter) -> list[str]:
+    """What a chapter lacks, in lines that say what to do, without running anything.
+
+    Raises:
+        CourseError: the source can't be read.
+    """
+    graders = [cell.metadata.get("nbgrader", {}) for cell in read_source(chapter.source).cells]
+    exercises = [grader["grade_id"] for grader in graders if grader.get("solution")]
+    folder = root / "tests" / "answers" / chapter.name
+    there = sorted(path.stem for path in folder.glob("*.py"))
+    where = folder.relative_to(root).as_posix()
+    lines = [
+        f"{where}/{name}.py is missing: write three wrong answers and a right one"
+        for name in exercises
+        if name not in there
+    ]
+    lines += [
+        f"{where}/{name}.py belongs to no exercise of the chapter: rename or remove it"
+        for name in there
+        if name not in exercises
+    ]
+    if not (chapter.solution.exists() and chapter.release.exists()):
+        lines.append(f"it is not built; run: course build {chapter.name}")
+    return lines
