@@ -430,7 +430,7 @@ if not torch.cuda.is_available():
 # **Predict.** The next cell draws three times and sets the same seed before the first draw and
 # before the third. Which of the three draws are equal?
 
-# %% topics=["seeding"]
+# %% topics=["seeding"] tags=["shows-false"]
 seed_everything(0)
 first = torch.rand(5)
 second = torch.rand(5)
@@ -473,7 +473,7 @@ print(device.type, torch.equal(on_cpu, on_device.cpu()))
 # shuffle has a generator of its own?
 
 
-# %% topics=["seeding"]
+# %% topics=["seeding"] tags=["shows-false"]
 def shuffled(extra_draws, generator=None):
     """The numbers 0 to 7 in random order, after some other code drew extra_draws numbers."""
     seed_everything(0)

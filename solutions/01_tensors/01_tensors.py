@@ -205,7 +205,7 @@ for dtype in (torch.int64, torch.int32, torch.int8, torch.uint8):
 # The old names live on in one place. `x.type()` gives a string that mixes dtype and device, so ask
 # for `.dtype` and `.device` instead, or put a yes-or-no question:
 
-# %% topics=["type-inspection"]
+# %% topics=["type-inspection"] tags=["shows-false"]
 print(photo.type(), "|", photo.dtype, "|", photo.device)
 print(photo.is_floating_point(), photo.is_cuda, photo.dtype == torch.uint8)
 
@@ -679,7 +679,7 @@ print(array.tolist(), shared.tolist(), copied.tolist())
 # the dtype or the device: then it copies. So whether you may write to the result depends on what came
 # in. Use it to read; use `torch.tensor` or `clone` before you write.
 
-# %% topics=["from-numpy-sharing"]
+# %% topics=["from-numpy-sharing"] tags=["shows-false"]
 address = shared.data_ptr()
 print("of the array, shared:     ", torch.as_tensor(array).data_ptr() == address)
 print(
@@ -858,7 +858,7 @@ print(tuple(torch.nn.LazyLinear(10)(features.flatten(1)).shape))
 # > do instead is in the code of this course: a comment with the shape behind the line. Chapter 03 shows
 # > einops, where the names stand in the operation.
 
-# %% topics=["named-tensors"] errata=["named-tensors"]
+# %% topics=["named-tensors"] errata=["named-tensors"] tags=["shows-false"]
 try:
     torch.zeros(2, 3, names=("N", "C"))
 except TypeError as error:
@@ -1329,7 +1329,7 @@ print("starts: ", ends - lengths)
 # `==` compares element by element. `torch.equal` gives one answer, for exact equality: whole numbers,
 # copies. Floats that were computed along different ways want a tolerance. **Predict** the first line.
 
-# %% topics=["equality-checks"]
+# %% topics=["equality-checks"] tags=["shows-false"]
 v = torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64)
 a, b = (v[0] + v[1]) + v[2], v[0] + (v[1] + v[2])
 print(torch.equal(a, b), torch.allclose(a, b))
@@ -2435,7 +2435,7 @@ for number in range(torch.cuda.device_count()):
 # *initialised*, at the first call that needs a GPU. Importing PyTorch does not do that, so the child can
 # still hide the GPUs after its import. (The thread variables are read at the import.)
 
-# %% topics=["cuda-visible-devices", "cpu-thread-settings"] errata=["cuda-visible-before-imports"]
+# %% topics=["cuda-visible-devices", "cpu-thread-settings"] errata=["cuda-visible-before-imports"] tags=["shows-false"]
 import os
 import subprocess
 import sys
@@ -2522,7 +2522,7 @@ isinstance(labels, torch.Tensor), isinstance(labels, torch.FloatTensor)
 # *"`torch.uniform(2, 3)` draws from 2 to 3, and `torch.eye((2, 3))` takes a
 # shape."* There is no `torch.uniform`: `uniform_` fills an existing tensor. `eye` takes two numbers.
 
-# %% topics=["creation-random"] errata=["creation-table-apis"]
+# %% topics=["creation-random"] errata=["creation-table-apis"] tags=["shows-false"]
 drawn = torch.empty(1000).uniform_(2, 3, generator=generator)
 print(hasattr(torch, "uniform"), bool((drawn >= 2).all() and (drawn <= 3).all()))
 try:
@@ -2547,7 +2547,7 @@ except RuntimeError as error:
 # *"Only methods that end in an underscore have no function."* `view`, `expand`
 # and `item` exist only as methods, without any underscore. And `torch.relu_` is a function with one.
 
-# %% topics=["method-vs-function"] errata=["underscore-rule"]
+# %% topics=["method-vs-function"] errata=["underscore-rule"] tags=["shows-false"]
 names = ["exp", "clamp", "view", "expand", "item", "relu_"]
 {name: hasattr(torch, name) for name in names}
 
@@ -2583,7 +2583,7 @@ except TypeError as error:
 # *"Copy outside the graph with `x.detach.clone()()`."* The parentheses have slipped.
 # `detach` is a method, so it is called first.
 
-# %% topics=["copying-table"] errata=["detach-dot-clone"]
+# %% topics=["copying-table"] errata=["detach-dot-clone"] tags=["shows-false"]
 kept = weight.detach().clone()
 print(kept.requires_grad, kept.data_ptr() == weight.data_ptr(), weight.clone().requires_grad)
 try:
@@ -2608,7 +2608,7 @@ print(tuple(batch.movedim(-1, -3).shape), hasattr(np.array(image), "permute"))
 # does."* For a colour image. A grey one has two dimensions and nothing to permute. And `np.asarray` of
 # a PIL image may not be written to, which a tensor cannot know; use `np.array`, which copies.
 
-# %% topics=["pil-conversion"] errata=["manual-pil-conversion"]
+# %% topics=["pil-conversion"] errata=["manual-pil-conversion"] tags=["shows-false"]
 gray_image = Image.fromarray(photo.numpy()).convert("L")
 array = np.array(gray_image)
 try:

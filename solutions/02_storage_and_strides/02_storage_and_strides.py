@@ -42,7 +42,7 @@ from course_utils import draw_storage, every_case, forbid_changes, forbid_copies
 # A photo comes as (height, width, channel). The network wants (channel, height, width). Here are
 # two ways to get there. **Predict:** are `a` and `b` equal?
 
-# %%
+# %% tags=["shows-false"]
 photo = torch.arange(2 * 3 * 3).view(2, 3, 3)  # (height, width, channel)
 a = photo.permute(2, 0, 1)
 b = photo.view(3, 2, 3)
@@ -188,7 +188,7 @@ print("address of the row's storage is x's:", row.untyped_storage().data_ptr() =
 # proves that two tensors share memory. We will need it often; here it is as a function:
 
 
-# %% topics=["storage-pointer-check"]
+# %% topics=["storage-pointer-check"] tags=["shows-false"]
 def same_storage(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether two tensors lie in the same storage."""
     return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
@@ -293,7 +293,7 @@ check_predictions(predict_strides, notes, because)
 # everything behind it. This is called **row-major** order, and such a tensor is **contiguous**.
 # **Predict** both lines:
 
-# %% topics=["contiguity"]
+# %% topics=["contiguity"] tags=["shows-false"]
 t = x.t()
 print("x:", x.stride(), "contiguous:", x.is_contiguous())
 print("t:", t.stride(), "contiguous:", t.is_contiguous())
@@ -315,7 +315,7 @@ print("PyTorch:", torch.empty(2, 3, 4).stride())
 # > memory."* There is always one storage. "Not contiguous" says only that the strides are not the
 # > row-major ones for the shape.
 
-# %% errata=["noncontiguous-is-scattered-blocks"]
+# %% errata=["noncontiguous-is-scattered-blocks"] tags=["shows-false"]
 print("t contiguous:        ", t.is_contiguous())
 print("in the storage of x: ", same_storage(t, x))
 
@@ -333,7 +333,7 @@ print("already contiguous, the same tensor:", x.contiguous() is x)
 # not matter. And with a dimension of size 0 there is no element at all. PyTorch then computes the
 # other strides as if that size were 1.
 
-# %%
+# %% tags=["shows-false"]
 print("strides of (2, 0, 3):", torch.empty(2, 0, 3).stride(), " of ():", torch.empty(()).stride())
 print("x[:, :1]:", x[:, :1].stride(), "contiguous:", x[:, :1].is_contiguous())
 print("x[:1, :]:", x[:1, :].stride(), "contiguous:", x[:1, :].is_contiguous())
@@ -403,7 +403,7 @@ print("mask   ", same_storage(x, x[x > 3]))
 # **Cutting up** gives views, **putting together** copies. Cutting only needs new notes. Putting
 # together needs one storage that holds everything, even when there is only one part.
 
-# %% errata=["cat-stack-share-memory"]
+# %% errata=["cat-stack-share-memory"] tags=["shows-false"]
 print("split, chunk:", all(same_storage(x, part) for part in (*x.split(2), *x.chunk(2))))
 print("cat, stack:  ", same_storage(x, torch.cat([x])) or same_storage(x, torch.stack([x])))
 
@@ -492,7 +492,7 @@ except ValueError as error:
 # > is not contiguous either, and it goes through. The negative stride is the cause. To reverse a
 # > tensor, use `flip`, which copies; for an array, `array[::-1].copy()`.
 
-# %% topics=["horizontal-flip-indexing"]
+# %% topics=["horizontal-flip-indexing"] tags=["shows-false"]
 forward = torch.arange(4)
 print(forward.flip(0))
 print("a view:", same_storage(forward, forward.flip(0)))
@@ -581,7 +581,7 @@ check_predictions(view_or_copy, kinds, because)
 # > **Often said.** *"`view()` works only on contiguous tensors."* Take the last two columns away and
 # > try:
 
-# %% topics=["view-stride-rule"] errata=["view-requires-contiguous"]
+# %% topics=["view-stride-rule"] errata=["view-requires-contiguous"] tags=["shows-false"]
 y = torch.arange(24).view(4, 6)[:, :4]
 print("contiguous:", y.is_contiguous(), " stride:", y.stride())
 print("as (4, 2, 2):", y.view(4, 2, 2).stride())
@@ -611,7 +611,7 @@ draw_storage(y, y.view(3, 2, 2), names=["y", "y.view(3, 2, 2)"])
 # flattened. Row-major strides merge everywhere. They are not the only ones that do: every second column
 # of `x` has holes and is not contiguous. **Predict** whether its six elements can be one dimension.
 
-# %% topics=["view-stride-rule"]
+# %% topics=["view-stride-rule"] tags=["shows-false"]
 columns = x[:, ::2]
 print(
     "size", tuple(columns.shape), "stride", columns.stride(), "contiguous:", columns.is_contiguous()
@@ -638,7 +638,7 @@ print("can't be a view, so a copy:", not same_storage(x, x.t().reshape(-1)))
 # indices in another order: it reorders sizes and *strides*. So from (height, width, channel) to
 # (channel, height, width) only `permute` moves the axis. Look at the notes, then at a photo.
 
-# %% topics=["permute-is-not-view", "transpose-permute"] errata=["view-interchangeable-with-permute"]
+# %% topics=["permute-is-not-view", "transpose-permute"] errata=["view-interchangeable-with-permute"] tags=["shows-false"]
 photo = torch.arange(2 * 3 * 3).view(2, 3, 3)
 a, b = photo.permute(2, 0, 1), photo.view(3, 2, 3)
 for name, y in (("photo", photo), ("permute", a), ("view", b)):
@@ -1699,7 +1699,7 @@ print(
 # that is gone may be given to the next one. Besides, `storage()` belongs to the typed storages of the past
 # and warns today.
 
-# %% tags=["shows-deprecated"] errata=["id-of-storage-proves-sharing", "typed-storage-api"]
+# %% tags=["shows-false", "shows-deprecated"] errata=["id-of-storage-proves-sharing", "typed-storage-api"]
 import warnings
 
 torch.storage._reset_warn_typed_storage_removal()  # else it warns only once in each process

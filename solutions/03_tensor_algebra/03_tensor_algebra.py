@@ -51,7 +51,7 @@ k = torch.arange(32.0).view(1, 2, 4, 4) % 3  # the same, with a time of its own
 first = torch.einsum("bthd,bshd->bhts", q, k)
 second = torch.einsum("bthd,bsgd->bhts", q, k)
 
-# %%
+# %% tags=["shows-false"]
 print("shapes: ", first.shape, second.shape)
 print("equal:  ", torch.equal(first, second))
 print("first:  ", first[0, 0, 0])

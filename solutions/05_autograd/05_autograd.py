@@ -73,7 +73,7 @@ print("h.data.zero_():", slope(lambda h: h.data.zero_()))
 # Ordinary tensors leave no trace. Recording begins with a tensor that *requires grad*. It is off by
 # default, on for the parameters of a module, and impossible for whole numbers: they have no slope.
 
-# %% topics=["requires-grad-default"]
+# %% topics=["requires-grad-default"] tags=["shows-false"]
 print("torch.ones:", torch.ones(2).requires_grad)
 print("a weight:  ", nn.Linear(2, 1).weight.requires_grad)
 
@@ -250,7 +250,7 @@ print("grad required:   ", w.is_leaf, (w * 2).is_leaf, (w * 2).detach().is_leaf)
 # A trap follows from it. You make `w`, then move it or convert it. **Predict** which of the three
 # results are leaves. (`meta` is a device without memory: it stands for any other device.)
 
-# %% topics=["leaf-tensors"]
+# %% topics=["leaf-tensors"] tags=["shows-false"]
 w = torch.ones(2, requires_grad=True)
 for name, moved in (
     ('to("cpu")', w.to("cpu")), ('to("meta")', w.to("meta")), ("double()", w.double()),
@@ -282,7 +282,7 @@ def products_in_backward(freeze: bool) -> tuple[int, bool]:
     return counts["mm"], first.weight.grad is not None
 
 
-# %% errata=["freezing-still-computes"]
+# %% errata=["freezing-still-computes"] tags=["shows-false"]
 for freeze in (False, True):
     products, first_learns = products_in_backward(freeze)
     print(f"second frozen: {freeze!s:5}  products: {products}  first gets a grad: {first_learns}")
@@ -869,7 +869,7 @@ print("the gradient of the whole batch:", torch.allclose(model.weight.grad, whol
 # with `create_graph=True` it is, and then its results have slopes of their own. Chapter 06 takes
 # second derivatives that way.
 
-# %% topics=["autograd-grad"]
+# %% topics=["autograd-grad"] tags=["shows-false"]
 x = torch.tensor(2.0, requires_grad=True)
 for create_graph in (False, True):
     (slope_of_cube,) = torch.autograd.grad(x**3, x, create_graph=create_graph)
@@ -1800,7 +1800,7 @@ check_repairs(try_repaired, BROKEN, *inputs, torch.linspace(-2, 2, 8)[::2])
 # | `parameter.requires_grad_(False)` | this leaf needs no gradient, until further notice |
 # | `x.detach()` | the same numbers, without their past |
 
-# %% topics=["detach-vs-no-grad", "no-grad-inference"]
+# %% topics=["detach-vs-no-grad", "no-grad-inference"] tags=["shows-false"]
 w = torch.ones(3, requires_grad=True)
 with torch.no_grad():
     quiet = w * 2
@@ -1829,7 +1829,7 @@ for name, line in (
 # `inference_mode` is a little faster. Use it where results are only looked at, and `no_grad` where
 # they may be used again.
 
-# %% topics=["no-grad-inference"]
+# %% topics=["no-grad-inference"] tags=["shows-false"]
 for recording in (False, True):
     saved.clear()
     hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor)
@@ -1846,7 +1846,7 @@ for recording in (False, True):
 # through, batch norm takes its running averages. It has nothing to do with recording. **Predict**
 # the four lines:
 
-# %% topics=["eval-vs-no-grad"]
+# %% topics=["eval-vs-no-grad"] tags=["shows-false"]
 dropout, ones = nn.Dropout(0.5), torch.ones(1000, requires_grad=True)
 for training, recording in ((True, True), (True, False), (False, True), (False, False)):
     dropout.train(training)
@@ -1864,7 +1864,7 @@ for training, recording in ((True, True), (True, False), (False, True), (False, 
 # > writing through it changes the original, and autograd knows. A copy is `detach().clone()`. And
 # > `detach_()` cuts the tensor itself off from its past.
 
-# %% topics=["detach-vs-no-grad"] errata=["detach-returns-copy"]
+# %% topics=["detach-vs-no-grad"] errata=["detach-returns-copy"] tags=["shows-false"]
 h = torch.ones(3, requires_grad=True) * 2
 free = h.detach()
 free[0] = 7
@@ -2101,7 +2101,7 @@ def solved_network(*arguments):
     return network_by_autograd
 
 
-# %%
+# %% tags=["shows-false"]
 generator = torch.Generator().manual_seed(1)
 with torch.inference_mode():
     weights = [torch.randn(2, 16, generator=generator), torch.zeros(16)]
@@ -2165,7 +2165,7 @@ print(type(wrapped).__name__, "|", str(caught[0].message).split(".")[0])
 # Python lets you invent an attribute, so the misspelling does nothing and says nothing. A misspelt
 # *method* raises, so `requires_grad_(False)` is the safe way.
 
-# %% errata=["require-grad-typo"]
+# %% errata=["require-grad-typo"] tags=["shows-false"]
 layer = nn.Linear(2, 2)
 for parameter in layer.parameters():
     parameter.require_grad = False
@@ -2217,7 +2217,7 @@ except RuntimeError as error:
 # *"`with torch.zero_grad():` switches autograd off during validation."* There is no such thing.
 # `zero_grad` is a method that clears gradients; the block is `no_grad`.
 
-# %% topics=["no-grad-inference"] errata=["no-grad-called-zero-grad"]
+# %% topics=["no-grad-inference"] errata=["no-grad-called-zero-grad"] tags=["shows-false"]
 print("torch.zero_grad exists:", hasattr(torch, "zero_grad"))
 print("torch.no_grad exists:  ", hasattr(torch, "no_grad"))
 

@@ -79,7 +79,7 @@ for function in (torch.abs, by_root, by_where):
 # > **Often said.** *"For an operation that PyTorch lacks, convert to NumPy, compute, and convert
 # > back."* The values are right. The graph ends there, and whatever lies before it learns nothing.
 
-# %% errata=["numpy-detour-keeps-training"]
+# %% errata=["numpy-detour-keeps-training"] tags=["shows-false"]
 import numpy as np
 
 x = torch.tensor([0.0, 0.5, 1.5], requires_grad=True)
@@ -530,7 +530,7 @@ class Cube(torch.autograd.Function):
         return gradient * ctx.slope
 
 
-# %% topics=["custom-function"]
+# %% topics=["custom-function"] tags=["shows-false"]
 first = torch.autograd.gradcheck(Cube.apply, [points])
 second = torch.autograd.gradgradcheck(Cube.apply, [points], raise_exception=False)
 print("first derivative: ", first)
@@ -554,7 +554,7 @@ class Peek(torch.autograd.Function):
         return gradient
 
 
-# %% topics=["custom-function"]
+# %% topics=["custom-function"] tags=["shows-false"]
 y = Peek.apply(points).sum()
 _ = torch.autograd.grad(y, points, retain_graph=True)
 _ = torch.autograd.grad(y, points, create_graph=True)
@@ -945,7 +945,7 @@ show(
 # > backward, gave no gradient to the block if `x` required none, and is on its way out. Today you say
 # > which form you mean; if you don't, you get a warning.
 
-# %%
+# %% tags=["shows-false"]
 data = torch.ones(2, 64)  # requires no grad, like a batch of data
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

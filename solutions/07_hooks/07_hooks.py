@@ -504,7 +504,7 @@ check_case(["stem", "block.0"], x.t().contiguous().t(), grad=False)
 #
 # A hook on the tensor sees it pass. It is called with the gradient as soon as that is complete:
 
-# %% topics=["tensor-register-hook"] errata=["intermediate-grad-assigned"]
+# %% topics=["tensor-register-hook"] errata=["intermediate-grad-assigned"] tags=["shows-false"]
 x = torch.tensor(3.0, requires_grad=True)
 h = x * x
 h.register_hook(lambda grad: print("dy/dh:", grad.item()))
@@ -1780,7 +1780,7 @@ print("views of one: ", [t._base is layer.weight for t in saved])
 # And the patient? Little gradient reaches its ill layer, but not none. **Predict** what is left if the
 # saved tensors are kept in half precision:
 
-# %%
+# %% tags=["shows-false"]
 for name, form in (("exact:", torch.Tensor.detach), ("half: ", torch.Tensor.half)):
     patient, (x, y) = make_patient(), points()
     with torch.autograd.graph.saved_tensors_hooks(form, torch.Tensor.float):
