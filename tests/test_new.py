@@ -44,6 +44,13 @@ def test_a_new_chapter_builds_and_keeps_the_rules(course):
     assert notebook.metadata.course.title == "Performance"
 
 
+def test_what_comes_next_is_said(course):
+    assert new(NAME).output.splitlines()[-1] == (
+        "next: write them over (another grade id: another file of answers), then: "
+        f"course build {NAME}; course test {NAME}; make docs"
+    )
+
+
 def test_a_new_chapters_answers_get_what_they_are_promised(course):
     assert new(NAME).exit_code == 0
     chapter = Chapter(NAME, course)

@@ -452,7 +452,7 @@ FORM_BREACHES = [
         "visible_kinds",
         "assert double_it(-3) == -6",
         "assert double_it(torch.tensor(2.0, dtype=torch.float16)) == 4",
-        "only hidden tests use float16",
+        "only hidden tests use float16: add a visible case",
     ),
 ]
 

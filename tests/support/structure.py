@@ -621,7 +621,9 @@ def visible_kinds(notebook: NotebookNode, chapter: str) -> list[str]:
         seen = {kind for text in mine for kind in KIND(HIDDEN.sub("", text))}
         if hidden - seen:
             which = ", ".join(sorted(hidden - seen))
-            complaints.append(f"{name_of(notebook, exercise)}: only hidden tests use {which}")
+            complaints.append(
+                f"{name_of(notebook, exercise)}: only hidden tests use {which}: add a visible case"
+            )
     return complaints
 
 

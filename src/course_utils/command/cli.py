@@ -140,7 +140,10 @@ def new(name: str) -> None:
     root = find_root()
     for path in laying.lay_down(root, name):
         click.echo(f"{path.relative_to(root)}: written")
-    click.echo(f"next: course build {name}; course test {name}; make docs")
+    click.echo(
+        "next: write them over (another grade id: another file of answers), then: "
+        f"course build {name}; course test {name}; make docs"
+    )
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
