@@ -7,6 +7,7 @@ import pytest
 from course_utils.command.project import Chapter
 from support.answers import (
     ANSWERS,
+    ROOT,
     Answer,
     chapters,
     checks_of,
@@ -88,8 +89,11 @@ def test_an_untouched_stub_is_refused_by_every_check(chapter, exercise):
 def test_an_exercise_has_three_wrong_answers_and_a_right_one(chapter, exercise):
     answers = [answer for answer in read_answers(chapter) if answer.exercise == exercise]
     model = model_answer(chapter, exercise).source.split()
-    assert sum(not answer.right for answer in answers) >= 3
-    assert sum(answer.right and answer.source.split() != model for answer in answers) >= 1
+    file = ANSWERS / chapter.name / f"{exercise}.py"
+    wrong = sum(not answer.right for answer in answers)
+    assert wrong >= 3, f"{file.relative_to(ROOT)} names {wrong} wrong answers, at least 3 are asked"
+    others = any(answer.right and answer.source.split() != model for answer in answers)
+    assert others, f"{file.relative_to(ROOT)} names no right answer unlike the model solution"
     names = [answer.name for answer in answers]
     assert len(names) == len(set(names)), "two answers have one name"
 

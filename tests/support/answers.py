@@ -82,8 +82,9 @@ def model_answer(chapter: Chapter, exercise: str) -> Answer:
     return Answer(chapter.name, exercise, "the model solution", True, (), cell.source)
 
 
-def read_answers(chapter: Chapter) -> list[Answer]:
-    """Every named answer of a chapter, in the order of the files' names.
+@cache
+def read_answers(chapter: Chapter) -> tuple[Answer, ...]:
+    """Every named answer of a chapter, in the order of the files' names; read once.
 
     Raises:
         ValueError: a cell says neither ``right`` nor ``wrong``, or a wrong one promises no words.
@@ -103,7 +104,7 @@ def read_answers(chapter: Chapter) -> list[Answer]:
             answers.append(
                 Answer(chapter.name, path.stem, right or wrong, bool(right), says, cell.source)
             )
-    return answers
+    return tuple(answers)
 
 
 def run_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | None]:
