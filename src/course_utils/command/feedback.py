@@ -43,10 +43,6 @@ class FeedbackExporter(WithoutChecks, Exporter):
 
     default_preprocessors: list = []  # noqa: RUF012 -- a trait; nbgrader adds those that it needs
 
-    def __init__(self, **keywords) -> None:
-        super().__init__(**keywords)
-        shared_renderer().start()
-
     def _file_extension_default(self) -> str:
         return ".html"
 

@@ -18,6 +18,7 @@ from nbgrader.utils import capture_log, chdir, setenv, temp_attrs
 from traitlets import Type
 
 from course_utils.command.exporters import CheckedNotebookExporter
+from course_utils.command.feedback import shared_renderer
 from course_utils.command.grader import reason_of
 from course_utils.command.preprocessors import HideTests
 from course_utils.command.project import Chapter, CourseError
@@ -86,6 +87,8 @@ class Recorder:
         remove(chapter.root / STAGING)
         self.marks = RecordMarks(coursedir=self.staged, parent=grader)
         self.feedback = WriteFeedback(coursedir=self.staged, parent=grader)
+        # It gets ready while the first submission is executed.
+        shared_renderer().start()
         for converter in (self.marks, self.feedback):
             converter.force = True
         self.sanitising = CheckedNotebookExporter(parent=self.marks, config=self.marks.config)
