@@ -178,7 +178,8 @@ class Renderer:
         process, self.process = self.process, None
         if process is None:
             return 0
-        # Only a process that has failed is stopped, or one that waits for the next notebook.
+        # If it has ended by itself, its status stays.
+        process.kill()
         for pipe in (process.stdout, process.stdin):
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
