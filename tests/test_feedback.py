@@ -188,8 +188,8 @@ def test_plain_text_is_cut():
 
 LEFT_ALONE = """
 import os, sys
-from course_utils.command.feedback import FeedbackExporter, shared_renderer
-FeedbackExporter()
+from course_utils.command.feedback import shared_renderer
+shared_renderer().start()
 print(shared_renderer().process.pid, flush=True)
 if sys.argv[1] == "killed": os.kill(os.getpid(), 9)
 if sys.argv[1] == "ends": os._exit(0)

@@ -631,11 +631,10 @@ def test_on_another_machine_there_is_no_filter(monkeypatch):
         "    try:\n"
         "        while True: one.send(b'x' * 2**20)\n"
         "    except BlockingIOError: pass",
-        # Tables of pages: one byte here and there, of a file that takes no place.
-        "file = open('/dev/shm/hollow', 'wb'); file.truncate(190 * 2**20); file.close()\n"
-        "file = os.open('/dev/shm/hollow', os.O_RDONLY)\n"
-        "kept = [mmap.mmap(file, 0, mmap.MAP_SHARED, mmap.PROT_READ) for _ in range(2000)]\n"
-        "for each in kept: sum(each[::4096])",
+        # Tables of pages: a byte here and there of memory that is never written.
+        "kind = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000  # MAP_NORESERVE\n"
+        "kept = mmap.mmap(-1, 2**38, flags=kind, prot=mmap.PROT_READ)\n"
+        "kept.madvise(mmap.MADV_NOHUGEPAGE); sum(kept[:: 2**21])",
     ],
     ids=["unix", "loopback", "tables"],
 )
@@ -658,24 +657,25 @@ def test_many_busy_threads_weigh_as_much_as_two(busy, nice):
     assert nice == 19 or busy / 1.25**nice <= max(busy and module.SHARE, 0)
 
 
-def test_a_hundred_busy_processes_leave_the_neighbours_the_machine():
+def test_many_busy_processes_leave_the_neighbours_the_machine():
     async def run():
         with Sandbox(Limits(processes=128)) as sandbox:
             async with running_kernel(sandbox) as (manager, client):
                 idle = os.getpriority(os.PRIO_PROCESS, manager.provisioner.pid)
                 client.execute(
                     "import os\n"
-                    "for _ in range(60):\n"
+                    "for _ in range(24):\n"
                     "    if os.fork() == 0:\n"
                     "        while True: pass\n"
                     "while True: pass"
                 )
-                assert await asyncio.to_thread(eventually, lambda: sandbox._nice > 10, 60)
+                assert await asyncio.to_thread(eventually, lambda: sandbox._nice > 8, 200)
                 busy = os.getpriority(os.PRIO_PROCESS, manager.provisioner.pid)
                 return idle, busy, sandbox._nice
 
     before, after, sandbox_nice = asyncio.run(run())
-    assert before < after == min(19, before + sandbox_nice)
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert (before, after) == (own, min(19, own + sandbox_nice))
 
 
 def test_a_message_that_is_too_long_is_not_decoded(monkeypatch):

@@ -43,10 +43,6 @@ class FeedbackExporter(WithoutChecks, Exporter):
 
     default_preprocessors: list = []  # noqa: RUF012 -- a trait; nbgrader adds those that it needs
 
-    def __init__(self, **keywords) -> None:
-        super().__init__(**keywords)
-        shared_renderer().start()
-
     def _file_extension_default(self) -> str:
         return ".html"
 
@@ -182,7 +178,8 @@ class Renderer:
         process, self.process = self.process, None
         if process is None:
             return 0
-        # Only a process that has failed is stopped, or one that waits for the next notebook.
+        # If it has ended by itself, its status stays.
+        process.kill()
         for pipe in (process.stdout, process.stdin):
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()

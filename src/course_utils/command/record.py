@@ -20,6 +20,7 @@ from sqlalchemy.exc import DatabaseError, DataError, IntegrityError
 from traitlets import Type
 
 from course_utils.command.exporters import CheckedNotebookExporter
+from course_utils.command.feedback import shared_renderer
 from course_utils.command.preprocessors import HideTests
 from course_utils.command.project import Chapter, CourseError
 from course_utils.grading.cache import FOLDER
@@ -126,6 +127,8 @@ class Recorder:
         remove(chapter.root / STAGING)
         self.marks = RecordMarks(coursedir=self.staged, parent=grader)
         self.feedback = WriteFeedback(coursedir=self.staged, parent=grader)
+        # It gets ready while the first submission is executed.
+        shared_renderer().start()
         for converter in (self.marks, self.feedback):
             converter.force = True
         self.sanitising = CheckedNotebookExporter(parent=self.marks, config=self.marks.config)

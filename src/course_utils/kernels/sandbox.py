@@ -26,6 +26,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
@@ -42,6 +43,7 @@ FIRST_USER, USERS = 61184, 4096
 WATCH_SECONDS = 0.1
 # As many busy threads weigh what they weigh anywhere; more than these share their weight.
 SHARE = 2
+LOOKS = 5
 MOST_FILES = 100_000
 # Also how many may be on their way in messages, where nobody counts the memory that they stand for.
 MOST_OPEN_FILES = 1024
@@ -183,6 +185,7 @@ class Workplace:
         while not self._closed.wait(pause):
             start = time.monotonic()
             with contextlib.suppress(OSError):  # processes and the sandbox end while they are read
+                self._share_processors()
                 reason = self.excess()
                 if reason:
                     self.killed_because = self.killed_because or reason
@@ -194,6 +197,9 @@ class Workplace:
     def excess(self) -> str:
         """What exceeds the limits now, in words; empty if nothing does."""
         raise NotImplementedError
+
+    def _share_processors(self) -> None:
+        """Give way to others where many threads are busy here."""
 
     def _kill_one(self, kills: int) -> None:
         raise NotImplementedError
@@ -263,6 +269,7 @@ class Sandbox(Workplace):
         super().__init__(limits)
         self.inside = INSIDE
         self._nice = 0
+        self._busy: deque[int] = deque(maxlen=LOOKS)
         with contextlib.ExitStack() as stack:
             self.user = stack.enter_context(own_user()) if os.geteuid() == 0 else None
             self._holder = stack.enter_context(Holder(self.limits, self.user))
@@ -321,25 +328,25 @@ class Sandbox(Workplace):
         return sum(private_memory(folder) for folder in self._process_folders())
 
     def excess(self) -> str:
-        folders = self._process_folders()
         queued = queued_bytes(Path(f"/proc/self/fd/{self._proc}/1/net"))
-        if exceeds(folders, self._inherited, self.limits.memory_bytes - queued):
+        most = self.limits.memory_bytes - queued
+        if exceeds(self._process_folders(), self._inherited, most):
             return f"they took more than {in_words(self.limits.memory_bytes)} of memory"
-        self._share_processors(folders)
         for storage in self._storage:
             counts = os.fstatvfs(storage)
             if counts.f_files - counts.f_ffree > MOST_FILES:
                 return f"they made more than {MOST_FILES:,} files"
         return ""
 
-    def _share_processors(self, folders: list[Path]) -> None:
+    def _share_processors(self) -> None:
         """Let all that run here weigh as much as two threads do elsewhere, however many they are.
 
         A hundred busy processes of one sandbox would leave its neighbours a hundredth of the
         machine.
         """
-        busy = busy_threads(folders)
-        wanted = nice_of(busy)
+        self._busy.append(busy_threads(self._process_folders()))
+        # Threads wake for a moment all the time: what counts is how many stay busy.
+        wanted = nice_of(min(self._busy)) if len(self._busy) == LOOKS else 0
         if wanted <= self._nice:
             return
         self._nice = wanted
