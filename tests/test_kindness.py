@@ -58,10 +58,13 @@ def run(notebook: NotebookNode, source: str | None = None, **settings) -> Outcom
 
 
 def points(outcome: Outcome) -> dict[str, float]:
-    """The points of each check, as nbgrader reads them off its outputs."""
+    """The points of the checks above, as nbgrader reads them off their outputs.
+
+    Of these alone: the chapter may get further exercises, which nobody solves here.
+    """
     cells = nbformat.reads(outcome.notebook, as_version=4).cells
-    checks = [cell for cell in cells if grader_of(cell).get("grade")]
-    return {grader_of(cell)["grade_id"]: float(determine_grade(cell)[0]) for cell in checks}
+    checks = {grader_of(cell)["grade_id"]: cell for cell in cells if grader_of(cell).get("grade")}
+    return {name: float(determine_grade(checks[name])[0]) for name in ALL if name in checks}
 
 
 def outputs_of(outcome: Outcome, grade_id: str) -> str:

@@ -2608,8 +2608,7 @@ def try_swapped_in(goes_wrong: bool) -> dict:
     before, error = frozen(dict(model.state_dict())), ""
     try:
         manager = swapped_in(model, average)
-        assert manager is not None, "swapped_in returned None: is there an answer yet?"
-        assert hasattr(manager, "__enter__"), f"swapped_in returned {manager!r}, no context manager"
+        assert hasattr(manager, "__enter__"), f"{manager}, no context manager: is there an answer?"
         with manager:
             inside = sorted({v for s in model.state_dict().values() for v in s.flatten().tolist()})
             if goes_wrong:
