@@ -60,9 +60,7 @@ class Court:
         output_bytes: how many characters of output a check may have.
     """
 
-    def __init__(
-        self, seed: int, names: list[str], trials: list[str], output_bytes: int
-    ) -> None:
+    def __init__(self, seed: int, names: list[str], trials: list[str], output_bytes: int) -> None:
         # Not at the top: it looks for a GPU, and a process that is forked later must not have.
         from course_utils.devices import seed_everything
 
