@@ -48,7 +48,6 @@ MOST_LINES = 10_000
 MOST_LEAVES = 1000
 # Shorter texts hold nothing that would matter.
 SHORT = 3
-SHAPE = frozenset("(), 0123456789")
 KNOWN_TYPES = frozenset(
     name
     for module in (builtins, types, torch, torch.nn)
@@ -471,7 +470,7 @@ def chosen_by(result: Any) -> set[str]:
     chosen = set()
     for leaf in leaves[:MOST_LEAVES]:
         if isinstance(leaf, torch.Tensor):
-            chosen.add(str(tuple(leaf.shape)))
+            chosen.add(f"shape {tuple(leaf.shape)}")
         elif isinstance(leaf, StandIn):
             chosen |= {type(leaf).__name__, repr(leaf)} - KNOWN_TYPES
         elif isinstance(leaf, (str, bytes)) or (type(leaf) is int and leaf.bit_length() > 64):
@@ -487,10 +486,10 @@ def chosen_by(result: Any) -> set[str]:
 def without(words: str, chosen: set[str]) -> str:
     """``words`` in which a dot stands for each text that an answer chose."""
     for text in sorted(chosen, key=len, reverse=True):
-        if text.startswith("(") and set(text) <= SHAPE:
+        if text.startswith("shape ("):
             # A right shape may be named as what was expected.
-            inner = re.escape(text[1:-1].rstrip(","))
-            words = re.sub(rf"(shapes?|sizes?|got) [(\[]{inner},?[)\]]", r"\1 …", words)
+            inner = re.escape(text.removeprefix("shape (").rstrip("),"))
+            words = re.sub(rf"(shapes?|sizes?) [(\[]{inner},?[)\]]", r"\1 …", words)
         else:
             words = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", "…", words)
     return words
