@@ -97,7 +97,7 @@ OTHERS = {
     "a sparse embedding": sparse_embedding,
     "sparse": lambda x: (x.to_sparse() * 2).to_dense(),
     "sparse result": lambda x: x.to_sparse(),
-    "compressed rows": lambda x: (x.to_sparse_csr() @ x.T),
+    "compressed rows": lambda x: x.to_sparse_csr() @ x.T,
     "nested": lambda x: torch.nested.nested_tensor([x, x[:1]]) * 2,
     "jagged": lambda x: torch.nested.nested_tensor([x, x[:1]], layout=torch.jagged) * 2,
     "masked": lambda x: torch.masked.masked_tensor(x, x > 2).sum(),

@@ -17,13 +17,14 @@ import torch
 import torch._dynamo
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from course_utils import allow_changes, count_operators, forbid_changes, forbid_copies
+from course_utils import allow_changes, count_operators, every_case, forbid_changes, forbid_copies
 from course_utils.grading import wire
 from course_utils.grading.answering import Answering, integrity, small_message
 from course_utils.grading.execution import bound_names, names_of_the_answer, read_source
 from course_utils.grading.judging import (
     Answers,
     NoAnswer,
+    StandIn,
     explain,
     hidden_lines,
     raised,
@@ -532,6 +533,64 @@ def test_an_error_of_the_answer_in_a_hidden_test_keeps_its_message_back():
     name, words, lines = failure_of(f)
     assert (name, lines) == ("KeyError", ["  in a hidden test", "  in your answer, line 7"])
     assert "secret" not in words
+
+
+CHOOSING = """def check_case(x):
+    answer = f(x)
+    assert answer is None, f"{say(answer)}, expected (2, 3)"
+
+with every_case() as case:
+    with case("the visible one"):
+        VISIBLE
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    with case("the hidden one"):
+        HIDDEN_ONE
+### END HIDDEN TESTS
+"""
+Secret = type("LEAKED_1_2_3", (), {})
+CHOICES = {
+    "a shape": (lambda x: torch.ones(2, 0, 987), "has shape (2, 0, 987)"),
+    "another shape": (lambda x: torch.ones(2, 3), "has shape (2, 3)"),
+    "a type": (lambda x: Secret(), "is of type LEAKED_1_2_3"),
+    "a text": (lambda x: "LEAKED", "is 'LEAKED'"),
+    "a large number": (lambda x: 987 * 2**70, str(987 * 2**70)),
+    "a tuple": (lambda x: (9, 8, 7), "is (9, 8, 7)"),
+    "an error": (lambda x: fail(Refusal, f"LEAKED {x}"), "LEAKED 1"),
+}
+
+
+def say(answer):
+    if isinstance(answer, torch.Tensor):
+        return f"it has shape {tuple(answer.shape)}"
+    if isinstance(answer, StandIn):
+        return f"it is of type {type(answer).__name__}"
+    return f"it is {answer!r}"
+
+
+@pytest.mark.parametrize(("answer", "words"), CHOICES.values(), ids=CHOICES)
+def test_what_an_answer_chose_is_quoted_of_a_visible_test_alone(answer, words):
+    for visible, hidden in (("check_case(1)", "pass"), ("pass", "check_case(1)")):
+        source = CHOOSING.replace("VISIBLE", visible).replace("HIDDEN_ONE", hidden)
+        with answered({"f": answer}) as names:
+            answers = object.__getattribute__(names["f"], "_answers")
+            space = {"__name__": "__main__", "say": say, "every_case": every_case, **names}
+            with pytest.raises(AssertionError) as failed:
+                exec(compile(source, "<check>", "exec"), space)
+            _, said, lines = explain(failed.value, source, answers.chosen)
+        told = "\n".join([said, *lines])
+        assert (words in told) == (visible != "pass")
+        assert "the hidden one" in told or hidden == "pass"
+        assert "expected (2, 3)" in told or "error" in told or "raised" in told
+
+
+def test_a_locked_function_at_a_like_numbered_line_hides_nothing():
+    space = {"__name__": "__main__"}
+    exec(compile("\n" * 5 + "def helper(x):\n    assert x, 'no'", "<locked>", "exec"), space)
+    source = "helper(0)\n\n\n### BEGIN HIDDEN TESTS\n\n\n\n### END HIDDEN TESTS\n"
+    with pytest.raises(AssertionError) as failed:
+        exec(compile(source, "<check>", "exec"), space)
+    assert explain(failed.value, source)[2] == ["  in the check, line 1: helper(0)"]
 
 
 @pytest.mark.parametrize("told", [None, [], {}, {"classes": "x"}, {"classes": [[1]], "lines": 3}])

@@ -164,7 +164,8 @@ def test_locked_cells_are_not_the_students():
 
 
 @pytest.mark.parametrize(
-    "answer", ["def try_it(n): ...", "x = 1\ntry_it = lambda n: n", "from torch import sum as try_it"]
+    "answer",
+    ["def try_it(n): ...", "x = 1\ntry_it = lambda n: n", "from torch import sum as try_it"],
 )
 def test_a_locked_function_that_gets_another_meaning_is_named(answer):
     notebook = source()

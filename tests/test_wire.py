@@ -454,9 +454,11 @@ class Point(NamedTuple):
 def test_a_named_tuple_arrives_with_its_fields():
     point = cross(Point(1, [2.5]))
     assert (point.x, point.y) == (1, [2.5])
-    assert repr(point) == "Point(x=1, y=[2.5])" and point == Point(1, [2.5])
+    assert repr(point) == "Point(x=1, y=[2.5])"
+    assert point == Point(1, [2.5])
     largest = cross(torch.tensor([[1.0, 3.0]]).max(1))
-    assert largest.values.tolist() == [3] and largest.indices.tolist() == [1]
+    assert largest.values.tolist() == [3]
+    assert largest.indices.tolist() == [1]
 
 
 @pytest.mark.parametrize(
@@ -494,4 +496,5 @@ def test_a_named_tuple_that_is_none_is_refused(message):
 def test_a_tensor_without_a_storage_becomes_a_handle(make):
     handles = []
     encoder = wire.Encoder(wire.Storages(), [], lambda value: handles.append(value) or ["it"])
-    assert encoder.encode(make(torch.ones(2, 2))) == ["it"] and len(handles) == 1
+    assert encoder.encode(make(torch.ones(2, 2))) == ["it"]
+    assert len(handles) == 1

@@ -15,6 +15,7 @@ import contextlib
 import re
 import secrets
 import socket
+import types
 from collections.abc import Container, Iterator
 from typing import Any
 
@@ -23,6 +24,7 @@ from torch.utils._python_dispatch import (
     _disable_current_modes,
     _get_current_dispatch_mode_stack,
 )
+from torch.utils._pytree import tree_leaves
 
 from course_utils.checks import CHANGED, allow_changes, forbid_changes
 from course_utils.grading import wire, witness
@@ -42,6 +44,16 @@ NOT_WATCHED = (
 NO_ANSWER = "The notebook's kernel had ended before this check."
 LONGEST_WORDS = 10_000
 MOST_LINES = 10_000
+# Of a result, that are looked at for what a message could quote.
+MOST_LEAVES = 1000
+# Shorter texts hold nothing that would matter.
+SHORT = 3
+KNOWN_TYPES = frozenset(
+    name
+    for module in (builtins, types, torch, torch.nn)
+    for name, value in vars(module).items()
+    if isinstance(value, type)
+) | {"function", "builtin_function_or_method", "method", "generator", "module"}
 TOO_LONG = "the answer did not return in time: is there a loop that does not end?"
 
 
@@ -92,6 +104,8 @@ class Answers:
         self.watched = False
         # The numbers of the locked functions that try an answer.
         self.trials: set[int] = set()
+        # Texts that an answer chose when it was called: no message about a hidden test holds one.
+        self.chosen: set[str] = set()
         # Of PyTorch's global generator, as the snapshot has it.
         self.state = b""
 
@@ -158,7 +172,10 @@ class Answers:
                 mode.before(name)
                 mode.after(name, made)
         if "error" in reply:
-            raise raised(reply["error"])
+            error = raised(reply["error"])
+            self.chosen.add(str(error))
+            raise error
+        self.chosen |= chosen_by(result)
         if modes:
             compare_witnesses(reply, [name for name, _ in ran])
         if unasked:
@@ -425,7 +442,8 @@ class Judge:
 
     def show(self, kind: type, error: BaseException, _: list[str]) -> None:
         """Keep an error in the check's words, never the text of a hidden test."""
-        name, words, lines = explain(error, self.source)
+        chosen = self.answers.chosen if self.answers is not None else set()
+        name, words, lines = explain(error, self.source, chosen)
         words, *lines = map(fit_to_print, (words, *lines))
         self.failure = (name, words, [f"{name}: {words}", *lines])
 
@@ -446,13 +464,46 @@ def hidden_lines(source: str) -> set[int]:
     return found
 
 
-def explain(error: BaseException, source: str) -> tuple[str, str, list[str]]:
+def chosen_by(result: Any) -> set[str]:
+    """What a message could quote of a result beyond a number: class names, shapes, long texts."""
+    leaves = tree_leaves(result)
+    chosen = set()
+    for leaf in leaves[:MOST_LEAVES]:
+        if isinstance(leaf, torch.Tensor):
+            chosen.add(f"shape {tuple(leaf.shape)}")
+        elif isinstance(leaf, StandIn):
+            chosen |= {type(leaf).__name__, repr(leaf)} - KNOWN_TYPES
+        elif isinstance(leaf, (str, bytes)) or (type(leaf) is int and leaf.bit_length() > 64):
+            with contextlib.suppress(ValueError):  # a number too long to be written is not quoted
+                chosen |= {repr(leaf), str(leaf)}
+    plain = all(isinstance(leaf, (str, int, float)) for leaf in leaves)
+    if isinstance(result, (tuple, list, dict)) and plain and len(leaves) <= MOST_LEAVES:
+        with contextlib.suppress(ValueError):
+            chosen.add(repr(result))
+    return {text for text in chosen if len(text) > SHORT}
+
+
+def without(words: str, chosen: set[str]) -> str:
+    """``words`` in which a dot stands for each text that an answer chose."""
+    for text in sorted(chosen, key=len, reverse=True):
+        if text.startswith("shape ("):
+            # A right shape may be named as what was expected.
+            inner = re.escape(text.removeprefix("shape (").rstrip("),"))
+            words = re.sub(rf"(shapes?|sizes?) [(\[]{inner},?[)\]]", r"\1 …", words)
+        else:
+            words = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", "…", words)
+    return words
+
+
+def explain(
+    error: BaseException, source: str, chosen: set[str] = frozenset()
+) -> tuple[str, str, list[str]]:
     """What a check's failure says to the learner.
 
     In a visible test: the error's words, the check's lines, and the answer's own line where it
     raised. In a hidden test: the author's words; of an error that the answer raised only its kind
     and its line's number, because its message, and what it says its line is, may quote what the
-    test handed over.
+    test handed over. For the same reason the words hold nothing of ``chosen``, what it chose.
 
     Returns:
         The error's name, its words, and further lines.
@@ -478,6 +529,7 @@ def explain(error: BaseException, source: str) -> tuple[str, str, list[str]]:
         if own is not None:
             words = "your answer raised this error in a hidden test"
         where = [f"  in your answer, line {number}" for number, _ in own or []]
+        words = without(words, chosen)
         return name, words, ["  in a hidden test", *where]
     lines = [f"  in your answer, line {number}: {line}" for number, line in own or []]
     shown = [

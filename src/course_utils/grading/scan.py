@@ -184,7 +184,9 @@ def _fixed_names(cells: list[tuple[int, NotebookNode]]) -> set[str]:
     for _, cell in cells:
         if _marks(cell).get("locked") and not _marks(cell).get("grade"):
             body = _parse(cell.source)[0].body
-            fixed |= {part.name for part in body if isinstance(part, (ast.FunctionDef, ast.ClassDef))}
+            fixed |= {
+                part.name for part in body if isinstance(part, (ast.FunctionDef, ast.ClassDef))
+            }
         else:
             other |= {name for _, name in _bound(cell.source)}
     return fixed - other
