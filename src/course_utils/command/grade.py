@@ -519,12 +519,12 @@ def own_fault(error: Exception) -> str:
     """In words, what went wrong with one submission, through no fault that we know of.
 
     Raises:
-        Exception: the same one, where it would go wrong with every submission.
+        BaseException: what would go wrong with every submission.
     """
-    from course_utils.command.record import is_the_machines
+    from course_utils.command.record import machines_fault
 
-    if is_the_machines(error):
-        raise error
+    if fault := machines_fault(error):
+        raise fault from None
     kind, words = type(error).__name__, one_line(error)
     return f"{NOT_GRADED}: {words if words.startswith(kind) else f'{kind}: {words}'}"
 
