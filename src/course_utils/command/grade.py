@@ -63,6 +63,8 @@ COLUMNS = (
     *("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"),
     *("raw_score", "late_submission_penalty", "score", "max_score"),
 )
+# Of a name in the table of marks: a longer one would take the room of everybody's points.
+LONGEST_NAME = 40
 # What a spreadsheet takes for a formula when a cell begins with it.
 FORMULA_SIGNS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")
 # Of a run's settings, what kind each is.
@@ -518,12 +520,12 @@ def own_fault(error: Exception) -> str:
     """In words, what went wrong with one submission, through no fault that we know of.
 
     Raises:
-        Exception: the same one, where it would go wrong with every submission.
+        BaseException: what would go wrong with every submission.
     """
-    from course_utils.command.record import is_the_machines
+    from course_utils.command.record import machines_fault
 
-    if is_the_machines(error):
-        raise error
+    if fault := machines_fault(error):
+        raise fault from None
     kind, words = type(error).__name__, one_line(error)
     return f"{NOT_GRADED}: {words if words.startswith(kind) else f'{kind}: {words}'}"
 
@@ -535,8 +537,8 @@ def check_folders(chapter: Chapter, courses, students: list[str]) -> None:
         CourseError: a folder can't be written.
     """
     own = chapter.root / FOLDER
-    places = [own / name for name in ("staging", "outcomes", "recorded", "runs")]
-    places += [chapter.root / "grades.csv", chapter.root / "reports" / chapter.name]
+    places = [own / name / "any" for name in ("staging", "outcomes", "recorded", "runs")]
+    places += [chapter.root / "grades.csv", chapter.root / "reports" / chapter.name / "any"]
     steps = (courses.autograded_directory, courses.feedback_directory)
     places += [
         Path(courses.format_path(step, student, chapter.name))
@@ -749,7 +751,7 @@ def show(marks: list[Marks], chapter: Chapter, console: Console) -> None:
 
 def marks_table(marks: list[Marks], headings: list[str]) -> Table:
     table = Table()
-    table.add_column("student", no_wrap=True)
+    table.add_column("student", no_wrap=True, max_width=LONGEST_NAME)
     table.add_column("points", justify="right", no_wrap=True)
     for heading in headings:
         table.add_column(heading.replace("-", "-\n"), justify="right", no_wrap=True)

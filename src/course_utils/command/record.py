@@ -32,11 +32,21 @@ NO_FEEDBACK = "graded, but without feedback"
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
 
 
-def is_the_machines(error: BaseException) -> bool:
-    """Whether what ended a step would end it for every submission: a full disk, a lost database."""
-    if isinstance(error, OSError):
-        return error.errno in NO_ROOM
-    return isinstance(error, DatabaseError) and not isinstance(error, (DataError, IntegrityError))
+def machines_fault(error: BaseException | None) -> BaseException | None:
+    """What ended a step and would end it for every submission: a full disk, a locked database.
+
+    nbgrader raises exceptions of its own in place of the database's, which are their causes then.
+
+    Returns:
+        The exception that says so; None where there is none.
+    """
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            return error
+        if isinstance(error, DatabaseError) and not isinstance(error, (DataError, IntegrityError)):
+            return error
+        error = error.__cause__ or error.__context__
+    return None
 
 
 class KeptExporter(BaseConverter):
@@ -160,8 +170,8 @@ class Recorder:
         try:
             text, _ = self.sanitising.from_notebook_node(handed_in.notebook, resources)
         except Exception as error:  # a notebook's metadata can be wrong in any way
-            if is_the_machines(error):
-                raise
+            if fault := machines_fault(error):
+                raise fault from None
             raise CourseError(f"its cells' marks are broken ({one_line(error)})") from error
         folder = Path(self.staged.format_path(self.staged.submitted_directory, student, name))
         remove(folder)
@@ -189,8 +199,8 @@ class Recorder:
             try:
                 self.feedback.start()
             except Exception as error:  # a page of what a student wrote can fail in any way
-                if is_the_machines(error):
-                    raise
+                if fault := machines_fault(error):
+                    raise fault from None
                 problem = f"{NO_FEEDBACK}: {one_line(error)}"
         self.publish(student)
         return problem

@@ -340,7 +340,10 @@ class Pool:
             try:
                 self.keep(key, result)
             except OSError as error:
-                result = CourseError(f"an outcome can't be stored: {one_line(error)}")
+                result = CourseError(
+                    f"an outcome can't be stored: {one_line(error)}; "
+                    "that mended, go on with: course grade --resume"
+                )
         self.finished.put((key, result))
 
 
