@@ -32,7 +32,7 @@ def test_frozen_rows_may_be_negative():
 
 
 def test_norms_that_slip():
-    right, slips = hook_slips.norms(torch.tensor([3.0, -4.0]), torch.tensor([1.0]))
+    right, slips = hook_slips.norms(torch.diag(torch.tensor([3.0, -4.0])), torch.tensor([1.0]))
     assert right == 5
     assert 5 not in slips.values()
 

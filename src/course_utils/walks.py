@@ -456,10 +456,12 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
 }
 
 
-def kept(result: Tensor) -> list[Tensor]:
-    """The tensors that the graph of ``result`` saves."""
+def kept_storages(
+    result: Tensor, inputs: Iterable[Tensor]
+) -> tuple[list[Tensor], Iterable[Tensor]]:
+    """The tensors that the graph of ``result`` saves, and the inputs: what ``bytes_of`` takes."""
     nodes = draw_graph(result).nodes if result.requires_grad else []
-    return [x for node in nodes for x in node.saved]
+    return [x for node in nodes for x in node.saved], inputs
 
 
 @ends_in_notebook
@@ -475,7 +477,8 @@ def check_bytes(try_saved_bytes: Callable, name: str, *inputs: Tensor, because: 
     """
     inputs = [x.to(course_utils.device) for x in inputs]
     result = FUNCTIONS[name](*inputs)
-    held, there = kept(result), {x.untyped_storage().data_ptr() for x in inputs}
+    held, _ = kept_storages(result, inputs)
+    there = {x.untyped_storage().data_ptr() for x in inputs}
     fresh = [x for x in held if x.untyped_storage().data_ptr() not in there]
     truth = bytes_of(fresh)
     slips = {
