@@ -200,7 +200,7 @@ def test_students_alike_in_several_exercises_are_named(source):
     assert report["alike"] == [
         {"students": ["ada", "bob"], "exercises": ["view-or-copy", "view-strides"]}
     ]
-    assert "ada and bob: 2.4, 2.11" in read(render(report)).texts["similar"]
+    assert "ada and bob: 2.3, 2.4" in read(render(report)).texts["similar"]
 
 
 class Reader(HTMLParser):
