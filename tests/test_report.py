@@ -35,7 +35,7 @@ from support.lab import MarkedProcesses, browser_page, find_browser
 
 CHAPTER = Chapter("02_storage_and_strides", ROOT)
 RUN = Run("2026-11-21T14:05:00+01:00", 75.0, 2, "bwrap")
-POSSIBLE = {"view-or-copy": 3.0, "is-dense": 2.0}
+POSSIBLE = {"view-or-copy": 3.0, "view-strides": 2.0}
 ATTACK = (
     "<script>document.title = 'taken'</script>\"'><img src=x onerror=\"document.title = 'taken'\">"
 )
@@ -47,7 +47,7 @@ def source():
 
 
 def graded(student, first, second, **rest):
-    points = {"view-or-copy": first, "is-dense": second}
+    points = {"view-or-copy": first, "view-strides": second}
     return Graded(student, first + second, 5, points, POSSIBLE, **rest)
 
 
@@ -65,7 +65,9 @@ def report(source):
             0,
             cells=cells(setup=3.0),
             phases={"start": 0.3, "judge": 0.5},
-            messages={"is-dense-check": "AssertionError: is_dense: expected 6, got 8 (in boxes)"},
+            messages={
+                "view-strides-check": "AssertionError: view_strides: expected 6, got 8 (in boxes)"
+            },
             flags=["cell 3, line 1: opens a connection (socket)"],
         ),
         graded(
@@ -76,16 +78,16 @@ def report(source):
             phases={"start": 9.0},
             cached=True,
             messages={
-                "is-dense-check-2": "is_dense: expected 6, got 48 (in boxes)",
+                "view-strides-check-2": "view_strides: expected 6, got 48 (in boxes)",
                 "view-or-copy-check": "2 differ:\n  x.t() is not 'copy': why\n  x[1] is not 1: so",
             },
-            died="cell is-dense: out of memory",
+            died="cell view-strides: out of memory",
         ),
         graded("dan", 0, 0, problem="not a notebook"),
     ]
     similar = [
         SimilarAnswers(
-            "is-dense", ("ada", "bob"), THE_SAME, 1.0, (("ada", "a\nb"), ("bob", "a\nc"))
+            "view-strides", ("ada", "bob"), THE_SAME, 1.0, (("ada", "a\nb"), ("bob", "a\nc"))
         )
     ]
     return class_report("02_storage_and_strides", source, students, similar, RUN)
@@ -126,7 +128,7 @@ def test_every_student_stands_in_one_bar(source, scores, most, labels):
 
 def test_the_exercises_have_their_headings_and_shares(report):
     first, second = report["exercises"]
-    assert (first["number"], first["title"]) == ("2.4", "View or copy?")
+    assert (first["number"], first["title"]) == ("2.3", "View or copy?")
     assert (first["all"], first["some"], first["none"], first["mean"]) == (2, 1, 1, 1.75)
     assert (second["all"], second["some"], second["none"], second["mean"]) == (1, 0, 3, 0.5)
 
@@ -139,10 +141,10 @@ def test_every_exercise_of_a_chapter_has_a_numbered_heading(source):
 
 def test_messages_that_differ_in_values_are_one(report):
     dense, view = report["misunderstandings"]
-    assert (dense["exercise"], dense["students"]) == ("is-dense", 2)
+    assert (dense["exercise"], dense["students"]) == ("view-strides", 2)
     (group,) = dense["messages"]
     assert (group["count"], group["students"]) == (2, ["bob", "eve"])
-    assert group["example"] == "is_dense: expected 6, got 8 (in boxes)"
+    assert group["example"] == "view_strides: expected 6, got 8 (in boxes)"
     assert [wording["students"] for wording in group["wordings"]] == [["bob"], ["eve"]]
     said = [group["example"] for group in view["messages"]]
     assert said == ["x.t() is not 'copy': why", "x[1] is not 1: so"]
@@ -229,7 +231,7 @@ def test_times_problems_and_flags_are_told(report):
     assert report["run"]["phases"] == {"start": 0.2, "judge": 0.4}, "what was cached took no time"
     assert (report["run"]["executed"], report["run"]["cached"]) == (2, 1)
     assert report["ungraded"] == [{"student": "dan", "why": "not a notebook"}]
-    assert report["crashes"] == [{"student": "eve", "why": "cell is-dense: out of memory"}]
+    assert report["crashes"] == [{"student": "eve", "why": "cell view-strides: out of memory"}]
     assert [row["student"] for row in report["flags"]] == ["bob"]
     assert [row["flags"] for row in report["students"]] == [0, 1, 0, 0]
 
@@ -240,15 +242,15 @@ def test_students_alike_in_several_exercises_are_named(source):
 
     found = [
         alike("view-or-copy", "ada", "bob", "eve"),
-        alike("is-dense", "bob", "ada"),
-        alike("is-dense", "eve", "dan"),
-        alike("is-dense", "eve", "dan"),
+        alike("view-strides", "bob", "ada"),
+        alike("view-strides", "eve", "dan"),
+        alike("view-strides", "eve", "dan"),
     ]
     report = class_report("x", source, [graded("ada", 1, 1)], found, RUN)
     assert report["alike"] == [
-        {"students": ["ada", "bob"], "exercises": ["view-or-copy", "is-dense"]}
+        {"students": ["ada", "bob"], "exercises": ["view-or-copy", "view-strides"]}
     ]
-    assert "ada and bob: 2.4, 2.11" in read(render(report)).texts["similar"]
+    assert "ada and bob: 2.3, 2.4" in read(render(report)).texts["similar"]
 
 
 class Reader(HTMLParser):
@@ -281,9 +283,9 @@ def read(html):
 def test_the_page_says_what_the_report_says(report):
     texts = read(render(report)).texts
     assert "1 student whose kernel ended early" in texts["look"]
-    assert "2.4 View or copy?" in texts["exercises"]
+    assert "2.3 View or copy?" in texts["exercises"]
     assert "failed by 2 of 4" in texts["misunderstood"]
-    assert "is_dense: expected 6, got 48 (in boxes)" in texts["misunderstood"]
+    assert "view_strides: expected 6, got 48 (in boxes)" in texts["misunderstood"]
     assert "not a notebook" in texts["failed"]
     assert "out of memory" in texts["failed"]
     assert "opens a connection (socket)" in texts["flags"]
@@ -330,13 +332,16 @@ def attacked(source):
         problem=ATTACK,
         died=ATTACK,
         flags=[ATTACK],
-        messages={"is-dense-check": ATTACK + " \x1b[31m\u202e\ud800 {{ 7 * 7 }}", ATTACK: ATTACK},
+        messages={
+            "view-strides-check": ATTACK + " \x1b[31m\u202e\ud800 {{ 7 * 7 }}",
+            ATTACK: ATTACK,
+        },
         cells=[{"id": ATTACK, "grade_id": "", "seconds": 1.0}],
         phases={"start": 1.0},
     )
     other = graded("../..", 0, 0, died="\x00")
     sources = ((ATTACK, ATTACK + "\n</style></td>"), ("../..", "\u202ex\ud800"))
-    similar = [SimilarAnswers("is-dense", (ATTACK, "../.."), THE_SAME, 1.0, sources)]
+    similar = [SimilarAnswers("view-strides", (ATTACK, "../.."), THE_SAME, 1.0, sources)]
     return class_report("x", source, [row, other], similar, RUN)
 
 
@@ -442,7 +447,9 @@ def test_a_class_of_four_hundred_is_a_page_of_three_megabytes_at_most(source, tm
         for number in range(400)
     ]
     similar = [
-        SimilarAnswers("is-dense", ("ada", "bob"), THE_SAME, 1.0, (("ada", code), ("bob", code)))
+        SimilarAnswers(
+            "view-strides", ("ada", "bob"), THE_SAME, 1.0, (("ada", code), ("bob", code))
+        )
     ] * (SHOWN_PAIRS + 5)
     report = class_report("x", source, students, similar, RUN)
     write_report(report, tmp_path)

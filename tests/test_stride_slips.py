@@ -36,7 +36,7 @@ def test_no_slip_gives_the_windows():
 
 
 def test_no_slip_gives_the_convolution():
-    images = torch.arange(4 * 81.0).view(2, 2, 9, 9)[:, :, 1:, :7] ** 2
+    images = (torch.arange(4 * 81.0) ** 2).view(2, 2, 9, 9)[:, :, 1:, :7]
     weight = torch.arange(24.0).view(2, 2, 2, 3) - 7
     slips = stride_slips.convolutions(images, weight, stride=2)
     assert len(slips) >= 5

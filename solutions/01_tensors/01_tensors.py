@@ -1292,8 +1292,8 @@ print(torch.linalg.vector_norm(v[:2]).item(), torch.linalg.vector_norm(v[:2], or
 layer = torch.nn.BatchNorm1d(1, momentum=1.0)  # with momentum 1 it keeps the last batch alone
 out = layer(v[:, None])
 print("variance of what comes out, over n:", round(out.var(correction=0).item(), 3))
-print("kept for later:", round(layer.running_var.item(), 3), " x.var():", round(v.var().item(), 3))
-print("x.norm() is vector_norm:", torch.equal(v.norm(), torch.linalg.vector_norm(v)))
+print("kept for later:", round(layer.running_var.item(), 3), " v.var():", round(v.var().item(), 3))
+print("v.norm() is vector_norm:", torch.equal(v.norm(), torch.linalg.vector_norm(v)))
 
 # %% [markdown]
 # **`max` has three faces.** Of a whole tensor it is one number. Along a dimension it is *two* results,
@@ -1897,7 +1897,7 @@ for threads in (1, 4):
     torch.set_num_threads(threads)
     place = torch.zeros(1)
     place[torch.zeros(many, dtype=torch.int64)] = torch.arange(float(many))
-    print(f"{threads} threads: {place.item():.0f} stays")
+    print(f"threads: {threads}, what stays: {place.item():.0f}")
 torch.set_num_threads(before)
 
 # %% [markdown]
@@ -2097,8 +2097,8 @@ for place, (name, rows_here) in enumerate(columns.items()):
             axes.annotate(
                 "", (4 * place + 4, end + 0.45), (4 * place + 2, height + 0.45), arrowprops=arrow
             )
-axes.text(3, 3.3, "place i takes row order[i]", ha="center")
-axes.text(7, 3.3, "row order[i] goes back to place order[i]", ha="center")
+axes.text(3, 3.3, "place i takes order[i]", ha="center")
+axes.text(7, 3.3, "place i goes back to order[i]", ha="center")
 axes.set(xlim=(-0.1, 10.1), ylim=(3.5, -0.5))
 axes.set_axis_off()
 show(

@@ -44,7 +44,7 @@ def one_hot(labels, classes, dtype=torch.float32):
     return table.scatter_(-1, labels[..., None], 1)
 
 
-# %% wrong="ignores the dtype" says=["has dtype torch.float32, expected torch.bool"]
+# %% wrong="ignores the dtype" says=["has dtype torch.float32, expected torch.float16"]
 def one_hot(labels, classes, dtype=torch.float32):
     bad = labels[(labels < 0) | (labels >= classes)]
     if bad.numel():
