@@ -489,7 +489,8 @@ def without(words: str, chosen: set[str]) -> str:
         if text.startswith("shape ("):
             # A right shape may be named as what was expected.
             inner = re.escape(text.removeprefix("shape (").rstrip("),"))
-            words = re.sub(rf"(shapes?|sizes?) [(\[]{inner},?[)\]]", r"\1 …", words)
+            shape = rf"(torch\.Size\()?[(\[]{inner},?[)\]]+"
+            words = re.sub(rf"(shapes?|sizes?) {shape}", r"\1 …", words)
         else:
             words = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", "…", words)
     return words
