@@ -146,7 +146,7 @@ class CellsExporter(WithoutChecks, HTMLExporter):
 def cells_exporter() -> CellsExporter:
     """What turns a notebook's cells, and nothing around them, into safe HTML."""
     return CellsExporter(
-        template_name="feedback",
+        template_name="cells",
         extra_template_basedirs=[str(PAGE)],
         preprocessors=[SafeOutputs],
         filters={
