@@ -92,6 +92,7 @@ def test_what_was_changed_in_place_says_so_with_both_versions():
     picture = draw_graph(y, y=y)
     assert picture.nodes[1].kind == "broken"
     assert lines_of(picture, "ExpBackward0") == ["saved result: CHANGED, version 0, now 1"]
+    assert "What was changed is not counted" in picture.caption
     assert ":::broken" in picture.mermaid
     assert picture.nodes[0].lines == ["version 1"]
 
@@ -238,6 +239,7 @@ def test_saved_tensors_are_left_out_or_shown_as_asked():
     left_out = draw_graph(t, saved=False, a=a, b=b, s=s)
     assert not any("saved" in line for node in left_out.nodes for line in node.lines)
     assert left_out.saved_bytes == draw_graph(t).saved_bytes == 12
+    assert "Saved" not in left_out.caption
 
 
 def test_a_leaf_and_several_outputs_have_slopes():

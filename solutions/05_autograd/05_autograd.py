@@ -27,9 +27,9 @@
 #
 # **It leans on** tensors, views and storages (chapters 01 and 02), on matrix products (chapter 03),
 # and for exercises 5.6 and 5.10 on softmax and logsumexp (chapter 04). Layers and optimizers appear
-# as they are used; later chapters explain them. **Time:** four hours with all ten exercises. The
-# sections and exercises marked *core* take two and a half hours; nothing later leans on the rest.
-# You can skip any exercise.
+# as they are used; later chapters explain them. **Time:** three hours and three quarters, and forty
+# minutes more with exercise 5.6. The sections and exercises marked *core* take two and a half hours;
+# nothing later leans on the rest. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -102,13 +102,13 @@ out = (y - z) ** 2  # 4
 # and you have the whole **graph**. `draw_graph` does the walking. Read it from the top.
 
 # %% topics=["backprop-steps"]
-draw_graph(out, x=x, y=y, z=z, saved=False)
+draw_graph(out, out=out, x=x, y=y, z=z, saved=False)
 
 # %% [markdown]
-# The blue boxes are functions, named after what they undo. The green box at the end is `x`: it was
-# not computed, so there is nothing behind it. Such a tensor is called a **leaf**. The arrows point
-# the way that backward will go, from the result to the leaf. Two paths lead to `x`, because `x` was
-# used twice.
+# The orange box at the top is the result. The blue boxes are functions, named after what they undo. The
+# green box at the end is `x`: it was not computed, so there is nothing behind it. Such a tensor is
+# called a **leaf**. The arrows point the way that backward will go, from the result to the leaf. Two
+# paths lead to `x`, because `x` was used twice.
 #
 # **Predict** the gradient of `x` before you run the next cell. Walk down with a pencil:
 #
@@ -135,7 +135,7 @@ x.grad
 # You call it on a tensor with one element, usually a loss: only a single number has *one* slope for
 # each input. Section 3 is about the other case.
 #
-# ### Exercise 5.1 — Slopes by pencil ★ · 3 min · 1 point · core
+# ### Exercise 5.1 — Slopes by pencil ★ · 2 min · 1 point · core
 #
 # `p = a * b` and `out = p + a`, at a = 2 and b = 5. Write down the value of `out` and its slopes in
 # `p`, `b` and `a`, as numbers.
@@ -398,7 +398,7 @@ a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(0.5, requires_grad=Tr
 s = a * b  # 1
 t = s.exp()  # e = 2.72
 y = s * t  # 2.72
-draw_graph(y, saved=False, a=a, b=b, s=s, t=t)
+draw_graph(y, saved=False, y=y, a=a, b=b, s=s, t=t)
 
 # %% [markdown]
 # `s` is used twice: `t` is made from it, and `y` is too. Let us be the engine. Every value has an
@@ -1025,7 +1025,7 @@ wide = b.expand(2, 3)
 wide.grad_fn.name(), gradient
 
 # %% [markdown]
-# ### Exercise 5.5 — Undo the broadcast ★★ · 8 min · 3 points · core
+# ### Exercise 5.5 — Undo the broadcast ★★ · 7 min · 3 points · core
 #
 # An operand of shape `shape` was broadcast. The gradient of the result has arrived. Return the
 # gradient of the operand, of shape `shape` and of the same dtype: sum over every dimension that
@@ -1098,7 +1098,7 @@ check_sums(try_unbroadcast, *groups, (torch.ones(1, 1).expand(3, 4), {(4,): fron
 # </details>
 
 # %% [markdown]
-# ### Exercise 5.6 — Four rules by hand ★★★ · 30 min · 6 points
+# ### Exercise 5.6 — Four rules by hand ★★★ · 40 min · 6 points
 #
 # Write the VJPs of four operations. `gradient` is the gradient of the result; return the gradients of
 # the inputs.
@@ -1368,7 +1368,7 @@ numbers = [loss.item() for loss in losses]
 sum(draw_graph(loss).saved_bytes for loss in losses), "bytes for 100 losses of two numbers each"
 
 # %% [markdown]
-# ### Exercise 5.7 — To the byte ★★ · 15 min · 4 points
+# ### Exercise 5.7 — To the byte ★★ · 20 min · 4 points
 #
 # **First predict.** `h` has shape (32, 50), float32, and is computed from parameters. `w` is a
 # parameter of shape (50, 10), `t` holds 32 targets. For each line write how many bytes of storage
@@ -1387,7 +1387,8 @@ sum(draw_graph(loss).saved_bytes for loss in losses), "bytes for 100 losses of t
 # factors are inputs.
 
 # %% nbgrader={"grade_id": "saved-bytes-trials", "locked": true} jupyter={"source_hidden": true}
-from course_utils.walks import FUNCTIONS, bytes_of, check_bytes, kept_storages
+from course_utils.layers import bytes_of
+from course_utils.walks import FUNCTIONS, check_bytes, kept
 
 
 @runs_with_the_answer
@@ -1477,7 +1478,7 @@ w, t, machine = torch.randn(50, 10, requires_grad=True), torch.zeros(32, dtype=t
 for line in because:
     h = torch.randn(32, 50, requires_grad=True) + 0
     result = eval(line, {"h": h, "w": w, "t": t, "F": nn.functional, "torch": torch})
-    machine[line] = bytes_of(*kept_storages(result, (w, t)))
+    machine[line] = bytes_of(kept(result), without=(w, t))
 check_predictions(kept_bytes, machine, because)
 
 

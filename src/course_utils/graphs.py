@@ -59,8 +59,10 @@ class GraphPicture:
         alt: the whole picture in words.
     """
 
-    def __init__(self, nodes: list[Node], strangers: list[str], values: bool = False) -> None:
-        self.nodes, self.strangers, self.values = nodes, strangers, values
+    def __init__(
+        self, nodes: list[Node], strangers: list[str], values: bool = False, saved: bool = True
+    ) -> None:
+        self.nodes, self.strangers, self.values, self.saved = nodes, strangers, values, saved
         kept = {}
         for tensor in (tensor for node in nodes for tensor in node.saved):
             storage = tensor.untyped_storage()
@@ -69,14 +71,13 @@ class GraphPicture:
 
     @property
     def caption(self) -> str:
-        words = [
-            "Arrows: the way of backward. "
-            + (
-                f"Each slope is that of {self.nodes[0].title.split(' ')[0]} there."
-                if self.values
-                else f"Saved for it: {self.saved_bytes} bytes."
-            )
-        ]
+        words = ["Arrows: the way of backward."]
+        if self.values:
+            words.append(f"Each slope is that of {self.nodes[0].title.split(' ')[0]} there.")
+        elif self.saved:
+            words.append(f"Saved for it: {self.saved_bytes} bytes.")
+            if any("CHANGED" in line for node in self.nodes for line in node.lines):
+                words.append("What was changed is not counted: it cannot be read any more.")
         if self.strangers:
             words.append(f"Not in this graph: {', '.join(self.strangers)}.")
         return " ".join(words)
@@ -197,7 +198,7 @@ def draw_graph(
         if tensor.retains_grad:
             output.lines.append(_gradient(tensor))
     reached = [output, *_in_order(output)]
-    return GraphPicture(reached, _strangers(tensor, names, nodes))
+    return GraphPicture(reached, _strangers(tensor, names, nodes), saved=saved)
 
 
 def _with_values(tensor: torch.Tensor, saved: bool, names: dict[str, torch.Tensor]) -> GraphPicture:

@@ -456,12 +456,10 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
 }
 
 
-def kept_storages(
-    result: Tensor, inputs: Iterable[Tensor]
-) -> tuple[list[Tensor], Iterable[Tensor]]:
-    """The tensors that the graph of ``result`` saves, and the inputs: what ``bytes_of`` takes."""
+def kept(result: Tensor) -> list[Tensor]:
+    """The tensors that the graph of ``result`` saves."""
     nodes = draw_graph(result).nodes if result.requires_grad else []
-    return [x for node in nodes for x in node.saved], inputs
+    return [x for node in nodes for x in node.saved]
 
 
 @ends_in_notebook
@@ -477,8 +475,7 @@ def check_bytes(try_saved_bytes: Callable, name: str, *inputs: Tensor, because: 
     """
     inputs = [x.to(course_utils.device) for x in inputs]
     result = FUNCTIONS[name](*inputs)
-    held, _ = kept_storages(result, inputs)
-    there = {x.untyped_storage().data_ptr() for x in inputs}
+    held, there = kept(result), {x.untyped_storage().data_ptr() for x in inputs}
     fresh = [x for x in held if x.untyped_storage().data_ptr() not in there]
     truth = bytes_of(fresh)
     slips = {
