@@ -623,16 +623,13 @@ def truths_of_six(x: torch.Tensor, tokens: torch.Tensor) -> dict:
 
 
 # %% nbgrader={"grade_id": "tile-pictures", "locked": true} jupyter={"source_hidden": true}
+import matplotlib.pyplot as plt
+
+
 def draw_tiles() -> torch.Tensor:
     """Six tiles (6, 9, 7, 3), each with a ground of its own and its number on it."""
-    rows = (
-        "75557",
-        "26227",
-        "71747",
-        "71717",
-        "55711",
-        "74717",
-    )  # a row's three pixels as a number
+    # A digit of a text is a row of three pixels, as a number.
+    rows = ("75557", "26227", "71747", "71717", "55711", "74717")
     tiles = torch.empty(6, 9, 7, 3)
     for n, digit in enumerate(rows):
         tiles[n] = torch.tensor(plt.colormaps["Dark2"](n)[:3])
@@ -655,7 +652,24 @@ def truths_of_tiles(tiles: torch.Tensor) -> dict:
     }
 
 
-# %%
+# %% nbgrader={"grade_id": "compare-patterns", "locked": true} jupyter={"source_hidden": true}
+def check_patterns(truths, name):
+    with every_case() as case:
+        for key, (function, operands, expected, because) in truths.items():
+            pair = einops_six.get(key)
+            with case(f"{key}, {name}"):
+                fits = isinstance(pair, (tuple, list)) and [*map(type, pair)] == [str, dict]
+                assert fits, f'it is {pair!r}: write ("pattern", {{}}), with sizes in the dict'
+                try:
+                    result = function(operands[0], pair[0], *operands[1:], **pair[1])
+                except Exception as error:
+                    reason = " ".join(str(error).split("}.\n")[-1].split())
+                    reason += ": sizes go into the dict" * ("Non-unitary" in reason)
+                    raise AssertionError(f"einops refuses {pair[0]!r} ({reason})") from None
+                check_close(result, expected, f"the result ({because})")
+
+
+# %% nbgrader={"grade_id": "show-tiles", "locked": true}
 tiles = draw_tiles()
 figure, panels = plt.subplots(1, 3, figsize=(8, 2.6), width_ratios=(3, 2, 1.5))
 for panel, (name, (*_, picture, _)) in zip(panels, truths_of_tiles(tiles).items(), strict=True):
@@ -692,25 +706,6 @@ einops_six = {
 
 
 # %% nbgrader={"grade_id": "einops-six-check", "grade": true, "points": 3}
-
-
-def check_patterns(truths, name):
-    with every_case() as case:
-        for key, (function, operands, expected, because) in truths.items():
-            pair = einops_six.get(key)
-            with case(f"{key}, {name}"):
-                fits = isinstance(pair, (tuple, list)) and len(pair) == 2
-                fits = fits and isinstance(pair[0], str) and isinstance(pair[1], dict)
-                assert fits, f'it is {pair!r}: write ("pattern", {{}}), with sizes in the dict'
-                try:
-                    result = function(operands[0], pair[0], *operands[1:], **pair[1])
-                except Exception as error:
-                    reason = " ".join(str(error).split("}.\n")[-1].split())
-                    reason += ": sizes go into the dict" * ("Non-unitary" in reason)
-                    raise AssertionError(f"einops refuses {pair[0]!r} ({reason})") from None
-                check_close(result, expected, f"the result ({because})")
-
-
 x, tokens = torch.arange(144.0).view(2, 3, 6, 4), torch.arange(120.0).view(2, 5, 12)
 check_patterns(truths_of_six(x, tokens), "images of 6 × 4 pixels")
 wide = torch.arange(360, dtype=torch.float64).view(2, 3, 6, 10)

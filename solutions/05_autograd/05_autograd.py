@@ -572,6 +572,7 @@ def try_engine(program: str, **inputs: float) -> tuple:
     return names["y"].number, {name: value.grad for name, value in names.items()}
 
 
+# %% nbgrader={"grade_id": "try-chain", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
 def try_chain(steps: int, method: str) -> object:
     """How long the order of a long chain is, or the gradients of its two inputs."""
@@ -580,9 +581,10 @@ def try_chain(steps: int, method: str) -> object:
     for _ in range(steps):
         y = y + one
     try:
-        result = y.topological_order() if method == "order" else y.backward()
         if method == "order":
-            return None if result is None else len(list(result))
+            order = y.topological_order()
+            return None if order is None else len(list(order))
+        y.backward()
         return a.grad, one.grad
     except RecursionError:
         return "RecursionError"

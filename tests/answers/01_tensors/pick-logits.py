@@ -91,7 +91,7 @@ def pick_logits_by_index(logits, labels):
     return logits[range(len(logits)), labels]
 
 
-# %% wrong="views what is transposed" says=["transposed logits and labels", "view size is not compatible"]
+# %% wrong="views what is transposed" says=["RuntimeError", "view size is not compatible"]
 def pick_logits(logits, labels):
     flat = logits.view(-1, logits.shape[-1])
     return flat.gather(1, labels.reshape(-1, 1)).view(labels.shape)

@@ -1,4 +1,4 @@
-# %% wrong="divides each column by its deviation" says=["each variance is 1, yet two columns have the covariance", "they hang together"]
+# %% wrong="divides each column by its deviation" says=["each variance is 1, yet two columns have the covariance", "they vary together"]
 def whiten(x):
     return (x - x.mean(0)) / x.std(0)
 
