@@ -878,8 +878,8 @@ def check_windows(case, attempt, steps: list, about: dict) -> None:
                     else "a second server has no such window"
                 )
                 no_windows = (
-                    ": is there an answer yet? No environment was saved, or its windows went "
-                    "elsewhere (env=…)"
+                    ": no environment was saved, its windows went elsewhere (env=…), or there is "
+                    "no answer yet"
                 )
                 hint = "" if any(found["held"].values()) else no_windows
                 assert name in held, missing + hint

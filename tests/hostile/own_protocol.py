@@ -2,7 +2,7 @@
 
 from support.hostile import PROTOCOL, add_cell
 
-ARRIVED = ["the predictions are of type Tensor"]
+ARRIVED = ["what the answer gave back cannot be read", "expected 5, got 3"]
 ANSWER = """
 def answer(connection, request):
     kind, *rest = request

@@ -47,7 +47,7 @@ def worker_rng(worker_id: int) -> None:
     copy.generator.manual_seed(torch.randint(2**60, ()).item())
 
 
-# %% wrong="seeds the global generators, as the old recipes do" says=["it still draws what the one from __init__ drew"]
+# %% wrong="seeds the global generators, as the old recipes do" says=["It still draws what the one from __init__ drew"]
 def worker_rng(worker_id):
     seed = torch.initial_seed() % 2**32
     np.random.seed(seed)
