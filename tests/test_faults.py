@@ -70,6 +70,8 @@ def test_a_submission_that_was_not_judged_is_tried_once_again():
 class Done:
     """A task of Dask's that ended with an error."""
 
+    status = "error"
+
     def result(self, timeout):
         raise NotJudged("the process that judges failed in halve-check: it ended")
 

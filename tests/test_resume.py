@@ -177,6 +177,7 @@ def recorded(root):
     return len(list((root / FOLDER / "recorded").glob("*/[!.]*.json")))
 
 
+@pytest.mark.timeout(600)
 def test_twenty_kills(course, start, cluster, tmp_path):
     """Classes are killed, resumed and killed again until each is done, or twenty kills are."""
     calm, clock = tmp_path / "calm", tmp_path / "clock"

@@ -730,7 +730,8 @@ def show(marks: list[Marks], chapter: Chapter, console: Console) -> None:
         numbers = {exercise: str(place) for place, exercise in enumerate(exercises, start=1)}
         if chapter.solution.exists():
             numbers |= exercise_numbers(read_notebook(chapter.solution))
-        table = marks_table(marks, [numbers[exercise] for exercise in exercises])
+        # The chapter's number would not fit twelve times: it stands in the list below.
+        table = marks_table(marks, [numbers[exercise].rpartition(".")[2] for exercise in exercises])
     console.print(table)
     if not fits:
         for exercise in exercises:

@@ -61,7 +61,10 @@ class Profile:
     def __exit__(self, *exception: object) -> None:
         torch._tensor_str._str = self.print_tensor
         self.call.__exit__(None, None, None)
-        threads = _disable_profiler_legacy()
+        try:
+            threads = _disable_profiler_legacy()
+        except RuntimeError:  # the answer has stopped it
+            return
         if len(threads) == 1:
             self.events = compact(threads[0])
 
