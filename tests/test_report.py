@@ -158,16 +158,16 @@ def test_an_answer_that_nobody_gave_is_no_misunderstanding(source):
         for cell in stub.cells
         if cell.metadata.get("nbgrader", {}).get("solution")
     }
-    words = {"is-dense-check": "is_dense: got None", "view-or-copy-check": "blank"}
-    wrong = texts["is-dense"] + "\n    return None"
+    words = {"view-strides-check": "view_strides: got None", "view-or-copy-check": "blank"}
+    wrong = texts["view-strides"] + "\n    return None"
     students = [
         graded("ada", 0, 0, messages=words, answers=texts),
-        graded("bob", 0, 0, messages=words, answers=texts | {"is-dense": wrong}),
+        graded("bob", 0, 0, messages=words, answers=texts | {"view-strides": wrong}),
         graded("eve", 0, 0, messages=words, answers={n: f"\n# no\n{t}" for n, t in texts.items()}),
     ]
     report = class_report("x", source, students, [], RUN)
     dense, view = report["misunderstandings"]
-    assert (dense["exercise"], dense["students"], dense["not_attempted"]) == ("is-dense", 1, 2)
+    assert (dense["exercise"], dense["students"], dense["not_attempted"]) == ("view-strides", 1, 2)
     assert [group["students"] for group in dense["messages"]] == [["bob"]]
     assert (view["exercise"], view["students"], view["not_attempted"]) == ("view-or-copy", 0, 3)
     assert view["messages"] == []
@@ -177,10 +177,10 @@ def test_an_answer_that_nobody_gave_is_no_misunderstanding(source):
 
 
 def test_an_answer_with_the_marks_of_a_solution_is_flagged(source):
-    answers = {"is-dense": "def f():\n    ### BEGIN SOLUTION\n    return 1", "view-or-copy": "x"}
+    answers = {"view-strides": "def f():\n    ### BEGIN SOLUTION\n    return 1", "view-or-copy": "x"}
     report = class_report("x", source, [graded("ada", 3, 2, answers=answers)], [], RUN)
     (row,) = report["flags"]
-    assert row["flags"] == ["is-dense: it holds the marks of a solution (### BEGIN SOLUTION)"]
+    assert row["flags"] == ["view-strides: it holds the marks of a solution (### BEGIN SOLUTION)"]
     assert report["students"][0]["flags"] == 1
 
 
