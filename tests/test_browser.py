@@ -1,16 +1,12 @@
 """A learner in a real browser: run, answer wrongly, read, answer rightly, validate."""
 
 import os
-import time
 
 import pytest
-from playwright.sync_api import expect
 
-from course_utils.command.build import read_notebook
 from course_utils.command.project import Chapter
 from support.answers import ROOT, model_answer, read_answers
 from support.lab import (
-    CELL_SECONDS,
     CHAPTER,
     EXERCISE,
     MarkedProcesses,
@@ -52,38 +48,6 @@ def test_the_first_screen_holds_what_a_learner_needs(opened):
     for panel in ("Formgrader", "Assignment List", "Create Assignment", "Nbgrader"):
         assert page.get_by_text(panel).count() == 0, f"{panel} is on a learner's screen"
     assert page.locator(".jp-Notification-Toast, .Toastify__toast").count() == 0, "a pop-up"
-
-
-@pytest.fixture
-def long_chapter(opened):
-    """The longest chapter in a page of its own, as soon as its first heading is there.
-
-    With the seconds that this took: how fast this machine is just now.
-    """
-    path = max(ROOT.glob("notebooks/*/*.ipynb"), key=lambda path: len(read_notebook(path).cells))
-    old = opened.page
-    context = old.context.browser.new_context(storage_state=old.context.storage_state())
-    page = context.new_page()
-    page.set_default_timeout(CELL_SECONDS * 1000)
-    start = time.monotonic()
-    try:
-        page.goto(f"{old.url.partition('/lab')[0]}/lab/tree/{path.parent.name}/{path.name}")
-        page.locator(".jp-Notebook h1").first.wait_for()
-        yield page, time.monotonic() - start
-    finally:
-        context.close()
-
-
-def test_the_table_of_contents_of_a_long_chapter_answers_at_once(long_chapter):
-    page, seconds_to_open = long_chapter
-    page.locator('.jp-SideBar [data-id="table-of-contents"]').click()
-    last = page.locator(".jp-tocItem-heading").last
-    name = last.inner_text().strip()
-    # Where cells are attached bit by bit, a click comes to nothing before this one is there, and
-    # that takes as long again as opening did.
-    last.click()
-    heading = page.locator(".jp-Notebook").get_by_role("heading", name=name).last
-    expect(heading).to_be_in_viewport(timeout=max(10, 0.7 * seconds_to_open) * 1000)
 
 
 @pytest.fixture(scope="module")
