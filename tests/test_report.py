@@ -177,7 +177,10 @@ def test_an_answer_that_nobody_gave_is_no_misunderstanding(source):
 
 
 def test_an_answer_with_the_marks_of_a_solution_is_flagged(source):
-    answers = {"view-strides": "def f():\n    ### BEGIN SOLUTION\n    return 1", "view-or-copy": "x"}
+    answers = {
+        "view-strides": "def f():\n    ### BEGIN SOLUTION\n    return 1",
+        "view-or-copy": "x",
+    }
     report = class_report("x", source, [graded("ada", 3, 2, answers=answers)], [], RUN)
     (row,) = report["flags"]
     assert row["flags"] == ["view-strides: it holds the marks of a solution (### BEGIN SOLUTION)"]
