@@ -118,6 +118,14 @@ def wait_for_idle_kernels(address: str, token: str, count: int) -> None:
     raise AssertionError(f"the kernels are {states} after {START_SECONDS} s")
 
 
+def wait_for_no_pages(address: str, token: str) -> None:
+    """Wait until no page listens to a kernel any more."""
+    limit = time.monotonic() + START_SECONDS
+    while any(kernel["connections"] for kernel in ask(f"{address}/api/kernels", token)):
+        assert time.monotonic() < limit, "a page that was closed is still connected"
+        time.sleep(0.2)
+
+
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
     """One run of `make lab` from start to Ctrl-C, and what was seen on the way."""
@@ -152,6 +160,8 @@ def session(tmp_path_factory):
                 seen["opened"] = heading.inner_text()
                 # A kernel that Ctrl-C meets while it starts says so in a traceback of its own.
                 wait_for_idle_kernels(address, token, 2)
+            # What the server still says to a page that has gone is noise of its own.
+            wait_for_no_pages(address, token)
         began = time.monotonic()
         terminal.press_control_c()
         with contextlib.suppress(subprocess.TimeoutExpired):

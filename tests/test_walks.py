@@ -57,7 +57,7 @@ def test_an_order_is_any_in_which_users_come_first():
 def test_an_engine_is_compared_number_by_number():
     for program, inputs in walks.random_programs(5):
         walks.check_engine(walks.torch_engine, program, **inputs)
-    half = lambda program, **inputs: (1.0, dict.fromkeys(inputs, 0.5))  # noqa: E731
+    half = lambda program, **inputs: (1.0, {"y": 1.0} | dict.fromkeys(inputs, 0.5))  # noqa: E731
     words = refusal(walks.check_engine, half, "y = a * b", "why", a=1.0, b=1.0)
     assert "the gradient of a is 1, not 0.5" in words
     assert words.endswith("(why)")
