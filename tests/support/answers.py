@@ -15,6 +15,7 @@ into that exercise's cell::
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -149,7 +150,9 @@ def run_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | No
 @cache
 def verdicts_of(chapter: Chapter, answer: Answer) -> dict[str, BaseException | None]:
     """What :func:`run_answer` found, run once however often it is asked for."""
+    limit = sys.getrecursionlimit()
     verdicts = run_answer(chapter, answer)
+    sys.setrecursionlimit(limit)  # some answers raise it
     for error in verdicts.values():
         if error is not None:
             # The frames would hold every tensor of the answer.
