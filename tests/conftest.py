@@ -21,6 +21,8 @@ HEAVY = (
     "test_kernels",
     "test_sandbox",
     "test_resume",
+    # Before named answers leave threads and processes of their own in this process.
+    "test_grade",
     "test_kindness",
     "test_browser",
 )
