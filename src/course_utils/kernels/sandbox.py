@@ -580,21 +580,23 @@ def send_signal(process: int, number: int) -> None:
 
 def resident_memory(folder: Path) -> int:
     """The memory of the process of a /proc folder, what it shares included, in bytes."""
-    try:
-        text = (folder / "status").read_text()
-    except OSError:
-        return 0
     # What a process maps costs the tables of its pages as well.
-    found = re.findall(r"^(?:VmRSS|VmPTE):\s+(\d+) kB", text, re.MULTILINE)
-    return sum(map(int, found)) * 1024
+    return status_bytes(folder, "VmRSS", "VmPTE")
 
 
 def page_tables(folder: Path) -> int:
     """The memory that the system needs to map the process of a /proc folder, in bytes."""
-    with contextlib.suppress(OSError):
-        found = re.search(r"^VmPTE:\s+(\d+) kB", (folder / "status").read_text(), re.MULTILINE)
-        return int(found[1]) * 1024 if found else 0
-    return 0
+    return status_bytes(folder, "VmPTE")
+
+
+def status_bytes(folder: Path, *names: str) -> int:
+    """The sum of some lines of a /proc folder's status, in bytes; 0 where the process has ended."""
+    try:
+        text = (folder / "status").read_text()
+    except OSError:
+        return 0
+    found = re.findall(rf"^(?:{'|'.join(names)}):\s+(\d+) kB", text, re.MULTILINE)
+    return sum(map(int, found)) * 1024
 
 
 def private_memory(folder: Path) -> int:
