@@ -11,6 +11,7 @@ import termios
 import threading
 import time
 import urllib.request
+from collections.abc import Callable
 
 import pytest
 from jupyter_client import BlockingKernelClient
@@ -107,23 +108,20 @@ class Terminal:
         return self.so_far()
 
 
-def wait_for_idle_kernels(address: str, token: str, count: int) -> None:
-    """Wait until so many kernels have started and have nothing to do."""
+def wait_for_kernels(address: str, token: str, fit: Callable[[list[dict]], bool]) -> None:
+    """Wait until the server's kernels are as wanted."""
     limit = time.monotonic() + START_SECONDS
-    while time.monotonic() < limit:
-        states = [kernel["execution_state"] for kernel in ask(f"{address}/api/kernels", token)]
-        if states.count("idle") >= count:
-            return
+    while not fit(kernels := ask(f"{address}/api/kernels", token)):
+        assert time.monotonic() < limit, f"after {START_SECONDS} s: {kernels}"
         time.sleep(0.2)
-    raise AssertionError(f"the kernels are {states} after {START_SECONDS} s")
 
 
-def wait_for_no_pages(address: str, token: str) -> None:
-    """Wait until no page listens to a kernel any more."""
-    limit = time.monotonic() + START_SECONDS
-    while any(kernel["connections"] for kernel in ask(f"{address}/api/kernels", token)):
-        assert time.monotonic() < limit, "a page that was closed is still connected"
-        time.sleep(0.2)
+def two_are_idle(kernels: list[dict]) -> bool:
+    return [kernel["execution_state"] for kernel in kernels].count("idle") >= 2
+
+
+def no_page_listens(kernels: list[dict]) -> bool:
+    return not any(kernel["connections"] for kernel in kernels)
 
 
 @pytest.fixture(scope="module")
@@ -159,9 +157,9 @@ def session(tmp_path_factory):
                 expect(heading).to_contain_text("Start here")
                 seen["opened"] = heading.inner_text()
                 # A kernel that Ctrl-C meets while it starts says so in a traceback of its own.
-                wait_for_idle_kernels(address, token, 2)
+                wait_for_kernels(address, token, two_are_idle)
             # What the server still says to a page that has gone is noise of its own.
-            wait_for_no_pages(address, token)
+            wait_for_kernels(address, token, no_page_listens)
         began = time.monotonic()
         terminal.press_control_c()
         with contextlib.suppress(subprocess.TimeoutExpired):
