@@ -21,6 +21,7 @@ from course_utils.grading.report import (
     class_report,
     exercise_headings,
     exercise_numbers,
+    page_style,
     render,
     side_by_side,
     statements,
@@ -391,7 +392,7 @@ def test_the_page_can_be_read_aloud(report):
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 def test_every_text_stands_out_from_what_lies_behind(theme):
-    colours = themes((PAGE / "report.css").read_text(encoding="utf-8"))[theme]
+    colours = themes(page_style(PAGE / "report.css"))[theme]
     for ink in ("ink", "quiet", "link", "warn"):
         for paper in ("page", "card", "warn-card", "differs"):
             if ink in ("quiet", "warn") and paper == "differs":

@@ -6,10 +6,12 @@ import re
 
 
 def themes(css: str) -> list[dict[str, str]]:
-    """The named colours of a style sheet, of its light theme and of its dark one."""
+    """The named colours of a page's style sheet, of its light theme and of its dark one."""
     blocks = re.findall(r":root \{(.*?)\}", css, re.DOTALL)
-    assert len(blocks) == 2
-    return [dict(re.findall(r"--([\w-]+): (#\w{6});", block)) for block in blocks]
+    # Those of all pages, light and dark, then the page's own.
+    assert len(blocks) == 4
+    named = [dict(re.findall(r"--([\w-]+): (#\w{6});", block)) for block in blocks]
+    return [named[0] | named[2], named[1] | named[3]]
 
 
 def contrast(one: str, other: str) -> float:

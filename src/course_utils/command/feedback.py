@@ -23,7 +23,13 @@ from nbconvert.exporters import Exporter
 from nbformat import NotebookNode
 
 from course_utils.command.exporters import WithoutChecks
-from course_utils.grading.report import exercise_of, page_environment, policy_hash, statements
+from course_utils.grading.report import (
+    exercise_of,
+    page_environment,
+    page_style,
+    policy_hash,
+    statements,
+)
 
 PAGE = Path(__file__).with_name("page")
 # For one notebook: of the processor's time, since a busy machine is not the student's fault. An
@@ -71,7 +77,7 @@ def page_of(notebook: NotebookNode, names: dict, body: str | None) -> str:
             rows=list(rows_of(notebook)),
             body=None if body is None else Markup(body),
             plain=[] if body is not None else plain_cells(notebook),
-            style=Markup((PAGE / "feedback.css").read_text(encoding="utf-8")),
+            style=Markup(page_style(PAGE / "feedback.css")),
             script=Markup(script),
             script_hash=policy_hash(script),
             mathjax=MATHJAX,

@@ -484,6 +484,11 @@ def page_environment(folder: Path) -> Environment:
     )
 
 
+def page_style(own: Path) -> str:
+    """A page's style sheet: the colours and the ground of all pages, then its own."""
+    return "".join(path.read_text(encoding="utf-8") for path in (PAGE / "theme.css", own))
+
+
 def render(report: Mapping[str, Any]) -> str:
     """The report as one HTML page."""
     from markupsafe import Markup
@@ -495,7 +500,7 @@ def render(report: Mapping[str, Any]) -> str:
         people=people,
         points="{:g}".format,
     )
-    style = (PAGE / "report.css").read_text(encoding="utf-8")
+    style = page_style(PAGE / "report.css")
     script = (PAGE / "report.js").read_text(encoding="utf-8")
     return environment.get_template("report.html").render(
         report=report,
