@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from playwright.sync_api import expect
 
 from course_utils.command.project import Chapter
 from support.answers import ROOT, model_answer, read_answers
@@ -16,7 +17,7 @@ from support.lab import (
     learner_lab,
 )
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def opened(marked):
 def test_the_first_screen_holds_what_a_learner_needs(opened):
     page = opened.page
     chapters = page.locator(".jp-DirListing-itemName")
-    assert CHAPTER in chapters.all_inner_texts()
+    expect(chapters.get_by_text(CHAPTER, exact=True)).to_be_visible()
     assert page.locator(".jp-NotebookPanel-toolbar").get_by_text("Validate").is_visible()
     for panel in ("Formgrader", "Assignment List", "Create Assignment", "Nbgrader"):
         assert page.get_by_text(panel).count() == 0, f"{panel} is on a learner's screen"

@@ -14,7 +14,6 @@ import urllib.request
 from collections.abc import Callable
 
 import pytest
-from jupyter_client import BlockingKernelClient
 from playwright.sync_api import expect
 
 from support.answers import ROOT
@@ -28,37 +27,14 @@ from support.lab import (
     wait_for_page,
 )
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 
-def ask(url, token, payload=None):
-    """The answer of Jupyter's REST interface, to a POST where there is a payload."""
-    request = urllib.request.Request(
-        url,
-        data=None if payload is None else json.dumps(payload).encode(),
-        headers={"Authorization": f"token {token}"},
-    )
+def ask(url, token):
+    """The answer of Jupyter's REST interface."""
+    request = urllib.request.Request(url, headers={"Authorization": f"token {token}"})
     with urllib.request.urlopen(request, timeout=60) as answer:
         return json.load(answer)
-
-
-def run_in_kernel(connection, code):
-    """What ``code`` writes to stdout and stderr in the kernel of this connection file."""
-    client = BlockingKernelClient(connection_file=str(connection))
-    client.load_connection_file()
-    client.start_channels()
-    written = []
-
-    def collect(message):
-        if message["msg_type"] == "stream":
-            written.append(message["content"]["text"])
-
-    try:
-        client.wait_for_ready(timeout=START_SECONDS)
-        client.execute_interactive(code, output_hook=collect, timeout=START_SECONDS)
-    finally:
-        client.stop_channels()
-    return "".join(written)
 
 
 class Terminal:
@@ -116,8 +92,13 @@ def wait_for_kernels(address: str, token: str, fit: Callable[[list[dict]], bool]
         time.sleep(0.2)
 
 
-def two_are_idle(kernels: list[dict]) -> bool:
-    return [kernel["execution_state"] for kernel in kernels].count("idle") >= 2
+def all_are_idle(kernels: list[dict]) -> bool:
+    return bool(kernels) and all(kernel["execution_state"] == "idle" for kernel in kernels)
+
+
+def kernels_commands(marked: MarkedProcesses) -> list[list[str]]:
+    commands = [process.cmdline() for process in marked.alive()]
+    return [command for command in commands if "ipykernel_launcher" in command]
 
 
 def no_page_listens(kernels: list[dict]) -> bool:
@@ -142,10 +123,6 @@ def session(tmp_path_factory):
         seen["chapters"] = [
             entry["name"] for entry in ask(f"{address}/api/contents", token)["content"]
         ]
-        kernel = ask(f"{address}/api/kernels", token, {"name": "python3"})
-        seen["kernel's Python"] = run_in_kernel(
-            folder / "runtime" / f"kernel-{kernel['id']}.json", "import sys; print(sys.executable)"
-        )
         with urllib.request.urlopen(f"{address}/lab?token={token}", timeout=60) as page:
             seen["page"] = page.read().decode()
         if find_browser():
@@ -157,7 +134,8 @@ def session(tmp_path_factory):
                 expect(heading).to_contain_text("Start here")
                 seen["opened"] = heading.inner_text()
                 # A kernel that Ctrl-C meets while it starts says so in a traceback of its own.
-                wait_for_kernels(address, token, two_are_idle)
+                wait_for_kernels(address, token, all_are_idle)
+                seen["kernels' commands"] = kernels_commands(marked)
             # What the server still says to a page that has gone is noise of its own.
             wait_for_kernels(address, token, no_page_listens)
         began = time.monotonic()
@@ -189,7 +167,10 @@ def test_it_says_where_answers_are_saved(session):
 
 
 def test_kernels_run_in_the_course_environment(session):
-    assert session["kernel's Python"] == str(ROOT / ".venv" / "bin" / "python") + "\n"
+    if "kernels' commands" not in session:
+        pytest.skip("no Chromium or Chrome on this machine")
+    pythons = {command[0] for command in session["kernels' commands"]}
+    assert pythons == {str(ROOT / ".venv" / "bin" / "python")}
 
 
 def test_panels_that_a_learner_does_not_need_are_off(session):
@@ -206,8 +187,9 @@ def test_panels_that_a_learner_does_not_need_are_off(session):
 
 
 def test_the_terminal_shows_no_noise(session):
-    for word in ("Traceback", "Error", "Warning", "encryption", "Shut down this Jupyter server"):
-        assert word not in session["terminal"], session["terminal"]
+    noise = ("Traceback", "Error", "Warning", "encryption", "Shut down this Jupyter server")
+    found = [word for word in noise if word in session["terminal"]]
+    assert found == [], session["terminal"]
 
 
 def test_control_c_ends_everything(session):

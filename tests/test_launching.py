@@ -7,7 +7,6 @@ import sys
 import tempfile
 import textwrap
 import time
-from pathlib import Path
 
 import psutil
 import pytest
@@ -18,19 +17,18 @@ from course_utils import LaunchError, LaunchTimeout, launch
 
 
 @pytest.fixture(autouse=True)
-def nothing_stays_behind():
-    def folders():
-        return set(Path(tempfile.gettempdir()).glob("course-launch-*"))
-
+def nothing_stays_behind(tmp_path, monkeypatch):
     def children():
         return set(psutil.Process().children(recursive=True))
 
+    # The folder for temporary files is the whole machine's: other tests launch as well.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     # Another file's tests may have run in this process and left a kernel that is kept warm.
-    children_before, folders_before = children(), folders()
+    children_before = children()
     files_before = psutil.Process().num_fds()
     yield
     assert children() <= children_before
-    assert folders() <= folders_before
+    assert not list(tmp_path.glob("course-launch-*"))
     assert psutil.Process().num_fds() == files_before
 
 

@@ -36,7 +36,7 @@ PICTURED_EXERCISE = "sliding-windows"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 START_SECONDS = 180
 STOP_SECONDS = 20
-CELL_SECONDS = 60
+CELL_SECONDS = 120
 MARK = "COURSE_TEST_MARK"
 
 
@@ -180,6 +180,7 @@ def browser_page(executable: str, marked: MarkedProcesses) -> Iterator[Page]:
         try:
             page = browser.new_page(viewport={"width": 1400, "height": 900})
             page.set_default_timeout(CELL_SECONDS * 1000)
+            expect.set_options(timeout=CELL_SECONDS * 1000)
             yield page
         finally:
             browser.close()
@@ -194,13 +195,13 @@ class OpenNotebook:
         self.notebook = nbformat.read(self.path, as_version=4)
         page.goto(f"{address}/lab/tree/{chapter}/{chapter}.ipynb?token={token}&file-browser-path=/")
         self.cells = page.locator(".jp-Notebook .jp-Cell")
-        expect(self.cells).to_have_count(len(self.notebook.cells), timeout=CELL_SECONDS * 1000)
+        expect(self.cells).to_have_count(len(self.notebook.cells))
         self.wait_for_kernel()
 
     def wait_for_kernel(self) -> None:
         """Wait until the kernel has nothing to do."""
         idle = self.page.locator('.jp-NotebookPanel-toolbar [data-status="idle"]')
-        expect(idle).to_be_visible(timeout=CELL_SECONDS * 1000)
+        expect(idle).to_be_visible()
 
     def position(self, grade_id: str) -> int:
         """Where the cell with this nbgrader grade id stands.
@@ -238,7 +239,7 @@ class OpenNotebook:
         self._focus(position)
         self.page.keyboard.press("Shift+Enter")
         expect(prompt).not_to_have_text(before)
-        expect(prompt).to_have_text(re.compile(r"\[\d+\]"), timeout=CELL_SECONDS * 1000)
+        expect(prompt).to_have_text(re.compile(r"\[\d+\]"))
         self.wait_for_kernel()
         return "\n".join(self.outputs(position).all_inner_texts())
 
@@ -248,7 +249,7 @@ class OpenNotebook:
         self.page.get_by_text("Run All Cells", exact=True).click()
         codes = [i for i, cell in enumerate(self.notebook.cells) if cell.cell_type == "code"]
         prompt = self.cells.nth(codes[-1]).locator(".jp-InputArea-prompt")
-        expect(prompt).to_have_text(re.compile(r"\[\d+\]"), timeout=CELL_SECONDS * 1000)
+        expect(prompt).to_have_text(re.compile(r"\[\d+\]"))
         self.wait_for_kernel()
 
     def outputs(self, position: int) -> Locator:
