@@ -155,6 +155,7 @@ def scan(notebook: NotebookNode, source: NotebookNode) -> list[str]:
     locked = {_grade_id(cell) for _, cell in shown if _marks(cell).get("locked")}
     free = tuple(cell.source for _, cell in shown if not _marks(cell).get("grade"))
     aliases, usual = _of_the_chapter(texts, free)
+    fixed = _fixed_names(tuple((cell.source, _is_helper(cell)) for _, cell in shown))
     own = [
         (number, cell)
         for number, cell in _code_cells(notebook)
@@ -162,7 +163,6 @@ def scan(notebook: NotebookNode, source: NotebookNode) -> list[str]:
         and (not _grade_id(cell) or _grade_id(cell) not in locked)
     ]
     aliases = aliases | _aliases([cell.source for _, cell in own])
-    fixed = _fixed_names(shown)
     flags = []
     for number, cell in own:
         name = _grade_id(cell) or f"cell {number}"
@@ -177,22 +177,32 @@ def scan(notebook: NotebookNode, source: NotebookNode) -> list[str]:
     return flags
 
 
-def _fixed_names(cells: list[tuple[int, NotebookNode]]) -> set[str]:
-    """The functions and classes of the locked cells that no other cell of the chapter binds."""
+def _is_helper(cell: NotebookNode) -> bool:
+    """Whether it is a locked cell that is no check."""
+    return bool(_marks(cell).get("locked") and not _marks(cell).get("grade"))
+
+
+@lru_cache(maxsize=4)
+def _fixed_names(cells: tuple[tuple[str, bool], ...]) -> frozenset[str]:
+    """The functions and classes of the chapter's locked cells that no other cell of it binds.
+
+    Args:
+        cells: each cell's text, and whether it is such a locked cell.
+    """
     fixed: set[str] = set()
     other: set[str] = set()
-    for _, cell in cells:
-        if _marks(cell).get("locked") and not _marks(cell).get("grade"):
-            body = _parse(cell.source)[0].body
+    for text, is_helper in cells:
+        if is_helper:
+            body = _parse(text)[0].body
             fixed |= {
                 part.name for part in body if isinstance(part, (ast.FunctionDef, ast.ClassDef))
             }
         else:
-            other |= {name for _, name in _bound(cell.source)}
-    return fixed - other
+            other |= {name for _, name in _bound(text)}
+    return frozenset(fixed - other)
 
 
-def _redefined(text: str, fixed: set[str]) -> Iterator[Finding]:
+def _redefined(text: str, fixed: frozenset[str]) -> Iterator[Finding]:
     """Where a cell gives names of locked cells another meaning."""
     for line, name in _bound(text):
         if name in fixed:
