@@ -1,9 +1,11 @@
 """The ways in agree: pyproject.toml, requirements.lock and environment.yml; and a cheap import."""
 
+import ast
 import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
 
 import pytest
 import yaml
@@ -15,7 +17,14 @@ from rattler import MatchSpec
 from support.answers import ROOT
 
 # The packages that conda-forge calls by another name than PyPI does.
-CONDA_NAMES = {"torch": "pytorch", "lmdb": "python-lmdb"}
+CONDA_NAMES = {
+    "torch": "pytorch",
+    "lmdb": "python-lmdb",
+    "jupyter-client": "jupyter_client",
+    "jupyter-core": "jupyter_core",
+    "jupyter-server": "jupyter_server",
+    "jupyterlab-server": "jupyterlab_server",
+}
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
@@ -65,6 +74,40 @@ def test_environment_yml_has_nothing_more():
 def test_environment_yml_takes_everything_from_conda_forge_and_the_course_from_here():
     assert ENVIRONMENT["channels"] == ["conda-forge", "nodefaults"]
     assert ENVIRONMENT["dependencies"][-1] == {"pip": ["--editable ."]}
+
+
+def imported_packages():
+    """The packages that the course's own code imports, by the name that pip knows them by."""
+    found = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {name.name.split(".")[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module.split(".")[0])
+    known = packages_distributions()
+    outside = found - sys.stdlib_module_names - {"course_utils"}
+    return {name: {canonicalize_name(one) for one in known[name]} for name in outside}
+
+
+def test_what_is_imported_is_declared():
+    declared = {canonicalize_name(need.name) for need in DEPENDENCIES}
+    missing = {name for name, packages in imported_packages().items() if not packages & declared}
+    assert not missing, f"src/ imports {sorted(missing)}: add their packages to pyproject.toml"
+
+
+@pytest.mark.parametrize("file", ["pyproject.toml", "environment.yml"])
+def test_the_weekly_run_lifts_the_bounds_on_torch_and_nbgrader(file):
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    (command,) = re.findall(r"sed --in-place (.+) pyproject.toml environment.yml", workflow)
+    before = (ROOT / file).read_text(encoding="utf-8")
+    done = subprocess.run(
+        f"sed {command}", shell=True, input=before, capture_output=True, text=True, check=True
+    )
+    bound = r"(pytorch|\btorch|nbgrader) ?>=[\d.]+,<"
+    assert len(re.findall(bound, before)) == 2
+    assert not re.findall(bound, done.stdout)
+    assert len(done.stdout.splitlines()) == len(before.splitlines())
 
 
 def pins():

@@ -9,7 +9,6 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from unittest.mock import patch
 
 from course_utils.command.project import CourseError
 from course_utils.grading.intake import one_line
@@ -119,10 +118,12 @@ def one_connection() -> Iterator[None]:
     def leave(self) -> None:
         self.db.remove()
 
+    stock = Gradebook.__init__, Gradebook.close
+    Gradebook.__init__, Gradebook.close = share, leave
     try:
-        with patch.object(Gradebook, "__init__", share), patch.object(Gradebook, "close", leave):
-            yield
+        yield
     finally:
+        Gradebook.__init__, Gradebook.close = stock
         for gradebook in opened.values():
             close(gradebook)
 
