@@ -118,12 +118,11 @@ def one_connection() -> Iterator[None]:
     def leave(self) -> None:
         self.db.remove()
 
-    stock = Gradebook.__init__, Gradebook.close
     Gradebook.__init__, Gradebook.close = share, leave
     try:
         yield
     finally:
-        Gradebook.__init__, Gradebook.close = stock
+        Gradebook.__init__, Gradebook.close = connect, close
         for gradebook in opened.values():
             close(gradebook)
 
