@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from course_utils.command.project import Chapter, pick_chapters
+from course_utils.kernels import template
 from support.answers import ROOT, Answer
 from support.tiny import make_tiny_course
 
@@ -120,6 +121,9 @@ def pytest_collection_finish():
     """What is here stays: a check that collects garbage need not look through all of it."""
     gc.collect()
     gc.freeze()
+    # And forks of it, hundreds of them, copy a shorter table of pages.
+    if template.supported():
+        template.collapse_memory()
 
 
 @pytest.fixture
