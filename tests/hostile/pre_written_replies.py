@@ -3,16 +3,18 @@
 from support.hostile import add_cell
 
 WRITE = """
-import json, os, stat, struct
-reply = {"result": ["tuple", []], "operators": [], "contents": [], "layouts": [], "states": []}
+import os, stat
+from course_utils.grading import wire
+from course_utils.grading.messages import Called, Names
+names = Names([["predict_warm_up", ["dict", []]]])
+reply = Called(["tuple", []], None, operators=[], events=None, contents=[], layouts=[], states=[])
 for number in range(3, 100):
     try:
         if stat.S_ISSOCK(os.fstat(number).st_mode):
-            for message in ([["predict_warm_up", ["dict", []]]], reply, reply, reply):
-                text = json.dumps([message, []]).encode()
+            for message in (names, reply, reply, reply):
                 os.set_blocking(number, False)
                 if number >= 20:
-                    os.write(number, struct.pack("!II", len(text), 0) + text)
+                    os.write(number, wire.pack(message.fields(), []))
     except OSError:
         pass
 """

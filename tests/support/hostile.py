@@ -221,13 +221,17 @@ def trace_by_strides(matrix, anti=False):
 }
 
 # A cell that puts the student's own words in the place of what answers the judge: it needs a
-# function ``answer(connection, request)``. The first request is of ours, ``["names", names]``: the
-# names that a snapshot tells of before the judge asks; the others are the judge's.
+# function ``answer(connection, request)``. The first request is of ours, a list of names: what a
+# snapshot tells of before the judge asks; the others are the judge's, of ``grading.messages``.
 PROTOCOL = """
 import os, socket, struct, sys, types
 from course_utils.grading import wire
+from course_utils.grading.messages import *
+from course_utils.grading.messages import read_request
+nothing = {name: [] for name in Called.__dataclass_fields__} | {"result": None, "error": None}
 def send(connection, message, blobs=()):
-    wire.send(connection, message, list(blobs))
+    fields = message.fields() if isinstance(message, Message) else message
+    wire.send(connection, fields, list(blobs))
 def speak(descriptor, names):
     if os.fork():
         os.close(descriptor)
@@ -236,10 +240,10 @@ def speak(descriptor, names):
     try:
         connection = socket.socket(fileno=descriptor)
         stream = connection.makefile("rb")
-        request = ["names", names]
+        request = names
         while True:
             answer(connection, request)
-            request, _ = wire.receive(stream)
+            request = read_request(wire.receive(stream)[0])
     finally:
         os._exit(0)
 module = types.ModuleType("course_utils.grading.answering")
