@@ -4,8 +4,9 @@ Each file there is one submission: its docstring says what the student tries, ``
 submission, ``EARNS`` says what its honest part is worth (nothing, if it is left out), and ``harm``
 asserts what must not have come of it. ``CHAPTER`` names another chapter than 00,
 ``NEEDS_SANDBOX`` says that only a sandbox holds it, and ``KNOWN_LIMIT`` why it succeeds.
-``ARRIVED`` lists words of the feedback that show that the attack was run, and not a slip before it.
-An attack whose checks may run out of time says so by ``TIMES_OUT``.
+``ARRIVED`` lists words of the feedback, or of what the instructor is told, that show that the
+attack was run, and not a slip before it. An attack whose checks may run out of time says so by
+``TIMES_OUT``.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Attack:
 
     @property
     def arrived(self) -> list[str]:
-        return getattr(self.module, "ARRIVED", [])
+        return self.module.ARRIVED
 
     @property
     def times_out(self) -> bool:
@@ -105,6 +106,11 @@ class Graded:
     notebook: str
     feedback: str
     heard: list[str]
+
+    @property
+    def told(self) -> str:
+        """What the instructor is told of the submission beside its marks."""
+        return "\n".join([self.marks.problem, *self.marks.repairs])
 
     @property
     def said(self) -> str:
