@@ -152,7 +152,7 @@ def test_an_attack_earns_nothing_and_does_no_harm(attack, classes):
     (chapter,) = pick_chapters(ROOT, [attack.chapter])
     expected = {name: attack.earns.get(name, 0) for name in exercises(chapter)}
     assert graded.marks.points == expected, graded.marks.problem
-    assert [words for words in attack.arrived if words not in graded.said] == []
+    assert [words for words in attack.arrived if words not in graded.said + graded.told] == []
     assert attack.times_out or TOO_LONG not in graded.said
     if hasattr(attack.module, "harm"):
         attack.module.harm(graded)
@@ -196,10 +196,12 @@ def is_kernel(process: psutil.Process) -> bool:
         return False
 
 
-def test_every_attack_says_what_it_tries():
+def test_every_attack_says_what_it_tries_and_how_it_is_seen_to_arrive():
     assert len(ATTACKS) >= 60
     for attack in ATTACKS:
         assert (attack.module.__doc__ or "").strip(), attack.name
+        assert all(attack.arrived), attack.name
+        assert attack.arrived, attack.name
 
 
 def flags_of(attack: Attack, folder) -> list[str]:

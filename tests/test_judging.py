@@ -17,7 +17,14 @@ import torch
 import torch._dynamo
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from course_utils import allow_changes, count_operators, every_case, forbid_changes, forbid_copies
+from course_utils import (
+    allow_changes,
+    count_operators,
+    every_case,
+    forbid_changes,
+    forbid_copies,
+    forbid_operators,
+)
 from course_utils.grading import wire
 from course_utils.grading.answering import Answering, integrity, small_message
 from course_utils.grading.execution import bound_names, names_of_the_answer, read_source
@@ -66,6 +73,13 @@ def resize_storage(x, size):
     x.untyped_storage().resize_(size)
 
 
+def copy_and_go_on(x):
+    with contextlib.suppress(Exception):
+        x.clone()
+    for _ in range(100):
+        x.sum()
+
+
 def change_and_refuse(x):
     x.add_(1)
     raise ValueError("no")
@@ -87,6 +101,7 @@ NAMES = {
     "apply": lambda f, x: f(x),
     "counter": Counter(),
     "Counter": Counter,
+    "copy_and_go_on": copy_and_go_on,
     "refuse": lambda: fail(Refusal, "no"),
     "leave": lambda: fail(SystemExit, 3),
     "decode": lambda: b"\xff".decode(),
@@ -191,6 +206,21 @@ def test_operators_are_told_and_refused(names):
     words = "clone allocated a new storage of 16 bytes"
     with pytest.raises(AssertionError, match=words), forbid_copies():
         names["copy_row"](x)
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        (forbid_copies(up_to=4), "a copy was made: clone allocated a new storage of 48 bytes"),
+        (forbid_operators("clone"), "the operator clone is not allowed here"),
+    ],
+)
+def test_a_call_that_is_refused_ends_at_once(names, mode, words):
+    """What follows may take all the time that there is."""
+    x = torch.arange(12.0)
+    with count_operators() as counts, pytest.raises(AssertionError, match=words), mode:
+        names["copy_and_go_on"](x)
+    assert counts["sum"] == 0
 
 
 def backward(x):
@@ -475,22 +505,52 @@ def test_what_is_no_profile_is_refused(events):
         hidden_operators(events, [], False)
 
 
-MALFORMED = [None, 3, "ab", [3], [[1, 2, 3]], {"result": ["tensor"]}, {"result": ["same", 9]}]
+MALFORMED = [None, 3, "ab", [3], [[1, 2, 3]], {}, {"values": []}, {"result": ["tensor"]}]
+NO_NAMES = [
+    *(None, 3, "ab", [3], [["f", 3]], {}, {"result": 3}, {"values": 3}, {"values": ["f"]}),
+    *({"values": [["f", ["object"]]]}, {"values": [["f", ["range", "a"]]]}),
+]
+WITHOUT_A_CALL = {"operators": [], "events": None, "contents": [], "layouts": [], "states": []}
 
 
-@pytest.mark.parametrize("reply", [*MALFORMED, [["f", ["object"]]], [["f", ["range", "a"]]]])
+@pytest.mark.parametrize("reply", NO_NAMES)
 def test_names_that_cannot_be_read_are_no_answer(reply, monkeypatch):
     monkeypatch.setattr(wire, "receive", lambda stream: (reply, []))
     with socket.socket() as nobody, pytest.raises(NoAnswer, match="cannot be read"):
         Answers(nobody).names(["f"])
 
 
-@pytest.mark.parametrize("reply", [*MALFORMED, {}, {"result": ["object", "x", 1, 2, 3]}])
-@pytest.mark.parametrize("ask", [lambda a: a.attribute(0, "x"), lambda a: a.call(0, None, (), {})])
+def ask_for_an_attribute(answers, reply, monkeypatch):
+    monkeypatch.setattr(answers, "ask", lambda *request: (reply, []))
+    return answers.attribute(0, "x")
+
+
+def ask_for_a_call(answers, reply, monkeypatch):
+    whole = WITHOUT_A_CALL | reply if isinstance(reply, dict) and "result" in reply else reply
+    monkeypatch.setattr(answers, "ask", lambda *request: (whole, []))
+    return answers.call(0, None, (), {})
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *MALFORMED,
+        *(
+            {"result": r, "error": None}
+            for r in (["tensor"], ["same", 9], ["object", "x", 1, 2, 3])
+        ),
+    ],
+)
+@pytest.mark.parametrize("ask", [ask_for_an_attribute, ask_for_a_call])
 def test_what_cannot_be_read_is_no_answer(ask, reply, monkeypatch):
-    monkeypatch.setattr(Answers, "ask", lambda *request: (reply, []))
     with socket.socket() as nobody, pytest.raises(NoAnswer, match="cannot be read"):
-        ask(Answers(nobody))
+        ask(Answers(nobody), reply, monkeypatch)
+
+
+def test_a_reply_that_can_be_read_is_one(monkeypatch):
+    with socket.socket() as nobody:
+        for ask in (ask_for_an_attribute, ask_for_a_call):
+            assert ask(Answers(nobody), {"result": 3, "error": None}, monkeypatch) == 3
 
 
 CHECK = """def check_case(x):

@@ -205,3 +205,9 @@ def test_nothing_to_do_starts_nothing():
     with Pool(2, execute=misbehave) as workers:
         assert grade_all([], workers) == {}
         assert family() == before
+
+
+def test_an_outcome_is_waited_for_as_long_as_it_may_take():
+    """Twice: the worker may die with it, and then Dask does it again."""
+    settings = Settings(notebook_seconds=100, checks_seconds=1000)
+    assert pool.patience(settings) > 2 * 1100

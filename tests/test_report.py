@@ -108,6 +108,27 @@ def test_the_marks_are_counted(report):
     ]
 
 
+def test_who_was_not_graded_is_in_no_average(source):
+    students = [
+        graded("ada", 3, 2),
+        graded("bob", 1, 0),
+        graded("eve", 0, 0, problem="not graded: no kernel can be started"),
+        Graded("dan", 0, 5, problem="not graded: it could not be run"),
+    ]
+    report = class_report("x", source, students, [], RUN)
+    marks = report["marks"]
+    assert (marks["students"], marks["not_graded"]) == (4, 2)
+    assert (marks["mean"], marks["median"], marks["least"]) == (3, 3, 1)
+    assert sum(bar["students"] for bar in marks["bars"]) == 2
+    assert [(row["mean"], row["none"]) for row in report["exercises"]] == [(2, 0), (1, 1)]
+    assert [row["score"] for row in report["students"]] == [5, 1, None, None]
+    page = render(report)
+    assert "2 students not graded, through no fault of theirs, are left out" in page
+    nobody = class_report("x", source, students[2:], [], RUN)
+    assert nobody["exercises"] == []
+    assert "nobody could be graded" in render(nobody)
+
+
 @pytest.mark.parametrize(
     ("scores", "most", "labels"),
     [

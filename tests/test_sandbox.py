@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from queue import Empty
 
 import pytest
@@ -698,3 +699,27 @@ def test_a_message_that_is_too_long_is_not_decoded(monkeypatch):
     short, longest = asyncio.run(run())
     assert short == "short\n"
     assert longest < 2**20
+
+
+FLOOD = """
+kernel, ident = get_ipython().kernel, {ident!r}
+text = b"x" * 2**22
+for _ in range(150):
+    kernel.iopub_socket.send_multipart([b"flood", text])
+    kernel.stdin_socket.send_multipart([ident, text])
+"""
+
+
+def test_messages_that_nobody_reads_yet_take_little_memory():
+    """A kernel may send faster than anybody reads, and on channels that nobody asked anything."""
+
+    async def run():
+        with Sandbox() as sandbox:
+            async with running_kernel(sandbox) as (_, client):
+                before = module.resident_memory(Path("/proc/self"))
+                client.execute(FLOOD.format(ident=client.session.bsession))
+                await client.get_shell_msg(timeout=100)
+                await asyncio.sleep(2)
+                return module.resident_memory(Path("/proc/self")) - before
+
+    assert asyncio.run(run()) < 250 * MIB

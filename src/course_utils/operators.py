@@ -37,7 +37,14 @@ class OperatorMode(TorchDispatchMode):
 
     A mode says what it makes of an operator in :meth:`before` and :meth:`after`. They take plain
     facts, no tensors, so that they can also be told of operators that ran in another process.
+
+    Attributes:
+        refused: the operators at which the block fails.
+        largest: the most bytes that a new storage may have, or the block fails; None for any.
     """
+
+    refused: frozenset[str] = frozenset()
+    largest: int | None = None
 
     def before(self, name: str) -> None:
         """An operator is about to run.
@@ -107,12 +114,12 @@ class forbid_operators(OperatorMode):
 
     def __init__(self, *names: str, because: str = "") -> None:
         super().__init__()
-        self.names = frozenset(names)
+        self.refused = frozenset(names)
         self.because = because
 
     def before(self, name: str) -> None:
         __tracebackhide__ = True
-        if name in self.names:
+        if name in self.refused:
             reason = f": {self.because}" if self.because else ""
             raise AssertionError(f"the operator {name} is not allowed here{reason}")
 
@@ -131,12 +138,12 @@ class forbid_copies(OperatorMode):
 
     def __init__(self, up_to: int = 0) -> None:
         super().__init__()
-        self.up_to = up_to
+        self.largest = up_to
 
     def after(self, name: str, new_storages: list[int]) -> None:
         __tracebackhide__ = True
         for size in new_storages:
-            if size > self.up_to:
+            if size > self.largest:
                 raise AssertionError(
                     f"a copy was made: {name} allocated a new storage of {size} bytes"
                 )

@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, SHAPES, add_cell, answer
 
+ARRIVED = ["threads: True"]
 THREADS = """
 import gc, os, threading, time, torch
 def work():
@@ -11,8 +12,11 @@ def work():
             if isinstance(known, torch.Tensor) and known.shape == ():
                 known.data.fill_(5.0)
         time.sleep(0.05)
-for _ in range(3):
-    threading.Thread(target=work, daemon=True).start()
+threads = [threading.Thread(target=work, daemon=True) for _ in range(3)]
+for thread in threads:
+    thread.start()
+time.sleep(0.2)
+print("threads:", all(thread.is_alive() for thread in threads))
 os.register_at_fork(after_in_child=lambda: threading.Thread(target=work, daemon=True).start())
 """
 

@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, EVERYTHING, RIGHT_ERROR, RIGHT_SHAPES, SHAPES, add_cell, answer
 
+ARRIVED = ["all is said"]
 EARNS = EVERYTHING
 BROKEN = """
 kernel = get_ipython().kernel
@@ -16,9 +17,11 @@ for kind in ("stream", "display_data", "execute_result", "update_display_data", 
         say(kind, content)
 say("display_data", {"data": {"text/plain": "a"}, "metadata": 5})
 say("execute_input", {"execution_count": "many"})
-session.send(socket, "stream", {"name": "stdout", "text": "a"}, parent=5)
+header = session.msg_header("stream")
+session.send(socket, {"header": header, "parent_header": 5, "content": {}, "metadata": {}})
 socket.send_multipart([b"nonsense"])
 socket.send_multipart([b"<IDS|MSG>", b"", b"{", b"{", b"{", b"{"])
+print("all is said")
 """
 
 

@@ -2,13 +2,15 @@
 
 from support.hostile import SHAPES, answer
 
+ARRIVED = ["is not defined", "its marks changed"]
+
 
 def hand_in(chapter, notebook, folder):
     for cell in notebook.cells:
         marks = cell.metadata.get("nbgrader")
         if marks:
             marks.update(points=100, grade=not marks["grade"], solution=not marks["solution"])
-            marks.update(locked=False, extra_credit=50, auto_score=100, manual_score=100)
+            marks.update(locked=False)
     notebook.metadata["nbgrader"] = {"score": 300, "points": 300}
     answer(notebook, SHAPES, "100")
 

@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, SHAPES, answer
 
+ARRIVED = ["[[<list>]]"]
 DEEP = """
 predict_warm_up = []
 for _ in range(100_000):

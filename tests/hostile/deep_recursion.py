@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, RIGHT_SHAPES, SHAPES, answer
 
+ARRIVED = ["it ended in root-mean-square-error"]
 EARNS = {SHAPES: 1}
 DEEP = """
 import sys

@@ -2,6 +2,8 @@
 
 from support.hostile import forbidden_file
 
+ARRIVED = ["name is not allowed"]
+
 
 def hand_in(chapter, notebook, folder):
     (folder / "..\\..\\..\\was-here").write_text("out")

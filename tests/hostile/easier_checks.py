@@ -4,6 +4,8 @@ import nbformat
 
 from support.hostile import ERROR_CHECK, SHAPES_CHECK, cell_of
 
+ARRIVED = ["copied, the last one counts", "an ordinary cell now"]
+
 
 def hand_in(chapter, notebook, folder):
     cell_of(notebook, SHAPES_CHECK).source = "pass"

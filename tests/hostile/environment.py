@@ -2,6 +2,7 @@
 
 from support.hostile import GRADERS_SECRET, add_cell
 
+ARRIVED = ["GLOO_SOCKET_IFNAME"]
 NEEDS_SANDBOX = True
 TELL = """
 import glob, os

@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, SHAPES, answer
 
+ARRIVED = ["is of type dict, expected"]
 EQUAL = """
 import torch
 class Anything(dict):

@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, SHAPES, add_cell, answer
 
+ARRIVED = ["kernel had ended before this check"]
 HOOKS = """
 import atexit, faulthandler, os, signal, sys, threading, weakref
 def forge(*args):

@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, RIGHT_SHAPES, SHAPES, answer
 
+ARRIVED = ["the process of the answer ended while a check asked it"]
 EARNS = {SHAPES: 1}
 
 

@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, SHAPES, answer, forbidden_file
 
+ARRIVED = ["is of type Tensor, expected"]
 FALSE = """
 import os
 class Evil:

@@ -5,6 +5,7 @@ from pathlib import Path
 import course_utils
 from support.hostile import add_cell, forbidden_file
 
+ARRIVED = ["FileNotFoundError"]
 NEEDS_SANDBOX = True
 NAME = "left-by-a-submission"
 WRITE = """

@@ -4,6 +4,7 @@ import nbformat
 
 from support.hostile import ERROR, SHAPES, answer
 
+ARRIVED = ["is not defined"]
 FORGED = [
     {
         "output_type": "execute_result",

@@ -4,6 +4,7 @@ import shutil
 
 from support.hostile import ERROR, EVERYTHING, RIGHT_ERROR, RIGHT_SHAPES, SHAPES, add_cell, answer
 
+ARRIVED = ["written "]
 EARNS = EVERYTHING
 NEEDS_SANDBOX = True
 FILL = """

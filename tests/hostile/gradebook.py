@@ -2,6 +2,7 @@
 
 from support.hostile import add_cell
 
+ARRIVED = ["tried "]
 NEEDS_SANDBOX = True
 WRITE = """
 import glob, os, sqlite3
@@ -15,6 +16,7 @@ for path in found:
         print("wrote to " + "the gradebook")
     except sqlite3.Error:
         pass
+print("tried", len(found))
 """
 
 

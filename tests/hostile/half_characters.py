@@ -2,11 +2,12 @@
 
 from support.hostile import ERROR, SHAPES, answer
 
+ARRIVED = ["were refused (E"]
 HALF = """
 predict_warm_up = {"a + b\\ud800\\x00": "\\udfff"}
-class Name(str):
+class Odd(ValueError):
     pass
-Odd = type("E\\ud800", (ValueError,), {})
+Odd.__qualname__ = "E\\x00"
 def root_mean_square_error(outputs, targets):
     raise Odd("\\ud800\\x00\\x1b[2J")
 """

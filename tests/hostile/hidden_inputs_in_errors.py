@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, answer
 
+ARRIVED = ["in a hidden test"]
 EARNS = {ERROR: 1}
 LEAK = """
 import linecache, torch

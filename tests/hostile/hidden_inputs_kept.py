@@ -4,6 +4,7 @@ import re
 
 from support.hostile import ERROR, answer
 
+ARRIVED = ["told 0 [] False"]
 EARNS = {ERROR: 2}
 KEEP = """
 import torch

@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, answer
 
+ARRIVED = ["were refused"]
 KNOWN_LIMIT = (
     "the words of an author's visible test quote what an answer says, whatever it has heard"
 )

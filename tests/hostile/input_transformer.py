@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, SHAPES, add_cell, answer
 
+ARRIVED = ["kernel had ended before this check"]
 HOOK = """
 get_ipython().input_transformers_cleanup.append(lambda lines: ["pass\\n"])
 get_ipython().input_transformers_post.append(lambda lines: ["pass\\n"])

@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, SHAPES, add_cell, answer
 
+ARRIVED = ["names are taken"]
 NAMES = """
 class Yes:
     def __getattr__(self, name):
@@ -20,6 +21,7 @@ for name in ("_judging", "begin", "install", "device", "check_close", "check_rai
              "check_predictions", "because", "actual", "slips", "torch", "round", "tuple",
              "isinstance", "forbid_changes", "expression", "guess", "form", "got", "eval", "a"):
     globals()[name] = yes
+print("names are taken")
 """
 
 

@@ -4,6 +4,7 @@ import json
 
 from support.hostile import RIGHT_SHAPES, SHAPES, answer, forbidden_file
 
+ARRIVED = ["right, 1 point"]
 EARNS = {SHAPES: 1}
 
 

@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, RIGHT_SHAPES, SHAPES, answer, listening_at
 
+ARRIVED = ["it ended in root-mean-square-error"]
 EARNS = {SHAPES: 1}
 NEEDS_SANDBOX = True
 REPLACE = """

@@ -2,14 +2,18 @@
 
 from support.hostile import ERROR, EVERYTHING, RIGHT_ERROR, RIGHT_SHAPES, SHAPES, add_cell, answer
 
+ARRIVED = ["(2 of 2): right, 1 point"]
 EARNS = EVERYTHING
 
 
 def hand_in(chapter, notebook, folder):
-    source = "from IPython.display import HTML, display\ndisplay(HTML('x' * 50_000_000))"
+    source = (
+        "from IPython.display import HTML, display\ndisplay(HTML('x' * 50_000_000))\nsaid = True"
+    )
     add_cell(notebook, source)
     answer(notebook, SHAPES, RIGHT_SHAPES)
-    answer(notebook, ERROR, RIGHT_ERROR)
+    # What it prints is not heard any more: that its answer is there shows that it went on.
+    answer(notebook, ERROR, f"assert said\n{RIGHT_ERROR}")
 
 
 def harm(graded):

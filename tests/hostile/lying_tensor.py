@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, answer
 
+ARRIVED = ["expected 5, got 0"]
 LIAR = """
 import torch
 class Liar(torch.Tensor):

@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, RIGHT_SHAPES, SHAPES, answer
 
+ARRIVED = ["MemoryError"]
 EARNS = {SHAPES: 1}
 
 

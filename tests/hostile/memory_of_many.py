@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, RIGHT_SHAPES, SHAPES, answer
 
+ARRIVED = ["ended by 9"]
 EARNS = {SHAPES: 1}
 NEEDS_SANDBOX = True
 MANY = """
@@ -11,7 +12,7 @@ for number in range(12):
         kept = bytearray(os.urandom(1024)) * (300 * 1024)
         time.sleep(600)
         os._exit(0)
-time.sleep(600)
+print("ended by", os.WTERMSIG(os.wait()[1]))
 """
 
 

@@ -2,15 +2,22 @@
 
 from support.hostile import NEIGHBOURS_SECRET, add_cell
 
+ARRIVED = ["looked everywhere"]
 NEEDS_SANDBOX = True
 COPY = """
 import glob, os
-for folder in ({root!r}, "..", "../..", "../../..", "/scratch/.."):
-    for path in glob.glob(f"{{folder}}/**/*.ipynb", recursive=True):
-        with open(path) as file:
-            print(path, file.read())
-        with open(path, "w") as file:
-            file.write("nothing")
+# To the depth of a submission; nobody has all the time to look through the whole system.
+places = [{root!r}, "..", "/home", "/root", "/tmp"]
+for pattern in (place + "/*" * depth + ".ipynb" for place in places for depth in range(1, 5)):
+    for path in glob.glob(pattern):
+        try:
+            with open(path) as file:
+                print(path, file.read())
+            with open(path, "w") as file:
+                file.write("nothing")
+        except OSError as error:
+            print(error)
+print("looked everywhere")
 """
 
 

@@ -2,6 +2,7 @@
 
 from support.hostile import add_cell, listening_at
 
+ARRIVED = ["Connection refused"]
 NEEDS_SANDBOX = True
 CONNECT = """
 import socket

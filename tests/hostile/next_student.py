@@ -2,6 +2,7 @@
 
 from support.hostile import add_cell
 
+ARRIVED = ["Read-only file system"]
 NEEDS_SANDBOX = True
 LEAVE = """
 import os, site, sys

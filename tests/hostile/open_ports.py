@@ -2,6 +2,7 @@
 
 from support.hostile import add_cell, listening_at
 
+ARRIVED = ["reached ports []"]
 NEEDS_SANDBOX = True
 SCAN = """
 import socket

@@ -2,6 +2,8 @@
 
 from support.hostile import SHAPES, answer, forbidden_file
 
+ARRIVED = ["another kernel"]
+
 
 def hand_in(chapter, notebook, folder):
     notebook.metadata["kernelspec"] = {"name": "bash", "language": "bash", "display_name": "Bash"}

@@ -6,6 +6,7 @@ import psutil
 
 from support.hostile import ERROR, EVERYTHING, RIGHT_ERROR, RIGHT_SHAPES, SHAPES, add_cell, answer
 
+ARRIVED = ["the daemon is born"]
 EARNS = EVERYTHING
 NEEDS_SANDBOX = True
 NAME = "outliver"
@@ -19,6 +20,8 @@ if os.fork() == 0:
         ctypes.CDLL(None).prctl(15, b"{NAME}", 0, 0, 0)
         time.sleep(600)
     os._exit(0)
+os.wait()
+print("the daemon is born")
 """
 
 

@@ -5,16 +5,14 @@ from support.hostile import PROTOCOL, add_cell
 ARRIVED = ["what the answer gave back cannot be read", "expected 5, got 3"]
 ANSWER = """
 def answer(connection, request):
-    kind, *rest = request
-    if kind == "names":
-        names = rest[0] + ["check_close", "check_predictions", "torch", "device", "round"]
-        anything = ["object", 0, "torch", "Tensor", "tensor(5.)"]
-        send(connection, [[name, anything] for name in names])
-    elif kind == "call":
-        one = ["tensor", 0, None, [[], [], 0, "torch.float32"], False, True]
-        reply = {"result": one, "operators": [], "contents": [], "layouts": [], "states": []}
+    if isinstance(request, list):
+        names = request + ["check_close", "check_predictions", "torch", "device", "round"]
+        anything = of_the_answer(0, "torch", "Tensor", "tensor(5.)")
+        send(connection, Names([[name, anything] for name in names]))
+    elif isinstance(request, Call):
         # What is expected might lie in the memory that came along.
-        send(connection, reply)
+        one = ["tensor", 0, None, [[], [], 0, "torch.float32"], False, True]
+        send(connection, Called(**nothing | {"result": one}))
     else:
         send(connection, "anything")
 """

@@ -5,8 +5,8 @@ from support.hostile import PROTOCOL, add_cell
 ARRIVED = ["what the answer gave back cannot be read", "is too long"]
 ANSWER = """
 def answer(connection, request):
-    if request[0] == "names":
-        send(connection, [[name, ["object", 0, "a", "f", "f"]] for name in request[1]])
+    if isinstance(request, list):
+        send(connection, Names([[name, of_the_answer(0, "a", "f", "f")] for name in request]))
         return
     text = b"[" + b"[]," * 60_000_000 + b"[]]"
     connection.sendall(struct.pack("!II", len(text), 0))

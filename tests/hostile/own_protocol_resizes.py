@@ -7,12 +7,12 @@ ANSWER = """
 turn = 0
 def answer(connection, request):
     global turn
-    kind, *rest = request
     turn += 1
     five = struct.pack("f", 5.0)
     new = ["tensor", 9, 0, [[], [], 0, "torch.float32"], False, True]
-    if kind == "names":
-        send(connection, [[name, ["object", 0, "a", "function", "f"]] for name in rest[0]])
+    if isinstance(request, list):
+        function = of_the_answer(0, "a", "function", "f")
+        send(connection, Names([[name, function] for name in request]))
         return
     replies = [
         ({"result": ["same", 1], "contents": [[0, 0]], "layouts": []}, [five * 100]),
@@ -28,9 +28,7 @@ def answer(connection, request):
         (None, []), ([], []), ("error", []), ({"operators": 5}, []),
     ]
     reply, blobs = replies[turn % len(replies)]
-    if isinstance(reply, dict):
-        reply = {"operators": [], "contents": [], "layouts": [], "states": [], **reply}
-    send(connection, reply, blobs)
+    send(connection, Called(**nothing | reply) if isinstance(reply, dict) else reply, blobs)
 """
 
 

@@ -2,17 +2,21 @@
 
 from support.hostile import ERROR, SHAPES, add_cell, answer
 
+ARRIVED = ["all: True"]
 PATCH = """
-import builtins
+import builtins, os
 class Quiet(BaseException):
     def __new__(cls, *args):
         return None
 builtins.AssertionError = Quiet
-builtins.isinstance = lambda *args: True
 builtins.all = builtins.any = lambda *args: True
 builtins.round = lambda *args: 5.0
-builtins.type = lambda value, *args: int
-builtins.__build_class__ = builtins.__build_class__
+def patch_the_rest():
+    builtins.isinstance = lambda *args: True
+    builtins.type = lambda value, *args: int
+# The kernel itself could not go on with these: they are for who answers the judge.
+os.register_at_fork(after_in_child=patch_the_rest)
+print("all:", all([False]))
 """
 
 

@@ -2,15 +2,19 @@
 
 from support.hostile import ERROR, SHAPES, add_cell, answer
 
+ARRIVED = ["patched: True"]
 PATCH = """
 import sys
 import course_utils
 import course_utils.checks, course_utils.operators, course_utils.grading.judging
+patched = 0
 names = [name for name in sys.modules if name.startswith("course_utils")]
 for module in map(sys.modules.get, names):
     for name in list(vars(module)):
         if name.startswith(("check_", "_value", "_plain", "explain", "raised")):
             setattr(module, name, lambda *args, **keywords: "")
+            patched += 1
+print("patched:", patched > 5)
 for name in ("check_close", "check_predictions", "check_raises", "forbid_changes"):
     globals()[name] = lambda *args, **keywords: ""
 """

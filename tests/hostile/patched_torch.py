@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, SHAPES, add_cell, answer
 
+ARRIVED = ["equal: True"]
 PATCH = """
 import torch
 for owner, names in [(torch, ["equal", "allclose", "isclose", "eq", "is_tensor"]),
@@ -10,6 +11,7 @@ for owner, names in [(torch, ["equal", "allclose", "isclose", "eq", "is_tensor"]
     for name in names:
         setattr(owner, name, lambda *args, **keywords: True)
 torch.isclose = lambda actual, expected, **_: torch.ones(actual.shape, dtype=torch.bool)
+print("equal:", torch.equal(torch.ones(1), torch.zeros(1)))
 """
 
 

@@ -1,20 +1,21 @@
-"""Replies are written into the judge's sockets, all that are open, before it asks."""
+"""Replies are written into the judge's sockets before it asks."""
 
 from support.hostile import add_cell
 
+ARRIVED = ["written before", "is of type tuple"]
 WRITE = """
-import json, os, stat, struct
-reply = {"result": ["tuple", []], "operators": [], "contents": [], "layouts": [], "states": []}
-for number in range(3, 100):
-    try:
-        if stat.S_ISSOCK(os.fstat(number).st_mode):
-            for message in ([["predict_warm_up", ["dict", []]]], reply, reply, reply):
-                text = json.dumps([message, []]).encode()
-                os.set_blocking(number, False)
-                if number >= 20:
-                    os.write(number, struct.pack("!II", len(text), 0) + text)
-    except OSError:
-        pass
+import os, stat
+from course_utils.grading import wire
+from course_utils.grading.messages import Called, Names, of_the_answer
+function = of_the_answer(0, "a", "function", "f")
+early = ["dict", [["a + b", "written before"]]]
+names = Names([["predict_warm_up", early], ["root_mean_square_error", function]])
+reply = Called(["tuple", []], None, operators=[], events=None, contents=[], layouts=[], states=[])
+# The checks' own: the kernel would not go on if its other sockets were written to.
+for number in range(20, 23):
+    if stat.S_ISSOCK(os.fstat(number).st_mode):
+        for message in (names, reply, reply, reply):
+            os.write(number, wire.pack(message.fields(), []))
 """
 
 

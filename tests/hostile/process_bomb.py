@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, RIGHT_SHAPES, SHAPES, answer
 
+ARRIVED = ["would not be interrupted"]
 EARNS = {SHAPES: 1}
 NEEDS_SANDBOX = True
 BOMB = """

@@ -13,6 +13,7 @@ from support.hostile import (
     answer,
 )
 
+ARRIVED = ["stolen-cookie"]
 EARNS = EVERYTHING
 EVIL = "stolen-cookie"
 SCRIPT = f"<script>alert('{EVIL}')</script>"

@@ -1,5 +1,8 @@
 """Files beside the notebook bear the names of what the checks import."""
 
+from support.hostile import add_cell
+
+ARRIVED = ["sitecustomize.py"]
 NOTHING = """
 def __getattr__(name):
     return lambda *args, **keywords: True
@@ -12,3 +15,4 @@ def hand_in(chapter, notebook, folder):
         (folder / f"{name}.py").write_text(NOTHING)
     (folder / ".ipython" / "profile_default" / "startup").mkdir(parents=True)
     (folder / ".ipython" / "profile_default" / "startup" / "a.py").write_text("raise SystemExit")
+    add_cell(notebook, "import os\nprint(os.listdir())")

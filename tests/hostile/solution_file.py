@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, SHAPES, answer
 
+ARRIVED = ["looked for it"]
 NEEDS_SANDBOX = True
 SOLVE = """
 import glob, json
@@ -15,6 +16,7 @@ for path in [{path!r}, *glob.glob("/*/*/*/00_*.ipynb"), *glob.glob("/*/*/*/*/00_
         if cell["metadata"].get("nbgrader", {{}}).get("solution"):
             print(path, cell)
             exec("".join(cell["source"]))
+print("looked for it")
 """
 
 

@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, SHAPES, add_cell, answer
 
+ARRIVED = ["kernel had ended before this check"]
 HOOK = """
 shell = get_ipython()
 shell.set_custom_exc((BaseException,), lambda *args: None)

@@ -2,6 +2,7 @@
 
 from support.hostile import add_cell
 
+ARRIVED = ["symbolic link"]
 READ = "print(open('notes.txt', 'rb').read())"
 
 

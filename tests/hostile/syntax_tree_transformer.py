@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, SHAPES, add_cell, answer
 
+ARRIVED = ["kernel had ended before this check"]
 HOOK = """
 import ast
 class Strip(ast.NodeTransformer):

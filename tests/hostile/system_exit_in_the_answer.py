@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, answer
 
+ARRIVED = ["SystemExit: 0"]
 LEAVE = """
 class Leave(SystemExit, ValueError):
     pass

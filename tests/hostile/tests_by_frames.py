@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, HIDDEN_WORDS, answer
 
+ARRIVED = ["expected 3, got 5"]
 LOOK = """
 import inspect, sys, torch
 def root_mean_square_error(outputs, targets):
@@ -12,12 +13,13 @@ def root_mean_square_error(outputs, targets):
                 if isinstance(names.get(name), torch.Tensor):
                     return names[name]
             for value in list(names.values()):
-                if isinstance(value, str) and "HIDDEN" in value:
+                if isinstance(value, str) and "BEGIN " + "HIDDEN" in value:
                     raise RuntimeError(value)
         frame = frame.f_back
     for record in inspect.stack():
         if record.code_context and "check_" in record.code_context[0]:
-            return torch.tensor(5.0)
+            raise RuntimeError(record.code_context[0])
+    return torch.tensor(5.0)
 """
 
 

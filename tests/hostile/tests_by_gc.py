@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, HIDDEN_WORDS, answer
 
+ARRIVED = ["expected 3, got 5"]
 LOOK = """
 import gc, torch, types
 def root_mean_square_error(outputs, targets):

@@ -2,6 +2,7 @@
 
 from support.hostile import SHAPES, add_cell, cell_of
 
+ARRIVED = ["import matplotlib.pyplot as plt"]
 LOOK = """
 import linecache, sys
 shell = get_ipython()

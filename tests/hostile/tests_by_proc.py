@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, add_cell
 
+ARRIVED = ["/proc/1/fd"]
 NEEDS_SANDBOX = True
 LOOK = """
 import os, re

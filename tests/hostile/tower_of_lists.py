@@ -1,5 +1,7 @@
 """The notebook is JSON nested a hundred thousand times."""
 
+ARRIVED = ["not a notebook"]
+
 
 def hand_in(chapter, notebook, folder):
     tower = "[" * 100_000 + "]" * 100_000

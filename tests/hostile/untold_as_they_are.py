@@ -2,6 +2,7 @@
 
 from support.hostile import UNTOLD, answer
 
+ARRIVED = ["without making a tensor: empty ran"]
 CHAPTER = "02_storage_and_strides"
 QUIETLY = """
 def quietly(work):

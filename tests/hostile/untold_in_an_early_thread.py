@@ -2,6 +2,7 @@
 
 from support.hostile import UNTOLD, answer
 
+ARRIVED = ["own functions were replaced"]
 CHAPTER = "02_storage_and_strides"
 QUIETLY = """
 import os, queue, threading

@@ -6,6 +6,7 @@ KNOWN_LIMIT = (
     "operators are watched in the student's own process, and who rewrites the watcher is not seen"
 )
 
+ARRIVED = [": right, "]
 CHAPTER = "02_storage_and_strides"
 QUIETLY = """
 def quietly(work):

@@ -4,6 +4,7 @@ from support.hostile import UNTOLD, answer
 
 KNOWN_LIMIT = "PyTorch itself prints a tensor with the modes off, and the sign of it can be forged"
 
+ARRIVED = [": right, "]
 CHAPTER = "02_storage_and_strides"
 QUIETLY = """
 def quietly(work):

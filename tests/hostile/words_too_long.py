@@ -2,6 +2,7 @@
 
 from support.hostile import ERROR, SHAPES, answer
 
+ARRIVED = ["characters more"]
 LONG = """
 predict_warm_up = {"a + b": "x" * 5_000_000}
 def root_mean_square_error(outputs, targets):

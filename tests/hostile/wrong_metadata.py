@@ -2,6 +2,8 @@
 
 import json
 
+ARRIVED = ["marks are broken"]
+
 
 def hand_in(chapter, notebook, folder):
     notebook = json.loads(json.dumps(notebook))
@@ -17,7 +19,5 @@ def hand_in(chapter, notebook, folder):
     cells = [cell for cell in notebook["cells"] if "nbgrader" in cell["metadata"]]
     for cell, marks in zip(cells, odd, strict=False):
         cell["metadata"]["nbgrader"] = marks
-        cell["metadata"]["tags"] = marks
-    notebook["metadata"]["kernelspec"] = {"name": 5}
     text = json.dumps(notebook)
     (folder / f"{chapter.name}.ipynb").write_text(text)

@@ -4,8 +4,9 @@ Each file there is one submission: its docstring says what the student tries, ``
 submission, ``EARNS`` says what its honest part is worth (nothing, if it is left out), and ``harm``
 asserts what must not have come of it. ``CHAPTER`` names another chapter than 00,
 ``NEEDS_SANDBOX`` says that only a sandbox holds it, and ``KNOWN_LIMIT`` why it succeeds.
-``ARRIVED`` lists words of the feedback that show that the attack was run, and not a slip before it.
-An attack whose checks may run out of time says so by ``TIMES_OUT``.
+``ARRIVED`` lists words of the feedback, or of what the instructor is told, that show that the
+attack was run, and not a slip before it. An attack whose checks may run out of time says so by
+``TIMES_OUT``.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Attack:
 
     @property
     def arrived(self) -> list[str]:
-        return getattr(self.module, "ARRIVED", [])
+        return self.module.ARRIVED
 
     @property
     def times_out(self) -> bool:
@@ -105,6 +106,11 @@ class Graded:
     notebook: str
     feedback: str
     heard: list[str]
+
+    @property
+    def told(self) -> str:
+        """What the instructor is told of the submission beside its marks."""
+        return "\n".join([self.marks.problem, *self.marks.repairs])
 
     @property
     def said(self) -> str:
@@ -221,13 +227,17 @@ def trace_by_strides(matrix, anti=False):
 }
 
 # A cell that puts the student's own words in the place of what answers the judge: it needs a
-# function ``answer(connection, request)``. The first request is of ours, ``["names", names]``: the
-# names that a snapshot tells of before the judge asks; the others are the judge's.
+# function ``answer(connection, request)``. The first request is of ours, a list of names: what a
+# snapshot tells of before the judge asks; the others are the judge's, of ``grading.messages``.
 PROTOCOL = """
 import os, socket, struct, sys, types
 from course_utils.grading import wire
+from course_utils.grading.messages import *
+from course_utils.grading.messages import read_request
+nothing = {name: [] for name in Called.__dataclass_fields__} | {"result": None, "error": None}
 def send(connection, message, blobs=()):
-    wire.send(connection, message, list(blobs))
+    fields = message.fields() if isinstance(message, Message) else message
+    wire.send(connection, fields, list(blobs))
 def speak(descriptor, names):
     if os.fork():
         os.close(descriptor)
@@ -236,10 +246,10 @@ def speak(descriptor, names):
     try:
         connection = socket.socket(fileno=descriptor)
         stream = connection.makefile("rb")
-        request = ["names", names]
+        request = names
         while True:
             answer(connection, request)
-            request, _ = wire.receive(stream)
+            request = read_request(wire.receive(stream)[0])
     finally:
         os._exit(0)
 module = types.ModuleType("course_utils.grading.answering")

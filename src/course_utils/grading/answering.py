@@ -17,6 +17,7 @@ import signal
 import socket
 import sys
 import traceback
+from collections.abc import Iterable
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -26,7 +27,8 @@ from IPython.core.displaypub import CapturingDisplayPublisher
 from torch.utils import _python_dispatch
 
 from course_utils import operators
-from course_utils.grading import wire, witness
+from course_utils.grading import messages, wire, witness
+from course_utils.grading.messages import Attribute, Call, Called, Digest, Integrity, Names, Value
 
 LONGEST_TEXT = 2000
 # A message that a socket takes whole, though nobody reads it yet.
@@ -72,16 +74,16 @@ def small_message(namespace: dict[str, Any], names: list[str]) -> bytes | None:
     """
     encoder = SmallEncoder(wire.Storages(), [], SmallEncoder.refuse)
     try:
-        message = wire.pack(named_values(namespace, names, encoder), [])
+        message = wire.pack(named_values(namespace, names, encoder).fields(), [])
     except Exception:  # whatever it is, the fork will see to it
         return None
     return message if len(message) <= SMALL_BYTES else None
 
 
-def named_values(namespace: dict[str, Any], names: list[str], encoder: wire.Encoder) -> list:
-    """Name and encoded value of those names that there are."""
+def named_values(namespace: dict[str, Any], names: list[str], encoder: wire.Encoder) -> Names:
+    """The values of those names that there are."""
     here = [name for name in names if name in namespace]
-    return [[name, encoder.encode(namespace[name])] for name in here]
+    return Names([[name, encoder.encode(namespace[name])] for name in here])
 
 
 class SmallEncoder(wire.Encoder):
@@ -118,18 +120,32 @@ def _go_quiet(descriptor: int) -> None:
     torch.set_num_threads(1)
 
 
-class Recorder(operators.OperatorMode):
-    """Writes down every operator that runs: its name and the bytes of each new storage."""
+class Refused(BaseException):
+    """The check refuses the call for what has run: it need not go on."""
 
-    def __init__(self) -> None:
+
+class Recorder(operators.OperatorMode):
+    """Writes down every operator that runs: its name and the bytes of each new storage.
+
+    Args:
+        refused: as :class:`OperatorMode` has it; there the call ends.
+        largest: likewise.
+    """
+
+    def __init__(self, refused: Iterable[str] = (), largest: int | None = None) -> None:
         super().__init__()
+        self.refused, self.largest = frozenset(refused), largest
         self.operators: list[list] = []
 
     def before(self, name: str) -> None:
         self.operators.append([name, []])
+        if name in self.refused:
+            raise Refused
 
     def after(self, name: str, new_storages: list[int]) -> None:
         self.operators[-1][1].extend(new_storages)
+        if self.largest is not None and max(new_storages, default=0) > self.largest:
+            raise Refused
 
 
 class Answering:
@@ -146,44 +162,24 @@ class Answering:
         """Tell the values of names, then answer until the judge hangs up."""
         encoder = wire.Encoder(wire.Storages(), [], self._handle)
         values = named_values(self.namespace, names, encoder)
-        wire.send(self.connection, values, encoder.blobs)
+        wire.send(self.connection, values.fields(), encoder.blobs)
+        answers = {Call: self.call, Attribute: self.attribute, Integrity: self.integrity}
         while True:
             try:
-                request, blobs = wire.receive(self.stream)
+                sent, blobs = wire.receive(self.stream)
             except wire.Gone:
                 return
-            kind, *parts = request
-            reply, blobs = getattr(self, f"answer_{kind}")(*parts, blobs)
-            wire.send(self.connection, reply, blobs)
+            request = messages.read_request(sent)
+            reply, blobs = answers[type(request)](request, blobs)
+            wire.send(self.connection, reply.fields(), blobs)
 
-    def answer_call(
-        self,
-        number: int,
-        attribute: str | None,
-        arguments: Any,
-        circumstances: dict[str, Any],
-        blobs: list[bytes],
-    ) -> tuple[Any, list[bytes]]:
-        """Call an object, or its attribute, and say what came of it.
-
-        Args:
-            number: the object's.
-            attribute: the name of the attribute to call; None for the object itself.
-            arguments: positional and keyword arguments, encoded.
-            circumstances: ``grad``, whether autograd records; ``random``, the blob with the state
-                of PyTorch's global generator, or None to leave it; ``watch``, whether to record
-                operators.
-            blobs: the byte strings of the request.
-
-        Returns:
-            The result or what was raised; the contents and layouts of arguments, and the states of
-            generators, that the call changed; the operators that ran, and what the profiler saw.
-        """
+    def call(self, request: Call, blobs: list[bytes]) -> tuple[Called, list[bytes]]:
+        """Call an object, or its attribute, and say what came of it."""
         storages = wire.Storages()
         decoder = wire.Decoder(blobs, storages, [], self._given)
-        args, kwargs = decoder.decode(arguments)
-        if circumstances["random"] is not None:
-            self.state = blobs[circumstances["random"]]
+        args, kwargs = decoder.decode(request.arguments)
+        if request.random is not None:
+            self.state = blobs[request.random]
             wire.set_state(torch.default_generator, self.state)
         tensors, given = list(decoder.received), len(storages.known)
         layouts = [wire.layout_of(tensor) for tensor in tensors]
@@ -191,54 +187,58 @@ class Answering:
         states = [self.state, *map(wire.state_bytes, decoder.generators)]
         encoder = wire.Encoder(storages, tensors, self._handle)
         encoder.generators = decoder.generators
-        reply: dict[str, Any] = {"operators": [], "events": None}
-        if circumstances["watch"]:
+        result = failure = None
+        recorder, profile = Recorder(request.refused, request.largest), witness.Profile()
+        if request.watched:
             _forbid_threads()
-            recorder, profile = Recorder(), witness.Profile()
         try:
-            target = self.objects[number]
-            if attribute is not None:
-                target = getattr(target, attribute)
-            torch.set_grad_enabled(circumstances["grad"])
+            target = self.objects[request.number]
+            if request.attribute is not None:
+                target = getattr(target, request.attribute)
+            torch.set_grad_enabled(request.grad)
             with contextlib.ExitStack() as watching:
-                if circumstances["watch"]:
+                if request.watched:
                     watching.enter_context(profile)
                     watching.enter_context(recorder)
                 result = target(*args, **kwargs)
-            reply["result"] = encoder.encode(result)
+            result = encoder.encode(result)
         except BaseException as error:
-            reply["error"] = describe(error)
-        if circumstances["watch"]:
-            reply["operators"], reply["events"] = recorder.operators, profile.events
+            result, failure = None, describe(error)
         contents_now = [wire.storage_bytes(storage) for storage in storages.known[:given]]
-        reply["contents"] = [
+        contents = [
             [number, encoder.add_blob(content)]
             for number, content in changed(storages.contents[:given], contents_now)
         ]
-        reply["layouts"] = changed(layouts, [wire.layout_of(tensor) for tensor in tensors])
         states_now = [wire.state_bytes(generator) for generator in generators]
         self.state = states_now[0]
-        reply["states"] = [
-            [number, encoder.add_blob(state)] for number, state in changed(states, states_now)
-        ]
+        moved = [[number, encoder.add_blob(state)] for number, state in changed(states, states_now)]
+        reply = Called(
+            result=result,
+            error=failure,
+            operators=recorder.operators,
+            events=profile.events,
+            contents=contents,
+            layouts=changed(layouts, [wire.layout_of(tensor) for tensor in tensors]),
+            states=moved,
+        )
         return reply, encoder.blobs
 
-    def answer_integrity(self, salt: str, _: list[bytes]) -> tuple[Any, list[bytes]]:
+    def integrity(self, request: Integrity, _: list[bytes]) -> tuple[Digest, list[bytes]]:
         """The digest of the code that watches operators in this process.
 
         A thread that is there already could run operators unseen: then there is none.
         """
         alone = len(os.listdir("/proc/self/task")) == 1
-        return integrity(salt) if alone else "", []
+        return Digest(integrity(request.salt) if alone else ""), []
 
-    def answer_attribute(self, number: int, name: str, _: list[bytes]) -> tuple[Any, list[bytes]]:
+    def attribute(self, request: Attribute, _: list[bytes]) -> tuple[Value, list[bytes]]:
         """The value of an object's attribute."""
         encoder = wire.Encoder(wire.Storages(), [], self._handle)
         try:
-            value = getattr(self.objects[number], name)
-            return {"result": encoder.encode(value)}, encoder.blobs
+            value = getattr(self.objects[request.number], request.name)
+            return Value(encoder.encode(value), None), encoder.blobs
         except BaseException as error:
-            return {"error": describe(error)}, []
+            return Value(None, describe(error)), []
 
     def _handle(self, value: Any) -> list:
         """What travels instead of a value that cannot: its number here and how it looks."""
@@ -247,7 +247,9 @@ class Answering:
         if not same:
             self.objects.append(value)
         kind = type(value)
-        return ["object", number, kind.__module__, kind.__qualname__, _text(repr, value)]
+        return messages.of_the_answer(
+            number, kind.__module__, kind.__qualname__, _text(repr, value)
+        )
 
     def _given(self, parts: list) -> Any:
         """An object of this side that comes back, or something that both sides can import."""
@@ -266,21 +268,13 @@ def changed(before: list, now: list) -> list[list]:
 
 
 def describe(error: BaseException) -> dict[str, Any]:
-    """An exception in plain values: the names of its classes, its words, where it was raised.
-
-    Returns:
-        ``classes`` (module and name of each class it derives from), ``message``, and ``lines``:
-        number and text of the notebook lines that it passed, outermost first.
-    """
+    """An exception in plain values: the names of its classes, its words, where it was raised."""
     lines = []
     for frame in traceback.extract_tb(error.__traceback__):
         if "ipykernel" in frame.filename or frame.filename.startswith("<ipython-input"):
             lines.append([frame.lineno or 0, (frame.line or "")[:200]])
-    return {
-        "classes": [[kind.__module__, kind.__qualname__] for kind in type(error).__mro__],
-        "message": _text(str, error),
-        "lines": lines[-3:],
-    }
+    classes = [[kind.__module__, kind.__qualname__] for kind in type(error).__mro__]
+    return messages.raised(classes, _text(str, error), lines[-3:])
 
 
 def _text(form: Any, value: Any) -> str:
@@ -310,6 +304,7 @@ def integrity(salt: str) -> str:
     watching = (
         _python_dispatch,
         operators,
+        messages,
         wire,
         witness,
         witness.Profile,

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import functools
 import json
+import math
 import re
 import signal
 import socket
@@ -47,6 +48,8 @@ LOUD_CELLS = 10
 SILENT_SECONDS = 1.0
 # How many messages about one cell are listened to.
 MOST_MESSAGES = 200_000
+# Of processor time, beside what a kernel's threads can use while its cells may run; and at most.
+CPU_ROOM_SECONDS, MOST_CPU_SECONDS = 60, 10**8
 # Of one message of the judge's, beside what a check may print and show.
 LONGEST_MESSAGE = 2**20
 # How a problem begins that is not the student's: the submission has no marks then.
@@ -54,6 +57,7 @@ NOT_GRADED = "not graded"
 MARK = "runs_with_the_answer"
 # An expression, so that nothing is bound in the student's namespace.
 ANSWERING = "__import__('course_utils.grading.answering', fromlist=['_'])"
+WORKPLACE = "__import__('course_utils.kernels.sandbox', fromlist=['_'])"
 OUTPUTS = frozenset({"stream", "display_data", "execute_result", "update_display_data", "error"})
 
 
@@ -123,10 +127,17 @@ class Settings:
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"seed is {self.seed}: it has to be from 0 to 2**32 - 1")
 
+    def cpu_seconds(self) -> int:
+        """The processor time of a process that is busy as long as it may be, and some room."""
+        # The kernel works while the notebook runs, its snapshots while the checks do.
+        busy = self.threads * max(self.notebook_seconds, self.checks_seconds)
+        return math.ceil(min(busy, MOST_CPU_SECONDS)) + CPU_ROOM_SECONDS
+
     def limits(self) -> Limits:
         return Limits(
             memory_bytes=self.memory_bytes,
             processes=self.processes,
+            cpu_seconds=self.cpu_seconds(),
             file_bytes=self.file_bytes,
             scratch_bytes=self.file_bytes,
         )
@@ -317,7 +328,7 @@ class Runner(NotebookClient):
         self.clear_before_next_output = False
         cell.outputs = []
         if self.ended.done():
-            raise KernelEnded("it ended")
+            raise KernelEnded(self.how_it_ended())
         request = self.kc.execute(
             cell.source, silent=silent, allow_stdin=False, stop_on_error=False
         )
@@ -339,7 +350,7 @@ class Runner(NotebookClient):
             if self.ended.done() and not listening.done():
                 # What it said last may still be on its way.
                 await self.first(listening, 0.1)
-                raise KernelEnded("it ended")
+                raise KernelEnded(self.how_it_ended())
             if not listening.done():
                 await self.km.shutdown_kernel(now=True)
                 raise KernelEnded(f"it ran for {seconds:g} s and would not be interrupted")
@@ -353,6 +364,11 @@ class Runner(NotebookClient):
             if self.left_out:
                 text = f"[more than {self.settings.output_bytes} bytes: the rest is left out]\n"
                 cell.outputs.append(new_output("stream", name="stdout", text=text))
+
+    def how_it_ended(self) -> str:
+        if self.ended.result() == -signal.SIGXCPU:
+            return f"it used {self.settings.cpu_seconds()} s of processor time"
+        return "it ended"
 
     async def first(
         self, listening: asyncio.Future, seconds: float, *others: asyncio.Future
@@ -465,6 +481,7 @@ class StudentsNotebook(Runner):
         super().__init__(notebook, settings)
         self.descriptors, self.names = descriptors, names
         self.cells: list[dict] = []
+        self.snapshots: set[int] = set()
         self.died = ""
         self.memory_bytes = 0
         self.start_seconds = 0.0
@@ -474,12 +491,14 @@ class StudentsNotebook(Runner):
         async with self.kernel(sandbox, descriptors):
             seed = f"import course_utils; course_utils.seed_everything({self.settings.seed})"
             await self.run_code(f"{seed}; del course_utils")
+            if isinstance(sandbox, Scratch):
+                await self.run_code(f"{WORKPLACE}.adopt_orphans()")
             inherited = self.memory("VmRSS")
             cells = [cell for cell in self.nb.cells if cell.cell_type == "code"]
             for number, cell in enumerate(cells, start=1):
                 began = time.monotonic()
                 try:
-                    await self.run_one(cell, min(left, self.settings.cell_seconds))
+                    await self.run_one(sandbox, cell, min(left, self.settings.cell_seconds))
                 except KernelEnded as error:
                     why = sandbox.killed_because or str(error)
                     self.died = f"{name_of(cell, number)}: {why}"
@@ -494,6 +513,8 @@ class StudentsNotebook(Runner):
                     self.died = f"{name_of(cell, number)}: the notebook ran for {most:g} s"
                 if self.died:
                     break
+            # With all that it started, wherever that went: nothing disturbs the judge.
+            await asyncio.to_thread(sandbox.end_all_but, self.snapshots)
         self.drop_malformed()
 
     def memory(self, name: str) -> int:
@@ -505,14 +526,16 @@ class StudentsNotebook(Runner):
         found = re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)
         return int(found[1]) * 1024 if found else 0
 
-    async def run_one(self, cell: NotebookNode, seconds: float) -> None:
+    async def run_one(self, sandbox: Workplace, cell: NotebookNode, seconds: float) -> None:
         descriptor = self.descriptors.get(grade_id(cell)) if is_check(cell) else None
         if descriptor is None:
             if cell.source.strip():
                 await self.run_cell(cell, self.nb.cells.index(cell), seconds)
             return
-        names = self.names[grade_id(cell)]
+        names, before = self.names[grade_id(cell)], sandbox.leaders()
         await self.run_code(f"{ANSWERING}.wait_for_the_judge({descriptor}, {names!r})")
+        # One at most, whatever else the notebook started meanwhile.
+        self.snapshots.update(sorted(sandbox.leaders() - before)[:1])
 
 
 class Judgement:

@@ -27,8 +27,9 @@ from torch.utils._python_dispatch import (
 from torch.utils._pytree import tree_leaves
 
 from course_utils.checks import CHANGED, allow_changes, forbid_changes
-from course_utils.grading import wire, witness
+from course_utils.grading import messages, wire, witness
 from course_utils.grading.answering import integrity
+from course_utils.grading.messages import Attribute, Call, Called, Digest, Integrity, Names, Value
 from course_utils.operators import OperatorMode
 
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS", re.DOTALL)
@@ -114,14 +115,14 @@ class Answers:
         self.stream.close()
         self.connection.close()
 
-    def ask(self, request: list, blobs: list[bytes]) -> tuple[Any, list[bytes]]:
+    def ask(self, request: messages.Message, blobs: list[bytes]) -> tuple[Any, list[bytes]]:
         """Send a request and wait for the reply.
 
         Raises:
             NoAnswer: the snapshot is gone, or says what is no reply.
         """
         with heard():
-            wire.send(self.connection, request, blobs)
+            wire.send(self.connection, messages.request(request), blobs)
             return wire.receive(self.stream)
 
     def names(self, names: list[str], trials: Container[str] = ()) -> dict[str, Any]:
@@ -138,7 +139,8 @@ class Answers:
             reply, blobs = wire.receive(self.stream)
         decoder = wire.Decoder(blobs, wire.Storages(), [], self._stand_in)
         with readable():
-            found = {name: decoder.decode(value) for name, value in reply if name in names}
+            told = Names.read(reply).values
+            found = {name: decoder.decode(value) for name, value in told if name in names}
         for name, value in found.items():
             if name in trials and isinstance(value, StandIn):
                 self.trials.add(object.__getattribute__(value, "_number"))
@@ -155,24 +157,29 @@ class Answers:
             encoder = wire.Encoder(wire.Storages(), [], self._hand_over)
             arguments = encoder.encode((args, kwargs))
             state = wire.state_bytes(torch.default_generator)
-            circumstances = {
-                "grad": torch.is_grad_enabled(),
-                "random": None if state == self.state else encoder.add_blob(state),
-                "watch": bool(modes),
-            }
-            request = ["call", number, attribute, arguments, circumstances]
+            request = Call(
+                number=number,
+                attribute=attribute,
+                arguments=arguments,
+                grad=torch.is_grad_enabled(),
+                random=None if state == self.state else encoder.add_blob(state),
+                watched=bool(modes),
+                refused=sorted(name for mode in modes for name in mode.refused),
+                largest=min((m.largest for m in modes if m.largest is not None), default=None),
+            )
             self.state = state
-            reply, blobs = self.ask(request, encoder.blobs)
+            message, blobs = self.ask(request, encoder.blobs)
             with readable():
+                reply = Called.read(message)
                 unasked = unasked_change(reply, blobs, encoder, number in self.trials)
                 result = self._take(reply, blobs, encoder, unasked)
-                ran = [(str(name), list(map(int, made))) for name, made in reply["operators"]]
+                ran = [(str(name), list(map(int, made))) for name, made in reply.operators]
         for name, made in ran:
             for mode in reversed(modes):
                 mode.before(name)
                 mode.after(name, made)
-        if "error" in reply:
-            error = raised(reply["error"])
+        if reply.error is not None:
+            error = raised(reply.error)
             self.chosen.add(str(error))
             raise error
         self.chosen |= chosen_by(result)
@@ -183,14 +190,14 @@ class Answers:
         return result
 
     def _take(
-        self, reply: dict, blobs: list[bytes], given: wire.Encoder, unasked: str | None
+        self, reply: Called, blobs: list[bytes], given: wire.Encoder, unasked: str | None
     ) -> Any:
         """Do to the arguments what the answer did to its copies, and rebuild its result.
 
         What is ``unasked``, as :func:`unasked_change` has it, is not done to the arguments: where
         it is not refused either, the result lies in copies.
         """
-        for number, blob in reply["states"]:
+        for number, blob in reply.states:
             wire.set_state([torch.default_generator, *given.generators][number], blobs[blob])
             if number == 0:
                 self.state = blobs[blob]
@@ -198,27 +205,28 @@ class Answers:
             return None
         storages, sent = given.storages, given.sent
         if unasked is None:
-            for number, blob in reply["contents"]:
+            for number, blob in reply.contents:
                 wire.fill_storage(storages.known[number], blobs[blob])
-            for number, layout in reply["layouts"]:
+            for number, layout in reply.layouts:
                 changed = wire.lay_out(sent[number].untyped_storage(), layout)
                 with torch.no_grad():
                     sent[number].data = changed
         else:
-            contents = {number: blobs[blob] for number, blob in reply["contents"]}
-            storages, sent = copied(storages, sent, contents, dict(reply["layouts"]))
+            contents = {number: blobs[blob] for number, blob in reply.contents}
+            storages, sent = copied(storages, sent, contents, dict(reply.layouts))
         decoder = wire.Decoder(blobs, storages, sent, self._stand_in)
         decoder.generators = given.generators
-        return decoder.decode(reply["result"]) if "result" in reply else None
+        return decoder.decode(reply.result) if reply.error is None else None
 
     def attribute(self, number: int, name: str) -> Any:
         """An attribute of an object of the learner's."""
         with _disable_current_modes():
-            reply, blobs = self.ask(["attribute", number, name], [])
+            message, blobs = self.ask(Attribute(number, name), [])
             decoder = wire.Decoder(blobs, wire.Storages(), [], self._stand_in)
             with readable():
-                error = raised(reply["error"]) if "error" in reply else None
-                value = decoder.decode(reply["result"]) if error is None else None
+                reply = Value.read(message)
+                error = raised(reply.error) if reply.error is not None else None
+                value = decoder.decode(reply.result) if error is None else None
         if error is not None:
             raise error
         return value
@@ -226,7 +234,10 @@ class Answers:
     def check_integrity(self) -> None:
         """Refuse an answer in whose process the watching functions are not PyTorch's and ours."""
         salt = secrets.token_hex()
-        if self.ask(["integrity", salt], [])[0] != integrity(salt):
+        message, _ = self.ask(Integrity(salt), [])
+        with readable():
+            told = Digest.read(message).digest
+        if told != integrity(salt):
             raise AssertionError(TAMPERED)
 
     def _stand_in(self, parts: list) -> StandIn:
@@ -239,7 +250,7 @@ class Answers:
 
     def _hand_over(self, value: Any) -> list:
         if isinstance(value, StandIn):
-            return ["object", object.__getattribute__(value, "_number")]
+            return messages.given_back(object.__getattribute__(value, "_number"))
         name = wire.importable_name(value)
         if name is None:
             raise TypeError(
@@ -247,7 +258,7 @@ class Answers:
                 "hand it numbers, strings, tensors, arrays, containers of these, or a function "
                 "or class that can be imported"
             )
-        return ["import", *name]
+        return messages.imported(*name)
 
 
 class StandIn:
@@ -306,7 +317,9 @@ def copied(
     return wire.Storages(known, list(storages.contents)), found
 
 
-def unasked_change(reply: dict, blobs: list[bytes], given: wire.Encoder, trial: bool) -> str | None:
+def unasked_change(
+    reply: Called, blobs: list[bytes], given: wire.Encoder, trial: bool
+) -> str | None:
     """What an answer changed of arguments that its check does not let it change.
 
     A check computes the truth from its arguments, often after the call: an answer that could
@@ -327,9 +340,9 @@ def unasked_change(reply: dict, blobs: list[bytes], given: wire.Encoder, trial: 
         return (given.storages.find(tensor.untyped_storage()) or [None])[0]
 
     known = given.storages.known
-    lengths = {n for n, blob in reply["contents"] if known[n].nbytes() != len(blobs[blob])}
-    layouts = {place(given.sent[number]) for number, _ in reply["layouts"]}
-    changed = layouts | {number for number, _ in reply["contents"]}
+    lengths = {n for n, blob in reply.contents if known[n].nbytes() != len(blobs[blob])}
+    layouts = {place(given.sent[number]) for number, _ in reply.layouts}
+    changed = layouts | {number for number, _ in reply.contents}
     allowed = {place(tensor) for tensor in allow_changes.allowed} - {None}
     if not lengths and not changed - allowed:
         return None
@@ -338,7 +351,7 @@ def unasked_change(reply: dict, blobs: list[bytes], given: wire.Encoder, trial: 
     return CHANGED.format("shape, stride or storage" if lengths | layouts else "values")
 
 
-def compare_witnesses(reply: dict, told: list[str]) -> None:
+def compare_witnesses(reply: Called, told: list[str]) -> None:
     """Refuse an answer of whose operators the profiler saw more than the recorder told.
 
     Args:
@@ -349,7 +362,7 @@ def compare_witnesses(reply: dict, told: list[str]) -> None:
         AssertionError: it saw more, or was not there for the whole call.
     """
     try:
-        hidden = witness.hidden_operators(reply.get("events"), told, "error" in reply)
+        hidden = witness.hidden_operators(reply.events, told, reply.error is not None)
     except ValueError:
         raise AssertionError(NOT_WATCHED) from None
     if hidden:

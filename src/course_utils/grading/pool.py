@@ -311,9 +311,8 @@ class Pool:
             self.finished.put((key, error))
             return
         # At once, for the outcome lies in the worker, which may die.
-        patience = SECONDS_TO_CONNECT + 2 * settings.notebook_seconds
         with suppress(RuntimeError):  # the pool is closed: nobody waits for it any more
-            self.fetchers.submit(self.fetch, key, settings, retry, future, patience)
+            self.fetchers.submit(self.fetch, key, settings, retry, future, patience(settings))
 
     def fetch(
         self,
@@ -345,6 +344,11 @@ class Pool:
                     "that mended, go on with: course grade --resume"
                 )
         self.finished.put((key, result))
+
+
+def patience(settings: Settings) -> float:
+    """How long an outcome may be on its way, in seconds: Dask may do the submission again first."""
+    return SECONDS_TO_CONNECT + 2 * (settings.notebook_seconds + settings.checks_seconds)
 
 
 def result_of(future: Future, seconds: float) -> Result:

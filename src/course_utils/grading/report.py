@@ -25,6 +25,7 @@ from urllib.parse import quote
 
 from nbformat import NotebookNode
 
+from course_utils.grading.execution import NOT_GRADED
 from course_utils.grading.similar import SOLUTION, SimilarAnswers
 
 if TYPE_CHECKING:
@@ -87,6 +88,11 @@ class Graded:
     memory_bytes: int = 0
     cached: bool = False
 
+    @property
+    def known(self) -> bool:
+        """Whether there are marks; zero for what can't be read is one."""
+        return not self.problem.startswith(NOT_GRADED)
+
 
 @dataclass(frozen=True)
 class Run:
@@ -130,8 +136,9 @@ def class_report(
             ``finished``, ``seconds``, ``workers``, ``isolation``; ``executed`` and ``cached``, how
             many submissions; ``phases``, median seconds of an executed submission.
         ``marks``
-            ``students``, ``max_score``, ``mean``, ``median``, ``least``, ``most``, and ``bars``:
-            ``label``, ``from`` and ``below`` points, ``students``.
+            ``students``, ``not_graded``, how many of them have no marks and are left out here and
+            in ``exercises``; ``max_score``, ``mean``, ``median``, ``least``, ``most``, and
+            ``bars``: ``label``, ``from`` and ``below`` points, ``students``.
         ``exercises``
             ``exercise``, ``number``, ``title``, ``possible``, ``mean``, and how many students got
             ``all``, ``some`` and ``none`` of its points.
@@ -152,8 +159,9 @@ def class_report(
         ``alike``
             pairs of students alike in several exercises, most first: ``students``, ``exercises``.
         ``students``
-            ``student``, ``score``, ``max_score``, ``points``, ``problem``, ``died``, ``flags`` (how
-            many), ``seconds`` of its cells and checks, ``memory_bytes``, ``cached``.
+            ``student``, ``score`` (None for who has no marks), ``max_score``, ``points``,
+            ``problem``, ``died``, ``flags`` (how many), ``seconds`` of its cells and checks,
+            ``memory_bytes``, ``cached``.
     """
     students = [replace(row, flags=[*row.flags, *_solution_marks(row)]) for row in students]
     executed = [row for row in students if row.phases and not row.cached]
@@ -167,7 +175,7 @@ def class_report(
             "phases": _median_phases(executed),
         },
         "marks": _marks(students),
-        "exercises": _exercises(students, exercise_headings(source)),
+        "exercises": _exercises([row for row in students if row.known], exercise_headings(source)),
         "misunderstandings": _misunderstandings(students, _stubs(source)),
         "slow_cells": _slow_cells(students),
         "ungraded": [
@@ -189,7 +197,7 @@ def class_report(
         "students": [
             {
                 "student": row.student,
-                "score": row.score,
+                "score": row.score if row.known else None,
                 "max_score": row.max_score,
                 "points": dict(row.points),
                 "problem": row.problem,
@@ -272,10 +280,11 @@ def _median_phases(executed: Sequence[Graded]) -> dict[str, float]:
 
 
 def _marks(students: Sequence[Graded]) -> dict[str, Any]:
-    scores = [row.score for row in students]
+    scores = [row.score for row in students if row.known]
     most = max((row.max_score for row in students), default=0)
     return {
-        "students": len(scores),
+        "students": len(students),
+        "not_graded": len(students) - len(scores),
         "max_score": most,
         "mean": round(statistics.fmean(scores), 2) if scores else 0,
         "median": statistics.median(scores) if scores else 0,

@@ -49,6 +49,8 @@ RECONNECT_MILLISECONDS = 5
 # A kernel that sends a longer message is cut off before anybody decodes it: 60 MB of JSON take
 # 1.4 GB.
 LONGEST_MESSAGE = 16 * 2**20
+# How many of a channel may wait to be read: of the kernel's memory they take nothing, but of ours.
+MOST_WAITING = 16
 # What a warm kernel understands of the keywords that reach a provisioner. Any other one wants
 # something of the new process that a fork can't give.
 KEYWORDS = {
@@ -175,6 +177,7 @@ class PromptClient(AsyncKernelClient):
         # Milliseconds, not a tenth of a second, until sockets look again for a kernel that starts.
         self.context.setsockopt(zmq.RECONNECT_IVL, RECONNECT_MILLISECONDS)
         self.context.setsockopt(zmq.MAXMSGSIZE, LONGEST_MESSAGE)
+        self.context.setsockopt(zmq.RCVHWM, MOST_WAITING)
 
     async def wait_for_ready(self, timeout: float | None = None) -> None:
         """Wait until the kernel answers and its outputs arrive here.
@@ -286,8 +289,9 @@ async def running_kernel(
     )
     client = manager.client()
     try:
-        # No heartbeat: its thread can't be ended when a kernel has closed the heartbeat's socket.
-        client.start_channels(hb=False)
+        # No channel that nobody reads, where messages could pile up. And no heartbeat: its thread
+        # can't be ended when a kernel has closed the heartbeat's socket.
+        client.start_channels(stdin=False, control=False, hb=False)
         await client.wait_for_ready(timeout=startup_seconds)
         workplace.close_door()
         yield manager, client

@@ -27,7 +27,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
@@ -48,12 +48,19 @@ MOST_FILES = 100_000
 # Also how many may be on their way in messages, where nobody counts the memory that they stand for.
 MOST_OPEN_FILES = 1024
 ENOUGH_KILLS = 20
+# Between a signal that says that the processor time is used up, and the end.
+CPU_GRACE_SECONDS = 2
+# For all processes of a notebook to be gone once they are killed.
+END_SECONDS = 10
 
 # What libraries read: where shared libraries, commands and fonts are, and the time zone.
 SYSTEM_FOLDERS = ("/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin")
 SETTINGS = ("/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache", "/etc/localtime")
 # Inside /usr, and nothing that a submission may see: nbgrader's exchange holds everybody's.
 HIDDEN = ("/usr/local/share/nbgrader",)
+
+# The state of a process that has ended, and whose parent has not asked how.
+ENDED = "Z"
 
 CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS = 0x00020000, 0x02000000, 0x04000000
 CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID = 0x08000000, 0x10000000, 0x20000000
@@ -76,12 +83,14 @@ class Limits:
         memory_bytes: of one process beside what it starts with, and of all together. How much of
             what it starts with it shares varies, so the sum is taken that much too low at most.
         processes: and threads, all together.
+        cpu_seconds: of processor time, of one process.
         file_bytes: of one file.
         scratch_bytes: of the scratch folder; of /tmp and of /dev/shm as much again each.
     """
 
     memory_bytes: int = 4 * 2**30
     processes: int = 128
+    cpu_seconds: int = 3600
     file_bytes: int = 256 * 2**20
     scratch_bytes: int = 512 * 2**20
 
@@ -194,8 +203,50 @@ class Workplace:
             # Looking at much memory takes long: spend a tenth of the time on it.
             pause = max(WATCH_SECONDS, 9 * (time.monotonic() - start))
 
+    def processes(self) -> list[int]:
+        """The ids of the processes here, as they are inside."""
+        raise NotImplementedError
+
+    def leaders(self) -> set[int]:
+        """Those children of the kernel, as they are inside, that lead a process group."""
+        if self._kernel is None:
+            return set()
+        found = set()
+        with contextlib.suppress(OSError):  # it has ended
+            for thread in Path(f"/proc/{self._kernel.pid}/task").iterdir():
+                for pid in map(int, (thread / "children").read_text().split()):
+                    with contextlib.suppress(OSError):
+                        if os.getpgid(pid) == pid:
+                            found.add(inside_number(pid))
+        return found
+
+    def end_all_but(self, kept: Container[int]) -> None:
+        """Kill the kernel and everything that it started, and wait until none is left.
+
+        Args:
+            kept: the processes that go on, as they are inside.
+        """
+        deadline = time.monotonic() + END_SECONDS
+        while left := [pid for pid in self.processes() if pid not in kept]:
+            if time.monotonic() > deadline:
+                self.killed_because = self.killed_because or "its processes would not end"
+                self._kill_all()
+                return
+            for pid in left:
+                with contextlib.suppress(OSError):  # it has ended
+                    self._kill(pid)
+            time.sleep(0.005)
+
     def excess(self) -> str:
         """What exceeds the limits now, in words; empty if nothing does."""
+        raise NotImplementedError
+
+    def _kill(self, pid: int) -> None:
+        """Kill the process of that number inside."""
+        raise NotImplementedError
+
+    def _kill_all(self) -> None:
+        """Kill every process here."""
         raise NotImplementedError
 
     def _share_processors(self) -> None:
@@ -216,21 +267,42 @@ class Scratch(Workplace):
 
     def __init__(self, limits: Limits | None = None) -> None:
         super().__init__(limits)
+        # When each process started that was found here: its number may be another's later.
+        self._known: dict[int, int] = {}
         self._folder = tempfile.TemporaryDirectory(prefix="course-", ignore_cleanup_errors=True)
         self.scratch = Path(self._folder.name)
         self.inside = str(self.scratch)
 
+    def watch(self, kernel: Guarded) -> None:
+        import resource
+
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(kernel.pid, resource.RLIMIT_CPU, cpu_limits(self.limits.cpu_seconds))
+        super().watch(kernel)
+
     def processes(self) -> list[int]:
-        """The ids of the kernel and of the processes of its session, which may outlive it."""
+        """The ids of the kernel, of the processes of its session, and of what they started.
+
+        A process that leaves the session is known by its parent: the kernel adopts the orphans
+        (:func:`adopt_orphans`), and what was found once is not forgotten when the kernel has ended.
+        """
         if self._kernel is None:
             return []
-        found = []
-        for name in os.listdir("/proc"):
-            if name.isdigit():
-                with contextlib.suppress(OSError):  # it has ended
-                    if os.getsid(int(name)) == self._kernel.pid:
-                        found.append(int(name))
-        return found
+        found: dict[int, Process] = {}
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):  # it has ended
+                found[int(name)] = Process.of(Path("/proc") / name)
+        known: set[int] = set()
+        more = {
+            pid
+            for pid, process in found.items()
+            if process.session == self._kernel.pid or self._known.get(pid) == process.start
+        }
+        while more:
+            known |= more
+            more = {pid for pid, process in found.items() if process.parent in more} - known
+        self._known = {pid: found[pid].start for pid in known}
+        return sorted(pid for pid in known if found[pid].state != ENDED)
 
     def memory_bytes(self) -> int:
         """The memory that processes here have for themselves alone, in bytes."""
@@ -244,14 +316,20 @@ class Scratch(Workplace):
             return f"they took more than {in_words(self.limits.memory_bytes)} of memory"
         return ""
 
-    def _kill_one(self, kills: int) -> None:
+    def _kill(self, pid: int) -> None:
+        os.kill(pid, signal.SIGKILL)
+
+    def _kill_all(self) -> None:
         for pid in self.processes():
             with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+                self._kill(pid)
+
+    def _kill_one(self, kills: int) -> None:
+        self._kill_all()
 
     def close(self) -> None:
         super().close()
-        self._kill_one(1)
+        self._kill_all()
         self._folder.cleanup()
 
 
@@ -316,8 +394,14 @@ class Sandbox(Workplace):
 
     def processes(self) -> list[int]:
         """The ids of the processes inside, as they are inside, but for the one that waits."""
-        names = os.listdir(f"/proc/self/fd/{self._proc}")
-        return sorted(int(name) for name in names if name.isdigit() and name != "1")
+        folder = Path(f"/proc/self/fd/{self._proc}")
+        found = []
+        for name in os.listdir(folder):
+            if name.isdigit() and name != "1":
+                with contextlib.suppress(OSError):  # it has ended
+                    if Process.of(folder / name).state != ENDED:
+                        found.append(int(name))
+        return sorted(found)
 
     def _process_folders(self) -> list[Path]:
         folder = Path(f"/proc/self/fd/{self._proc}")
@@ -363,11 +447,17 @@ class Sandbox(Workplace):
         """Kill the process that takes most; everything when that has not helped for long."""
         folders = self._process_folders()
         if kills > ENOUGH_KILLS or self.killed_because.endswith("files"):
-            self._holder.kill()
+            self._kill_all()
         elif folders:
-            largest = max(folders, key=resident_memory)
-            with contextlib.suppress(OSError), opened(str(largest), os.O_RDONLY) as process:
-                send_signal(process, signal.SIGKILL)
+            with contextlib.suppress(OSError):
+                self._kill(int(max(folders, key=resident_memory).name))
+
+    def _kill(self, pid: int) -> None:
+        with opened(f"/proc/self/fd/{self._proc}/{pid}", os.O_RDONLY) as process:
+            send_signal(process, signal.SIGKILL)
+
+    def _kill_all(self) -> None:
+        self._holder.kill()
 
     def close(self) -> None:
         super().close()
@@ -376,10 +466,6 @@ class Sandbox(Workplace):
 
 class Holder:
     """The process that holds the namespaces of a sandbox open, and ``bwrap`` around it."""
-
-    # In POSIX shell: let the system reap the orphans that become ours, say that everything is in
-    # place, and wait until the pipe closes.
-    WAIT = ("/bin/sh", "-c", "trap '' CHLD; echo; exec cat >/dev/null")
 
     def __init__(self, limits: Limits, user: int | None) -> None:
         self.limits, self.user = limits, user
@@ -404,7 +490,7 @@ class Holder:
                 *("--chdir", "/", "--clearenv", "--info-fd", str(told)),
             ]
             self.process = subprocess.Popen(
-                [command, *arguments, "--", *self.WAIT],
+                [command, *arguments, "--", "/bin/sh", "-c", f"echo; exec {waiting()} >/dev/null"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -480,6 +566,21 @@ def find_bwrap() -> str:
 @functools.cache
 def bwrap_help(command: str) -> str:
     return subprocess.run([command, "--help"], capture_output=True, text=True, check=False).stdout
+
+
+@functools.cache
+def waiting() -> str:
+    """The command of the process that waits in a sandbox until its pipe closes.
+
+    It lets the system reap the orphans that become its own, where ``env`` can do that: else they
+    stay in the list of processes. A shell can't: dash does not ignore the signal that is meant.
+    """
+    ignoring = ["env", "--ignore-signal=CHLD"]
+    with contextlib.suppress(OSError):
+        tried = subprocess.run([*ignoring, "true"], stderr=subprocess.DEVNULL, check=False)
+        if tried.returncode == 0:
+            return " ".join([*ignoring, "cat"])
+    return "cat"
 
 
 def namespace_options(command: str, user: int | None) -> list[str]:
@@ -576,6 +677,44 @@ def file_of(text: str) -> Iterator[int]:
 def send_signal(process: int, number: int) -> None:
     """Signal the process of a pidfd or of an opened /proc folder."""
     signal.pidfd_send_signal(process, number)
+
+
+@dataclass(frozen=True)
+class Process:
+    """What the system says of a process.
+
+    Attributes:
+        state: a letter, as ``ps`` shows it.
+        parent: its parent's number.
+        session: its session's number.
+        start: when it started, in ticks of the system's clock.
+    """
+
+    state: str
+    parent: int
+    session: int
+    start: int
+
+    @classmethod
+    def of(cls, folder: Path) -> Process:
+        """The process of a /proc folder, its numbers as the folder has them.
+
+        Raises:
+            OSError: it has ended, and its parent knows.
+        """
+        # After the command, which may hold anything.
+        fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+        return cls(fields[0], int(fields[1]), int(fields[3]), int(fields[19]))
+
+
+def inside_number(pid: int) -> int:
+    """The number that a process has in the innermost of its process namespaces.
+
+    Raises:
+        OSError: it has ended.
+    """
+    status = Path(f"/proc/{pid}/status").read_text(errors="replace")
+    return int(status.split("\nNSpid:")[1].splitlines()[0].split()[-1])
 
 
 def resident_memory(folder: Path) -> int:
@@ -684,8 +823,7 @@ def busy_threads(folders: list[Path]) -> int:
         with contextlib.suppress(OSError):
             for thread in os.listdir(folder / "task"):
                 with contextlib.suppress(OSError):
-                    status = (folder / "task" / thread / "stat").read_text()
-                    count += status.rpartition(")")[2].split()[0] == "R"
+                    count += Process.of(folder / "task" / thread).state == "R"
     return count
 
 
@@ -827,8 +965,25 @@ def set_limits(limits: dict[str, int]) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (data + limits["memory_bytes"],) * 2)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limits["file_bytes"],) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, cpu_limits(limits["cpu_seconds"]))
     most = min(MOST_OPEN_FILES, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def cpu_limits(seconds: int) -> tuple[int, int]:
+    """The limits of RLIMIT_CPU: SIGXCPU comes at the first, SIGKILL at the second."""
+    import resource
+
+    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    first, second = seconds, seconds + CPU_GRACE_SECONDS
+    if most != resource.RLIM_INFINITY:
+        first, second = min(first, most), min(second, most)
+    return first, second
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every process that this one's children leave behind."""
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def drop_capabilities() -> None:

@@ -1,0 +1,152 @@
+"""Processes that leave the kernel that started them end with it, before the judge begins."""
+
+import ast
+import asyncio
+import os
+import signal
+
+import pytest
+from nbformat.v4 import new_code_cell
+
+from course_utils.grading import execution
+from course_utils.kernels.provisioner import running_kernel
+from course_utils.kernels.sandbox import Limits, Sandbox, Scratch, why_not
+from support.hostile import ERROR, ERROR_CHECK, RIGHT_SHAPES, SHAPES, SHAPES_CHECK, answer
+from support.warm import eventually, run_code
+from test_kindness import points, run, solved
+
+PLACES = [
+    pytest.param(Sandbox, marks=pytest.mark.skipif(bool(why_not()), reason=why_not())),
+    Scratch,
+]
+NAME = f"runaway{os.getpid()}"
+# Each process takes that name, leaves in its own way, and lives for ten minutes.
+RUNAWAYS = f"""
+import ctypes, os, subprocess, time
+def live():
+    ctypes.CDLL(None).prctl(15, b"{NAME}", 0, 0, 0)
+    time.sleep(600)
+    os._exit(0)
+def twice():
+    os.setsid()
+    if os.fork() == 0: live()
+    os._exit(0)
+def without_a_trace():
+    os.setsid()
+    os.chdir("/")
+    os.closerange(3, 4096)
+    if os.fork() == 0: live()
+    os._exit(0)
+for leave in (os.setsid, lambda: os.setpgid(0, 0), twice, without_a_trace, lambda: None):
+    if os.fork() == 0:
+        leave()
+        live()
+subprocess.Popen(["bash", "-c", "exec -a {NAME} sleep 600"], start_new_session=True, cwd="/")
+def names():
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{{pid}}/stat") as stat, open(f"/proc/{{pid}}/cmdline") as command:
+                name, state = stat.read().split(")")[:2]
+                found.append(name + command.read().split("\\0")[0] + " ended" * ("Z" in state))
+        except OSError:
+            pass
+    return sum("{NAME}" in name and "ended" not in name for name in found)
+while names() < 6:
+    time.sleep(0.05)
+"""
+COUNTING = """
+import os
+def root_mean_square_error(outputs, targets):
+    raise RuntimeError(f"runaways at the check: {names()}")
+"""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_none_is_left_when_the_judge_begins(place):
+    notebook = solved()
+    answer(notebook, SHAPES, RUNAWAYS + RIGHT_SHAPES)
+    answer(notebook, ERROR, COUNTING)
+    isolation = "none" if place is Scratch else "bwrap"
+    outcome = run(notebook, isolation=isolation, cell_seconds=60)
+    assert outcome.died == ""
+    assert "runaways at the check: 0" in outcome.messages[ERROR_CHECK]
+    assert points(outcome)[SHAPES_CHECK] == 1
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_none_is_left_of_a_kernel_that_ended_by_itself(place):
+    notebook = solved()
+    answer(notebook, SHAPES, RUNAWAYS + RIGHT_SHAPES)
+    answer(notebook, ERROR, COUNTING)
+    notebook.cells.append(new_code_cell("import os, time\ntime.sleep(2)\nos._exit(1)"))
+    outcome = run(notebook, isolation="none" if place is Scratch else "bwrap", cell_seconds=60)
+    assert outcome.died
+    assert "runaways at the check: 0" in outcome.messages[ERROR_CHECK]
+    assert points(outcome)[SHAPES_CHECK] == 1
+
+
+@pytest.mark.skipif(bool(why_not()), reason=why_not())
+def test_what_a_process_leaves_behind_in_a_sandbox_is_reaped():
+    async def work():
+        with Sandbox() as sandbox:
+            async with running_kernel(sandbox) as (_, client):
+                await run_code(
+                    client,
+                    "import os\n"
+                    "if os.fork() == 0:\n"
+                    "    for _ in range(3):\n"
+                    "        if os.fork() == 0: os._exit(0)\n"
+                    "    os._exit(0)\n"
+                    "os.wait()",
+                )
+                listed = "print([n for n in os.listdir('/proc') if n.isdigit()])"
+                return await run_code(client, listed)
+
+    assert len(ast.literal_eval(asyncio.run(work()))) == 2
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_busy_process_ends_when_its_processor_time_is_used_up(place):
+    async def work():
+        with place(Limits(cpu_seconds=1)) as workplace:
+            async with running_kernel(workplace) as (manager, client):
+                await run_code(
+                    client,
+                    "import os, signal\n"
+                    "if os.fork() == 0:\n"
+                    "    os.setsid()\n"
+                    "    signal.signal(signal.SIGXCPU, signal.SIG_IGN)\n"
+                    "    while True: pass",
+                )
+                assert len(workplace.processes()) == 2
+                client.execute("while True: pass")
+                status = await asyncio.wait_for(manager.provisioner.process.ended(), 120)
+                # Who does not hear the signal is killed, two seconds of work later.
+                ended = lambda: not workplace.processes()  # noqa: E731
+                return status, await asyncio.to_thread(eventually, ended, 120)
+
+    assert asyncio.run(work()) == (-signal.SIGXCPU, True)
+
+
+def test_the_student_is_told(monkeypatch):
+    monkeypatch.setattr(execution, "CPU_ROOM_SECONDS", -598)
+    notebook = solved()
+    answer(notebook, SHAPES, RIGHT_SHAPES)
+    answer(notebook, ERROR, "while True:\n    pass")
+    outcome = run(notebook, cell_seconds=120)
+    assert outcome.died == f"{ERROR}: it used 2 s of processor time"
+    assert points(outcome)[SHAPES_CHECK] == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "seconds"),
+    [
+        ({}, 660),
+        ({"threads": 4, "checks_seconds": 10}, 2460),
+        ({"notebook_seconds": 0.5, "checks_seconds": 90}, 150),
+        ({"notebook_seconds": float("inf")}, 100_000_060),
+    ],
+)
+def test_the_budget_follows_the_limits_of_time(settings, seconds):
+    assert execution.Settings(**settings).limits().cpu_seconds == seconds
