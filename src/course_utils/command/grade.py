@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
@@ -195,7 +195,7 @@ def grade(
 
 
 @contextmanager
-def in_one_line(after: str = "") -> Iterator[None]:
+def in_one_line(after: str = "") -> Generator[None]:
     """Say in one line what cannot be read or written.
 
     Args:
@@ -217,7 +217,7 @@ def in_one_line(after: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def only_run(root: Path) -> Iterator[None]:
+def only_run(root: Path) -> Generator[None]:
     """Hold the lock that one run at a time holds; the system frees it when the process ends.
 
     Raises:
@@ -237,7 +237,7 @@ def only_run(root: Path) -> Iterator[None]:
 
 
 @contextmanager
-def leaving_at_once(chapter: Chapter, console: Console) -> Iterator[None]:
+def leaving_at_once(chapter: Chapter, console: Console) -> Generator[None]:
     """Let Ctrl-C and SIGTERM end the process on the spot.
 
     A run can be killed at any moment and goes on later, so there is nothing to tidy up; and what
@@ -375,9 +375,9 @@ class Grading:
             LiveTable(self.console, len(self.run.students)) as self.live,
         ):
             for key, result in pool.run(self.to_execute(), self.settings):
-                problem = result if isinstance(result, str) else ""
+                outcome, problem = (None, result) if isinstance(result, str) else (result, "")
                 for student in self.waiting.pop(key):
-                    self.record(student, key, None if problem else result, problem)
+                    self.record(student, key, outcome, problem)
 
     def tell_started(self, key: str) -> None:
         for student in list(self.waiting[key]):
