@@ -44,6 +44,7 @@ from course_utils.command.project import Chapter, CourseError, visible
 from course_utils.command.verify import cores
 from course_utils.grading.cache import (
     FOLDER,
+    Entry,
     Journal,
     Outcomes,
     key_of,
@@ -367,7 +368,7 @@ class Grading:
         gc.freeze()
         # Students whose submissions have the same content, waiting for its outcome.
         self.waiting: dict[str, list[str]] = {}
-        self.notes: dict[str, dict] = {}
+        self.notes: dict[str, Entry] = {}
         with (
             Pool(
                 self.workers, self.scheduler, self.execute, self.tell_started, self.outcomes.put
@@ -390,10 +391,8 @@ class Grading:
         """
         for student in self.run.students:
             entry = self.journal.read(student)
-            if entry.get("run") == self.run.name and not is_undone(entry.get("problem", "")):
-                self.live.finished(
-                    student, "recorded before", graded=is_graded(entry.get("problem", ""))
-                )
+            if entry.run == self.run.name and not is_undone(entry.problem):
+                self.live.finished(student, "recorded before", graded=is_graded(entry.problem))
                 continue
             start = time.monotonic()
             try:
@@ -405,7 +404,8 @@ class Grading:
             except Exception as error:  # whatever one submission does costs that student alone
                 self.record(student, "", None, own_fault(error))
                 continue
-            self.notes[student]["phases"] = {"sanitise": time.monotonic() - start}
+            phases = {"sanitise": time.monotonic() - start}
+            self.notes[student] = replace(self.notes[student], phases=phases)
             if key in self.waiting:
                 self.waiting[key].append(student)
                 continue
@@ -414,7 +414,7 @@ class Grading:
                 self.waiting[key] = [student]
                 yield key, submission
             else:
-                self.notes[student]["cached"] = True
+                self.notes[student] = replace(self.notes[student], cached=True)
                 self.record(student, key, outcome)
 
     def sanitise(self, student: str) -> Submission:
@@ -432,15 +432,16 @@ class Grading:
         folder = Path(courses.format_path(courses.submitted_directory, student, name))
         handed_in = take_in(folder, name, courses.ignore)
         text = self.recorder.sanitise(student, handed_in)
-        self.notes[student] = {
-            "repairs": repairs(handed_in.notebook, text),
-            "answers": answers(nbformat.v4.reads(text)),
-        }
+        self.notes[student] = Entry(
+            self.run.name,
+            repairs=repairs(handed_in.notebook, text),
+            answers=answers(nbformat.v4.reads(text)),
+        )
         return make_submission(self.recorder.staged, student, name, text)
 
     def record(self, student: str, key: str, outcome: Outcome | None, problem: str = "") -> None:
         """Record one student's outcome, or why there is none, and note that it is done."""
-        notes = self.notes.pop(student, {})
+        entry = self.notes.pop(student, Entry(self.run.name))
         start = time.monotonic()
         try:
             problem = problem or self.recorder.record(student)
@@ -448,13 +449,11 @@ class Grading:
             problem = own_fault(error)
         if not is_graded(problem):
             self.record_problem(student, problem)
-        phases = notes.get("phases", {}) | {"record": time.monotonic() - start}
-        seen = {}
+        phases = entry.phases | {"record": time.monotonic() - start}
         if outcome is not None:
-            seen = {name: getattr(outcome, name) for name in SEEN}
+            entry = replace(entry, **{name: getattr(outcome, name) for name in SEEN})
             phases = outcome.phases | phases
-        entry = {"run": self.run.name, "key": key, "problem": problem, "repairs": []}
-        self.journal.write(student, entry | notes | seen | {"phases": phases})
+        self.journal.write(student, replace(entry, key=key, problem=problem, phases=phases))
         self.live.finished(student, problem, graded=is_graded(problem))
 
     def record_problem(self, student: str, problem: str) -> None:
@@ -473,8 +472,8 @@ class Grading:
 
     def read_marks(self, student: str) -> Marks:
         entry = self.journal.read(student)
-        marks = read_marks(self.grader, self.chapter, self.grade_ids, student, entry["problem"])
-        return replace(marks, repairs=tuple(entry["repairs"]))
+        marks = read_marks(self.grader, self.chapter, self.grade_ids, student, entry.problem)
+        return replace(marks, repairs=tuple(entry.repairs))
 
     def report(self, marks: list[Marks], seconds: float) -> bool:
         """Write what the class made of the chapter, for people to read.
@@ -498,13 +497,12 @@ class Grading:
         students, texts = [], {}
         for row in marks:
             entry = self.journal.read(row.student)
-            seen = {name: entry[name] for name in (*SEEN, "phases", "cached") if name in entry}
-            seen["flags"] = [*seen.get("flags", []), *(f"repaired: {r}" for r in row.repairs)]
+            seen = {name: getattr(entry, name) for name in (*SEEN, "phases", "cached", "answers")}
+            seen["flags"] = [*entry.flags, *(f"repaired: {r}" for r in row.repairs)]
             row_marks = {name: getattr(row, name) for name in MARKS}
-            seen["answers"] = entry.get("answers", {})
             name = visible(row.student)
             students.append(report.Graded(name, **row_marks | seen))
-            for exercise, text in entry.get("answers", {}).items():
+            for exercise, text in entry.answers.items():
                 texts.setdefault(exercise, {})[name] = text
         source = read_notebook(self.chapter.solution)
         solutions = answers(source)
