@@ -8,6 +8,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, writes
 
 from course_utils.grading.cache import (
+    Entry,
     Journal,
     Outcomes,
     environment,
@@ -132,17 +133,25 @@ def test_what_killed_writers_left_is_removed(tmp_path):
 
 def test_the_journal(tmp_path):
     journal = Journal(tmp_path, "01_tiny")
-    assert journal.read("ada") == {}
-    journal.write("ada", {"run": "1"})
-    assert Journal(tmp_path, "01_tiny").read("ada") == {"run": "1"}
-    assert Journal(tmp_path, "02_other").read("ada") == {}
+    assert journal.read("ada") == Entry()
+    entry = Entry("1", repairs=["a check came back"], phases={"cells": 0.5}, cells=[{"id": "a"}])
+    journal.write("ada", entry)
+    assert Journal(tmp_path, "01_tiny").read("ada") == entry
+    assert Journal(tmp_path, "02_other").read("ada") == Entry()
     (path,) = journal.folder.iterdir()
-    assert json.loads(path.read_text()) == {"run": "1"}
+    assert json.loads(path.read_text())["run"] == "1"
+
+
+@pytest.mark.parametrize("text", ['{"run": "1", "of_another_version": 1}', '{"run": "1"', "[]", ""])
+def test_an_entry_that_cannot_be_read(tmp_path, text):
+    journal = Journal(tmp_path, "01_tiny")
+    write_whole(journal.path("ada"), text)
+    assert journal.read("ada") == Entry()
 
 
 @pytest.mark.parametrize("student", ["x" * 252, os.fsdecode(b"caf\xe9"), "a/b", "a\nb", "=1"])
 def test_the_journal_takes_any_name(tmp_path, student):
     journal = Journal(tmp_path, "01_tiny")
-    journal.write(student, {"run": "1"})
-    assert journal.read(student) == {"run": "1"}
-    assert journal.read("ada") == {}
+    journal.write(student, Entry("1"))
+    assert journal.read(student) == Entry("1")
+    assert journal.read("ada") == Entry()

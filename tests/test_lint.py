@@ -1,5 +1,6 @@
-"""ruff's rules and ruff's format, over the package, the tests and the percent sources."""
+"""ruff's rules and format over the package, the tests and the sources; ty over the package."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,11 +9,22 @@ import pytest
 
 from support.answers import ROOT, chapters
 
-RUFF = Path(sys.executable).with_name("ruff")
+BIN = Path(sys.executable).parent
+
+
+def run(tool, *arguments, cwd=ROOT):
+    command = [BIN / tool, *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
 
 
 def ruff(*arguments):
-    return subprocess.run([RUFF, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    return run("ruff", *arguments)
+
+
+def ty(folder):
+    """ty's word on a project, with the libraries of this Python."""
+    form = ["--output-format", "concise", "--color", "never"]
+    return run("ty", "check", "--project", folder, "--python", sys.prefix, *form, cwd=folder)
 
 
 @pytest.mark.parametrize("rule", ["check", "format --check"])
@@ -27,3 +39,20 @@ def test_ruff_reads_every_source():
     wanted += [*ROOT.glob("src/**/*.py"), *ROOT.glob("tests/**/*.py")]
     missing = [path for path in wanted if str(path) not in read]
     assert not missing
+
+
+def test_ty_has_nothing_to_say():
+    done = ty(ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ty_reads_the_whole_package(tmp_path):
+    """A slip in a new file of any folder of the package is found, with the project's settings."""
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    folders = {path.parent.relative_to(ROOT) for path in ROOT.glob("src/**/*.py")}
+    for folder in folders:
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "slip.py").write_text('number: int = "one"\n')
+    found = ty(tmp_path).stdout
+    missing = [folder for folder in folders if f"{folder / 'slip.py'}:1:" not in found]
+    assert not missing, found

@@ -6,7 +6,7 @@ left out of a notebook's traceback, so that a learner sees the check cell's own 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -340,7 +340,7 @@ class every_case:
         return self
 
     @contextmanager
-    def __call__(self, name: str) -> Iterator[None]:
+    def __call__(self, name: str) -> Generator[None]:
         self.cases += 1
         try:
             yield

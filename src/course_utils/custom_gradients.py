@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import weakref
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 import torch
@@ -86,10 +87,10 @@ class LiveBytes(TorchDispatchMode):
         super().__init__()
         self.now, self.curve, self.known = 0, [], set()
 
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         old = {t.data_ptr() for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}
-        result = function(*args, **kwargs)
+        result = func(*args, **kwargs)
         for t in tree_leaves(result):
             if isinstance(t, torch.Tensor) and t.data_ptr() not in old | self.known:
                 storage, place = t.untyped_storage(), t.data_ptr()
@@ -240,7 +241,7 @@ def _run_twice(function, g, *inputs):
     results = tuple(results) if isinstance(results, (tuple, list)) else (results,)
     for y in results:
         assert isinstance(y, torch.Tensor), f"a result is {type(y).__name__}, not a tensor"
-    facts = {"results": [y.detach() for y in results]}
+    facts: dict[str, Any] = {"results": [y.detach() for y in results]}
     facts["require grad"] = [y.requires_grad for y in results]
     g, wanted = g.clone().requires_grad_(), [x for x in inputs if x.requires_grad]
     with count_operators() as counts:
@@ -387,6 +388,8 @@ def line_up(base: str, number: int):
     f, slope = BASES[base]
 
     class Suspect(torch.autograd.Function):
+        last: torch.Tensor
+
         @staticmethod
         def forward(ctx, x):
             Suspect.last, ctx.constant = x, slope(x)
@@ -398,7 +401,7 @@ def line_up(base: str, number: int):
             return y
 
         @staticmethod
-        def backward(ctx, g):
+        def backward(ctx, g):  # ty: ignore[incompatible-method-override]  one result, one gradient
             x = Suspect.last if number == 6 else ctx.saved_tensors[0]
             if number == 1:
                 return slope(x)

@@ -7,6 +7,7 @@ import math
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from matplotlib.figure import Figure
@@ -94,7 +95,7 @@ def show(figure: Figure, alt: str) -> None:
 
 def _positions(tensor: torch.Tensor) -> list[int]:
     """The storage positions of a tensor's elements, in reading (row-major) order."""
-    positions = [tensor.storage_offset()]
+    positions = [int(tensor.storage_offset())]
     for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
         positions = [start + index * stride for start in positions for index in range(size)]
     return positions
@@ -195,11 +196,12 @@ def draw_storage(
     for row in rows:
         row.draw(axes, top, values, left if grid else None)
         top -= row.height
-    numbers = {"va": "center", "color": FAINT, "fontsize": min(9, 20 * unit)}
+    numbers: dict[str, Any] = {"va": "center", "color": FAINT, "fontsize": min(9, 20 * unit)}
     for position in range(count):
         axes.text(position + 0.5, -0.3 * line, str(position), ha="center", **numbers)
     legend = "small numbers: reading order (coloured), position in the storage (grey)"
-    axes.text(0.04, -1.4 * line, legend, **numbers | {"fontsize": 9})
+    numbers["fontsize"] = 9
+    axes.text(0.04, -1.4 * line, legend, **numbers)
     return figure
 
 
@@ -252,7 +254,7 @@ class _Row:
     def measure(self, unit: float, grid: bool) -> None:
         """How high the row is and where its labels stand, when a box is ``unit`` inches wide."""
         self.unit, self.line = unit, 0.21 / unit
-        start = self.view.storage_offset() + 0.5
+        start = int(self.view.storage_offset()) + 0.5
         self.labels = []
         for level, (dim, stride) in enumerate(self.arrows):
             text = f"dim {dim}: " + (f"{stride:+d}" if stride else "0, stays")
@@ -317,7 +319,7 @@ class _Row:
             self._box(
                 axes, position, floor, text_of(value), reading.get(position), tints.get(position)
             )
-        start = self.view.storage_offset() + 0.5
+        start = int(self.view.storage_offset()) + 0.5
         for level, (arrow, label) in enumerate(zip(self.arrows, self.labels, strict=True), start=1):
             self._arrow(axes, start, roof, roof + level * self.line, arrow[1], *label)
         for index, (span, level) in enumerate(zip(self.brackets, self.levels, strict=True)):

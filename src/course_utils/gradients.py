@@ -58,3 +58,9 @@ def _leaf(value: Any) -> Any:
     if isinstance(value, torch.Tensor) and value.is_floating_point():
         return value.detach().clone().requires_grad_()
     return value
+
+
+def grad_of(tensor: torch.Tensor) -> torch.Tensor:
+    """What backward left in the ``.grad`` of a tensor that it must have reached."""
+    assert tensor.grad is not None, "backward left no gradient"
+    return tensor.grad

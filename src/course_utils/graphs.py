@@ -7,6 +7,7 @@ import re
 import sys
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import torch
 from matplotlib.figure import Figure
@@ -128,8 +129,8 @@ class GraphPicture:
     def _repr_mimebundle_(self, include=None, exclude=None):
         if words_only():
             return {"text/plain": self.alt}, {}
-        data, metadata = as_png(self.figure, self.alt)
-        data["text/plain"] = self.alt
+        png, metadata = as_png(self.figure, self.alt)
+        data: dict[str, bytes | str] = {**png, "text/plain": self.alt}
         # Pages made by graders show Mermaid's source where they can't fetch its script.
         if os.environ.get("COURSE_PICTURES") != "drawn":
             data["text/vnd.mermaid"] = self.mermaid
@@ -188,7 +189,7 @@ def draw_graph(
     output = Node("output", _titled(_name_of(tensor, names) or "result", tensor))
     if _version(tensor):
         output.lines.append(f"version {_version(tensor)}")
-    nodes: dict[object, Node] = {}
+    nodes: dict[Any, Node] = {}
     if tensor.grad_fn is None:
         output.kind = "leaf"
         output.lines = _about_leaf(tensor)
@@ -203,7 +204,7 @@ def draw_graph(
 
 def _with_values(tensor: torch.Tensor, saved: bool, names: dict[str, torch.Tensor]) -> GraphPicture:
     """The graph of a number: a box for each value, with its number and the slope there."""
-    nodes: dict[object, Node] = {}
+    nodes: dict[Any, Node] = {}
     if tensor.grad_fn is None:
         root = Node("leaf", next(iter(names)))
         nodes[tensor] = root
@@ -230,7 +231,7 @@ def _with_values(tensor: torch.Tensor, saved: bool, names: dict[str, torch.Tenso
     return GraphPicture([root, *_in_order(root)], _strangers(tensor, names, nodes), values=True)
 
 
-def _slopes(tensor: torch.Tensor, nodes: dict[object, Node]) -> dict[object, list[torch.Tensor]]:
+def _slopes(tensor: torch.Tensor, nodes: dict[Any, Node]) -> dict[Any, list[torch.Tensor]]:
     """The slope of ``tensor`` at each function's outputs; nothing where backward is impossible."""
     if tensor.grad_fn is None:
         return {tensor: [torch.ones_like(tensor)]}
@@ -245,7 +246,7 @@ def _slopes(tensor: torch.Tensor, nodes: dict[object, Node]) -> dict[object, lis
         )
     except RuntimeError:  # a backward freed what was saved, or an edit changed it
         return {}
-    slopes: dict[object, list[torch.Tensor]] = {}
+    slopes: dict[Any, list[torch.Tensor]] = {}
     for (function, _), slope in zip(asked, found, strict=True):
         if slope is not None:
             slopes.setdefault(function, []).append(slope)
@@ -268,7 +269,7 @@ def _name_in(variables: dict[str, object], tensor: torch.Tensor) -> str | None:
 
 
 def _strangers(
-    tensor: torch.Tensor, names: dict[str, torch.Tensor], nodes: dict[object, Node]
+    tensor: torch.Tensor, names: dict[str, torch.Tensor], nodes: dict[Any, Node]
 ) -> list[str]:
     """The names of tensors that the graph does not reach."""
     functions = set(nodes)
@@ -279,7 +280,7 @@ def _strangers(
     ]
 
 
-def _accumulator(tensor: torch.Tensor, nodes: dict[object, Node]) -> object:
+def _accumulator(tensor: torch.Tensor, nodes: dict[Any, Node]) -> object:
     """The node of ``nodes`` that accumulates into ``tensor``; itself if there is none."""
     return next((fn for fn in nodes if getattr(fn, "variable", None) is tensor), tensor)
 
@@ -287,16 +288,16 @@ def _accumulator(tensor: torch.Tensor, nodes: dict[object, Node]) -> object:
 def _walk(
     tensor: torch.Tensor,
     names: dict[str, torch.Tensor],
-    nodes: dict[object, Node],
+    nodes: dict[Any, Node],
     saved: bool = True,
 ) -> None:
     """Make a node for every function that the backward of ``tensor`` would run."""
-    results: dict[object, list[str]] = {}
+    results: dict[Any, list[str]] = {}
     for name, other in names.items():
         if other.grad_fn is not None and other is not tensor:
             gradient = f", {_gradient(other)}" if other.retains_grad else ""
             results.setdefault(other.grad_fn, []).append(f"gives {_titled(name, other)}{gradient}")
-    waiting = [tensor.grad_fn]
+    waiting: list[Any] = [tensor.grad_fn]
     while waiting:
         function = waiting.pop()
         if function in nodes:
@@ -521,6 +522,7 @@ def _draw(picture: GraphPicture) -> Figure:
 
 def _draw_box(axes, place: _Place) -> None:
     node = place.node
+    assert node is not None, "only a place on an edge has no node"
     fill, line = COLOURS[node.kind]
     axes.add_patch(
         FancyBboxPatch(

@@ -21,10 +21,14 @@ from torch.utils._pytree import tree_leaves
 import course_utils
 from course_utils import hook_slips
 from course_utils.checks import check_close, check_equal, forbid_changes
+from course_utils.gradients import grad_of
 from course_utils.hook_slips import check_entries, check_log, check_near
 from course_utils.layers import agrees, bytes_of, check_value
 from course_utils.operators import forbid_operators
 from course_utils.tracebacks import ends_in_notebook
+
+# A network that a notebook defines: what its parts are, only the notebook knows.
+Network = Any
 
 MODULE_HOOKS = (
     "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks",
@@ -40,6 +44,7 @@ def hooks_on(model: nn.Module) -> dict[str, int]:
     Hooks on intermediate tensors, and those that are registered for the whole process, are not
     counted.
     """
+    pairs: list[tuple[str, Any, tuple[str, ...]]]
     pairs = [(name, module, MODULE_HOOKS) for name, module in model.named_modules()]
     pairs += [(name, tensor, TENSOR_HOOKS) for name, tensor in model.named_parameters()]
     found = {name: _count(owner, kinds) for name, owner, kinds in pairs}
@@ -58,10 +63,11 @@ def _look(*_: Any) -> None:
 
 
 def run_capture(
-    capture: Callable, network: nn.Module, names: list[str], x: Tensor, goes_wrong: bool, grad: bool
+    capture: Callable, network: Network, names: list[str], x: Tensor, goes_wrong: bool, grad: bool
 ) -> dict:
     """What ``capture`` saw of one call, what was raised, and what is left behind."""
-    found, seen = {"error": "", "words": ""}, None
+    found: dict[str, Any] = {"error": "", "words": ""}
+    seen = None
     network.stem.register_forward_hook(_look)
     try:
         manager = capture(network, names)
@@ -85,7 +91,7 @@ def run_capture(
     return found | {"seen": seen, "hooks": hooks_on(network)}
 
 
-def _captured(network: nn.Module, x: Tensor) -> dict[str, list[Tensor]]:
+def _captured(network: Network, x: Tensor) -> dict[str, list[Tensor]]:
     """What each module of the chapter's network puts out, call by call."""
     with torch.no_grad():
         stem = network.stem(x)
@@ -217,7 +223,7 @@ def check_reversal(
 # Frozen rows
 
 
-def run_freezing(freeze_rows: Callable, table: Tensor, rows: list[int]) -> dict[str, Tensor]:
+def run_freezing(freeze_rows: Callable, table: Tensor, rows: list[int]) -> dict[str, Tensor | None]:
     """The gradients of an embedding with frozen rows, and of a tensor without a hook."""
     embedding = nn.Embedding.from_pretrained(table.clone(), freeze=False)
     weight, other = embedding.weight, torch.ones_like(table, requires_grad=True)
@@ -236,7 +242,7 @@ def run_freezing(freeze_rows: Callable, table: Tensor, rows: list[int]) -> dict[
     (weight + other).square().sum().backward()
     found["weight"], found["other"], weight.grad = weight.grad, other.grad, None
     weight.sum().backward()
-    found["sum"] = weight.grad.clone()
+    found["sum"] = grad_of(weight).clone()
     (2 * weight).sum().backward()
     found["accumulated"], weight.grad = weight.grad, None
     handle.remove()
@@ -288,7 +294,7 @@ def frozen_row_moves(name: str) -> bool:
 # The order of hooks
 
 
-def order_of_hooks(model: nn.Module) -> dict[str, int]:
+def order_of_hooks(model: Network) -> dict[str, int]:
     """Register the fourteen hooks on the chapter's two layers; the place of each."""
     model.log, places = [], {"model": model, "a": model.a, "b": model.b, "b.weight": model.b.weight}
     for line in hook_slips.ORDER_REASONS:
@@ -402,7 +408,7 @@ def check_ill_layer(answer: Any, network: nn.Module) -> None:
     __tracebackhide__ = True
     assert answer is not None, "ill_layer is still None: use your monitor on make_patient(seed=1)"
     names = [name for name, module in network.named_children() if isinstance(module, nn.Linear)]
-    ill = max(names, key=lambda name: network.get_submodule(name).bias.mean().item())
+    ill = max(names, key=lambda name: network.get_parameter(f"{name}.bias").mean().item())
     assert answer in names, f"{answer!r} is no linear layer; these are: {', '.join(names)}"
     told = "its gradient is of ordinary size: go on towards layer1"
     if names.index(answer) < names.index(ill):
@@ -415,7 +421,7 @@ def check_ill_layer(answer: Any, network: nn.Module) -> None:
 
 
 def run_grad_cam(
-    grad_cam: Callable, model: nn.Module, layer: str, image: Tensor, target: int
+    grad_cam: Callable, model: Network, layer: str, image: Tensor, target: int
 ) -> tuple:
     """The map, what was raised, what was changed besides, and the hooks that are left."""
     image = image.clone()
@@ -447,7 +453,7 @@ def run_grad_cam(
 @ends_in_notebook
 def check_grad_cam(
     trial: Callable,
-    model: nn.Module,
+    model: Network,
     image: Tensor,
     target: int,
     cut: int = 9,
@@ -654,9 +660,9 @@ def check_back(offload_saved: Callable, bring_back: Callable, tensor: Tensor) ->
 def layer_of(weight: Tensor) -> nn.Module:
     """A Linear or a Conv2d of this weight, with a bias of zeros."""
     outs, ins, *window = weight.shape
-    layer = nn.Conv2d(ins, outs, window) if window else nn.Linear(ins, outs)
+    layer = nn.Conv2d(ins, outs, (window[0], window[1])) if window else nn.Linear(ins, outs)
     layer.to(weight).weight = nn.Parameter(weight.clone())
-    nn.init.zeros_(layer.bias)
+    nn.init.zeros_(layer.get_parameter("bias"))
     return layer
 
 
@@ -830,8 +836,10 @@ def make_committee(seed: int) -> Committee:
     model.stem.weight.copy_(torch.eye(3)[:, :2])
     model.head.weight.copy_(torch.eye(3)[2:])
     block = model.blocks[int(torch.randint(0, 6, (), generator=generator))]
-    block[0].weight.copy_(torch.tensor([[1.0, 1, 0], [-1, -1, 0], [1, -1, 0], [-1, 1, 0]]))
-    block[2].weight[2].copy_(torch.tensor([1.0, 1, -1, -1]))
+    block.get_parameter("0.weight").copy_(
+        torch.tensor([[1.0, 1, 0], [-1, -1, 0], [1, -1, 0], [-1, 1, 0]])
+    )
+    block.get_parameter("2.weight")[2].copy_(torch.tensor([1.0, 1, -1, -1]))
     return model.to(course_utils.device)
 
 
@@ -848,7 +856,7 @@ class Listener(nn.Module):
         return self.head(h[-1] + c[-1] + sequence.mean(1))
 
 
-def _model(kind: str, seed: int) -> nn.Module:
+def _model(kind: str, seed: int) -> Committee | Listener:
     if kind == "committee":
         return make_committee(seed).eval()
     with torch.random.fork_rng(devices=[]):
@@ -856,12 +864,12 @@ def _model(kind: str, seed: int) -> nn.Module:
         return Listener().to(course_utils.device).eval()
 
 
-def _pair(kind: str, seeds: tuple[int, int] | None) -> tuple[nn.Module, nn.Module]:
+def _pair(kind: str, seeds: tuple[int, int] | None) -> tuple[Committee | Listener, ...]:
     donor = _model(kind, seeds[0] if seeds else 0)
     return donor, _model(kind, seeds[1]) if seeds else donor
 
 
-def _watch(model: nn.Module, runs: list) -> None:
+def _watch(model: Committee | Listener, runs: list) -> None:
     """Two hooks that are not the answer's; gradients; a mode that is not the usual one."""
     next(model.children()).register_forward_hook(_look)
     model.register_forward_pre_hook(lambda module, args: runs.append(1))
@@ -870,7 +878,7 @@ def _watch(model: nn.Module, runs: list) -> None:
     model.head.train()
 
 
-def _left(name: str, model: nn.Module) -> list[str]:
+def _left(name: str, model: Committee | Listener) -> list[str]:
     """What an answer did not leave as it was."""
     left, other = [], {"": 1, next(model.named_children())[0]: 1}
     if hooks_on(model) != other:

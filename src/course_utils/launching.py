@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import os
 import pickle
 import shutil
@@ -293,6 +294,7 @@ def _spawn(order: _Order, rank: int, listener: socket.socket, before: list[_Rank
             env={**os.environ, **order.variables(rank)},
             start_new_session=hasattr(os, "setsid"),
         )
+    assert process.stdin is not None
     control = os.dup(process.stdin.fileno())
     process.stdin.close()
     return _Rank(rank, process.pid, control, process)
@@ -356,8 +358,10 @@ def _join_group(order: _Order, rank: int, listener_fd: int | None) -> None:
 
 def _obey(order: _Order, rank: int, control: int) -> None:
     """In a rank's own thread: tell the stack when asked, end everything when the kernel is gone."""
+    main = threading.main_thread().ident
+    assert main is not None
     while os.read(control, 1):
-        stack = traceback.extract_stack(sys._current_frames()[threading.main_thread().ident])
+        stack = traceback.extract_stack(sys._current_frames()[main])
         part = order.file(rank, "part-of-stack")
         part.write_text("\n".join(_places(stack)), encoding="utf-8")
         part.replace(order.file(rank, "stack"))
@@ -410,7 +414,7 @@ def _told_value(value: Any) -> bytes:
 
 def _wait(ranks: list[_Rank], order: _Order, timeout: float) -> tuple[str, type[LaunchError]]:
     """Wait until all is done (no words), one has failed, or time is up (words for either)."""
-    started, ready_at, failed_at = time.monotonic(), None, None
+    started, ready_at, failed_at = time.monotonic(), None, math.inf
     while True:
         open_ranks = [rank for rank in ranks if not order.file(rank.number, "result").exists()]
         # In this order: a rank that has ended may have left its result a moment before.
@@ -418,8 +422,8 @@ def _wait(ranks: list[_Rank], order: _Order, timeout: float) -> tuple[str, type[
         ended = [rank for rank in ended if not order.file(rank.number, "result").exists()]
         failed = ended + [rank for rank in ranks if _told(rank, order)[0] == "raised"]
         now = time.monotonic()
-        if failed and failed_at is None:
-            failed_at = now
+        if failed:
+            failed_at = min(failed_at, now)
         waiting = [rank for rank in open_ranks if rank not in ended]
         if failed and (not waiting or now - failed_at > GRACE_SECONDS):
             _ask_for_stacks(waiting, order)

@@ -140,7 +140,7 @@ def soft_g(x, state, weights):
 
 def gradient(x, w_ih, w_hh, cuts, fresh=False, first=0):
     """Cut before these steps; fresh: the state starts anew there; the loss counts from first on."""
-    w, total = w_hh.clone().requires_grad_(), 0
+    w, total = w_hh.clone().requires_grad_(), w_hh.new_zeros(())
     h = x.new_zeros(x.shape[1], len(w))
     for t in range(len(x)):
         h = (h * (0 if fresh else 1)).detach() if t in cuts else h

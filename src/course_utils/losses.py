@@ -99,9 +99,9 @@ class names_of_calls(TorchFunctionMode):
         super().__init__()
         self.names: list[str] = []
 
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        self.names.append(getattr(function, "__name__", ""))
-        return function(*args, **(kwargs or {}))
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.names.append(getattr(func, "__name__", ""))
+        return func(*args, **(kwargs or {}))
 
 
 # Sequences
@@ -118,8 +118,9 @@ def padded_batch(sequences: Sequences, fill: float = 0.0, wrong: int = 0) -> tup
     """Sequences as one batch (logits, targets, lengths), with ``fill`` and ``wrong`` as padding."""
     logits, targets = zip(*sequences, strict=True)
     lengths = torch.tensor([len(part) for part in targets], device=targets[0].device)
-    padded = pad_sequence(logits, batch_first=True, padding_value=fill)
-    return padded, pad_sequence(targets, batch_first=True, padding_value=wrong), lengths
+    padded = pad_sequence(list(logits), batch_first=True, padding_value=fill)
+    numbers = pad_sequence(list(targets), batch_first=True, padding_value=wrong)
+    return padded, numbers, lengths
 
 
 def sequence_truths(groups: list[Sequences]) -> Iterator[tuple]:
@@ -395,7 +396,8 @@ def _slope(embeddings: Tensor, labels: Tensor, margin: float, held: str = "") ->
 
     ``held`` is "", "others" or "negatives".
     """
-    names, leaf, total, kept = labels.tolist(), embeddings.detach().clone().requires_grad_(), 0, 0
+    names, leaf = labels.tolist(), embeddings.detach().clone().requires_grad_()
+    total, kept = leaf.new_zeros(()), 0
     for n in range(len(names)):
         rows = leaf if held != "others" else leaf.detach()
         away = torch.linalg.vector_norm(leaf[n] - rows, dim=1)
@@ -443,6 +445,7 @@ def check_triplets(found: tuple, embeddings: Tensor, labels: Tensor, margin: flo
     }
     for held, reason in words.items():
         cut = _slope(embeddings, labels, margin, held)
+        assert cut is not None, "kinks and ties are the same, whatever is held"
         same = torch.allclose(gradient, cut, rtol=1e-3, atol=1e-5)
         assert not same or torch.allclose(cut, slope, rtol=1e-3, atol=1e-5), reason
     check_close(gradient, slope, "the gradient by the embeddings", rtol=1e-3, atol=1e-5)

@@ -89,7 +89,10 @@ def through_pickle(thing: Any) -> Any:
 
 
 def _start(worker_id: int) -> None:
-    get_worker_info().dataset.fresh = True
+    worker = get_worker_info()
+    assert worker is not None
+    assert isinstance(worker.dataset, _Pipeline)
+    worker.dataset.fresh = True
 
 
 class _Pipeline(Dataset):

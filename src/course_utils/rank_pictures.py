@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import torch
 from torch.utils.data.distributed import DistributedSampler
@@ -82,7 +84,8 @@ def draw_dealt() -> None:
     figure, axes = plt.subplots(1, 2, figsize=(9, 1.9))
     for axis, drop in zip(axes, (False, True), strict=True):
         for rank in range(3):
-            sampler = DistributedSampler(range(7), 3, rank, shuffle=False, drop_last=drop)
+            samples: Any = range(7)  # of a data set it asks only the length
+            sampler = DistributedSampler(samples, 3, rank, shuffle=False, drop_last=drop)
             for place, index in enumerate(sampler):
                 colour = "#fbdcb0" if not drop and place == 2 and rank > 0 else "#bfe0f5"
                 axis.add_patch(plt.Rectangle((place, -rank), 0.9, 0.8, fc=colour, ec="#555555"))

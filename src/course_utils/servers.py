@@ -113,11 +113,12 @@ class Server:
         """
         if self._process is not None:
             raise ServerError(f"{self.kind} runs already, at {self.url}")
-        self._work = Path(tempfile.mkdtemp(prefix=f"course-{self.kind}-"))
+        work = self._work = Path(tempfile.mkdtemp(prefix=f"course-{self.kind}-"))
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            folder = self._given or work / "data"
+            folder.mkdir(parents=True, exist_ok=True)
             for attempt in range(PORT_TRIES):
-                words = self._try_a_port()
+                words = self._try_a_port(folder, work)
                 if not words:
                     _running.add(self)
                     return self
@@ -129,19 +130,19 @@ class Server:
             raise
         raise AssertionError("unreachable")
 
-    def _try_a_port(self) -> str:
+    def _try_a_port(self, folder: Path, work: Path) -> str:
         """Start on a free port; empty if it answers, otherwise what went wrong."""
         port = free_port()
-        with (self._work / "log").open("w+b") as log:
+        with (work / "log").open("w+b") as log:
             self._process = subprocess.Popen(
                 server_command(
-                    self.kind, self.folder, port, *self.options, parent=os.getpid(), work=self._work
+                    self.kind, folder, port, *self.options, parent=os.getpid(), work=work
                 ),
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                cwd=self._work,
-                env={**os.environ, "TMPDIR": str(self._work)},
+                cwd=work,
+                env={**os.environ, "TMPDIR": str(work)},
                 start_new_session=True,
             )
             words = wait_until_ready(self._process, port, self.seconds)
@@ -157,6 +158,7 @@ class Server:
         process, self._process, self.port = self._process, None, None
         _running.discard(self)
         if process is not None:
+            assert process.stdin is not None
             with contextlib.suppress(OSError):
                 process.stdin.close()
             end(process)
@@ -197,8 +199,11 @@ class Server:
                 return self._session
 
         logging.getLogger("visdom").setLevel(logging.ERROR)
+        host = self.url.rpartition(":")[0]
+        assert self.port is not None, "url has refused"
         settings = {"use_incoming_socket": False, "raise_exceptions": True, "base_url": ""}
-        return Client(self.url.rpartition(":")[0], port=self.port, env=env, **settings | options)
+        chosen: dict[str, Any] = {**settings, **options}
+        return Client(host, port=self.port, env=env, **chosen)
 
     def __enter__(self) -> Server:
         return self if self._process is not None else self.start()
@@ -351,7 +356,10 @@ def visdom_page(fetch: bool = True) -> tuple[Path, str]:
     """
     from importlib.util import find_spec
 
-    own = Path(find_spec("visdom").origin).parent / "static"
+    visdom = find_spec("visdom")
+    assert visdom is not None
+    assert visdom.origin is not None
+    own = Path(visdom.origin).parent / "static"
     for folder in (own, page_folder()):
         if is_whole(folder):
             return folder, ""
@@ -420,7 +428,9 @@ def _fetch_by_npm(static: Path, scratch: Path) -> str:
         with tarfile.open(scratch / f"{package.replace('@', '-')}.tgz") as archive:
             for source, name in files.items():
                 (static / name).parent.mkdir(exist_ok=True)
-                (static / name).write_bytes(archive.extractfile(f"package/{source}").read())
+                content = archive.extractfile(f"package/{source}")
+                assert content is not None, f"{source} is no file"
+                (static / name).write_bytes(content.read())
     return ""
 
 
@@ -463,11 +473,12 @@ def _end_with(parent: int, work: str) -> None:
 
 def _serve_visdom(folder: str, port: int, *options: str) -> None:
     # Its clients may use PyTorch, and import it if they can; a server would only wait for it.
-    sys.modules["torch"] = None
+    sys.modules["torch"] = None  # ty: ignore[invalid-assignment]  as Python's import documents it
     from tornado.ioloop import IOLoop
     from visdom.server import app
 
-    settings = {"autoreload": False}  # visdom asks for debug mode, which would watch its sources
+    # visdom asks for debug mode, which would watch its sources.
+    settings: dict[str, Any] = {"autoreload": False}
     for option in options:
         static = option.removeprefix("--static=")
         settings |= {"static_path": static, "template_path": static}

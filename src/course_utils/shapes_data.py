@@ -21,9 +21,9 @@ import tempfile
 import time
 import uuid
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,8 +32,8 @@ SMALLEST, LARGEST = 64, 128  # height and width of an image, in pixels
 MOST_IMAGES = 100_000
 # Raise it when the drawing changes: an old cache is then no longer used.
 VERSION = 1
-JPEG = {"format": "JPEG", "quality": 90, "subsampling": 0, "optimize": False}
-PNG = {"format": "PNG", "compress_level": 1}
+JPEG: dict[str, Any] = {"format": "JPEG", "quality": 90, "subsampling": 0, "optimize": False}
+PNG: dict[str, Any] = {"format": "PNG", "compress_level": 1}
 COLOURS = (
     (214, 69, 65), (38, 124, 190), (46, 160, 100), (232, 170, 32), (140, 86, 178), (20, 170, 180),
 )  # fmt: skip
@@ -307,7 +307,7 @@ def _make_folder(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _partial(cache: Path) -> Iterator[Path]:
+def _partial(cache: Path) -> Generator[Path]:
     """A file of our own to write to, on the disk of the cache; gone afterwards."""
     path = cache / f".partial-{uuid.uuid4().hex}"
     try:

@@ -25,6 +25,7 @@ from torch.distributed.tensor.debug import CommDebugMode
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from course_utils.checks import check_close, check_equal
+from course_utils.gradients import grad_of
 from course_utils.launching import LaunchError, LaunchTimeout, launch
 from course_utils.tracebacks import ends_in_notebook
 
@@ -205,7 +206,7 @@ def run_stage(rank, world_size, schedules, size=2, width=4, depth=1, rounds=1):
         dist.all_reduce(length, dist.ReduceOp.MAX)
         if length < shortest:
             shortest, fastest = length, times
-    return [p.grad.clone() for p in stage.parameters()], most, fastest
+    return [grad_of(p).clone() for p in stage.parameters()], most, fastest
 
 
 def _work_off(stage, rank, world_size, tasks, size, width):
@@ -309,7 +310,7 @@ def step_of_training(model, optimizer, step, ranks, average):
         x = random_like((6, 3), step, rank)
         losses.append(F.mse_loss(model(x), x.sum(1, keepdim=True).sin()))
     optimizer.zero_grad()
-    (sum(losses) / len(losses)).backward()
+    (sum(losses[1:], losses[0]) / len(losses)).backward()
     for parameter in model.parameters():
         average(parameter.grad)
     optimizer.step()
@@ -322,20 +323,20 @@ def run_elastic(rank, world_size, elastic, folder, log, start, steps, every, tro
         [],
     )
 
-    def save(obj, file, *args, **options):
-        saves.append(file)
+    def save(obj, f, *args, **options):
+        saves.append(f)
         with open(log, "a") as notes:
             notes.write(f"{rank} save {start} 0\n")
         if start == 0 and trouble[0] == "save" and trouble[1] == len(saves):
             whole = io.BytesIO()
             whole_save(obj, whole)
             half = whole.getvalue()[: len(whole.getvalue()) // 2]
-            file.write(half) if hasattr(file, "write") else Path(file).write_bytes(half)
-            file.flush() if hasattr(file, "flush") else None
+            f.write(half) if hasattr(f, "write") else Path(f).write_bytes(half)
+            f.flush() if hasattr(f, "flush") else None
             os._exit(1)
-        whole_save(obj, file, *args, **options)
+        whole_save(obj, f, *args, **options)
 
-    torch.save = save
+    torch.save = save  # ty: ignore[invalid-assignment]  the answer calls this one
     elastic(training, folder, rank, steps, every)
     torch.save = whole_save  # pickling a tensor uses it too
     return [parameter.detach().clone() for parameter in training.model.parameters()]

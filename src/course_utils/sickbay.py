@@ -16,7 +16,7 @@ import threading
 import traceback
 import types
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from torch.utils.data import Dataset, get_worker_info
 
 from course_utils.checks import check_equal, forbid_changes
 from course_utils.devices import device
+from course_utils.gradients import grad_of
 from course_utils.tracebacks import ends_in_notebook
 
 
@@ -128,7 +129,7 @@ def run_program(source: str) -> tuple[str, int]:
         exec(compile(source, "the program", "exec"), {"torch": torch, "nn": nn, "F": F})
     except Exception as error:
         entries = traceback.extract_tb(error.__traceback__)
-        lines = [entry.lineno for entry in entries if entry.filename == "the program"]
+        lines = [entry.lineno or 0 for entry in entries if entry.filename == "the program"]
         return f"{type(error).__name__}: {error}", lines[-1]
     return "", 0
 
@@ -217,10 +218,10 @@ def make_suspect(name: str) -> nn.Module:
     torch.manual_seed(0)
     linear, chain = nn.Linear, nn.Sequential
 
-    def stack(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    def stack(model: Any, x: torch.Tensor) -> torch.Tensor:
         return torch.stack([model.left(x), model.right(x)])
 
-    def twice(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    def twice(model: Any, x: torch.Tensor) -> torch.Tensor:
         return model.tail(model.block(model.block(x)))
 
     makers: dict[str, Callable[[], nn.Module]] = {
@@ -249,7 +250,7 @@ def make_suspect(name: str) -> nn.Module:
 def _gradient_of_square(x: torch.Tensor) -> torch.Tensor:
     w = x.clone().requires_grad_()
     w.mul(w).sum().backward()
-    return w.grad
+    return grad_of(w)
 
 
 LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -363,8 +364,9 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
     """A step, the suspects (a model, an optimizer, and what the leak needs), and its calls."""
     model = nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    meter, log, calls = Holder(total=0.0, last=None), [], []
-    recent, ring = deque(maxlen=2), Holder(log=log)
+    log, calls, recent = [], [], deque(maxlen=2)
+    meter: Any = Holder(total=0.0, last=None)
+    ring: Any = Holder(log=log)
     ring.me = ring
 
     def hold(x: torch.Tensor, loss: torch.Tensor) -> None:
@@ -435,7 +437,7 @@ class Patchy(Dataset):
 
 
 @contextmanager
-def short_farewell() -> Iterator[None]:
+def short_farewell() -> Generator[None]:
     """Inside, a loader waits half a second for a worker that doesn't end, instead of five."""
     import torch.utils.data._utils as settings
 
@@ -550,9 +552,10 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
     y = (x @ torch.randn(6, 3, generator=generator)).argmax(1)
     regression = illness in ("broadcast", "healthy regression")
     torch.manual_seed(seed)
-    layers = [nn.Linear(6, 24), nn.ReLU(), nn.Linear(24, 1 if regression else 3)]
+    head_size = 1 if regression else 3
+    layers: list[nn.Module] = [nn.Linear(6, 24), nn.ReLU(), nn.Linear(24, head_size)]
     if illness == "dead head":
-        nn.init.constant_(layers[2].bias, -30.0)
+        nn.init.constant_(layers[2].get_parameter("bias"), -30.0)
         layers.append(nn.ReLU())
     if illness == "softmax twice":
         layers.append(nn.Softmax(-1))
@@ -588,7 +591,7 @@ def _pair_member(last=nn.Tanh, shift=0.0, p=0.5, tail=None, middle=None) -> nn.M
     if tail is not None:
         model.append(tail if isinstance(tail, nn.Module) else Lambda(lambda m, x: tail(x)))
     with torch.no_grad():
-        body[2].bias[1] += shift
+        body.get_parameter("2.bias")[1] += shift
     return model.to(device)
 
 

@@ -20,7 +20,10 @@ CONTIGUOUS = "the strides of a contiguous tensor were assumed: ask the tensor fo
 
 
 def note(
-    x: Tensor, size: tuple[int, ...], stride: tuple[int, ...], offset: int | None = None
+    x: Tensor,
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    offset: int | torch.SymInt | None = None,
 ) -> Tensor | None:
     """What a note reads in the storage of ``x``; None where it would leave the storage."""
     try:

@@ -23,7 +23,7 @@ def ends_in_notebook(checker: Callable) -> Callable:
             return checker(*args, **kwargs)
         except AssertionError as error:
             # IPython asks an exception for this method before it formats a traceback itself.
-            error._render_traceback_ = partial(_render, error)
+            error._render_traceback_ = partial(_render, error)  # ty: ignore[missing-attribute]
             raise
 
     return call

@@ -15,12 +15,14 @@ import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+from matplotlib.patches import Rectangle
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch.utils.tensorboard import SummaryWriter
 
@@ -32,6 +34,7 @@ from course_utils.checks import (
 )
 from course_utils.devices import device
 from course_utils.drawings import show_difference
+from course_utils.gradients import grad_of
 from course_utils.layers import python_calls
 from course_utils.servers import visdom_server
 from course_utils.tracebacks import ends_in_notebook
@@ -89,7 +92,7 @@ def check_named(actual, truth, what, slips, rtol=1e-4, atol=1e-5) -> None:
     check_close(actual, truth, what, rtol=rtol, atol=atol)
 
 
-HEALTHY = {
+HEALTHY: dict[str, Any] = {
     "rate": 0.1, "zero": True, "pairs": True, "logits": True, "bias": 0.0, "dead": 0, "deep": False,
     "scale": 1.0, "data": 1000, "shuffle": True, "safe": True, "decay": 0.0, "seed": 0,
 }  # fmt: skip
@@ -98,7 +101,7 @@ HEALTHY = {
 def make_network(plan: dict) -> nn.Sequential:
     torch.manual_seed(plan["seed"])
     widths = [64, 48, 48, 48, 48, 10] if plan["deep"] else [64, 48, 48, 10]
-    modules = [nn.Flatten()]
+    modules: list[nn.Module] = [nn.Flatten()]
     for n in range(len(widths) - 1):
         linear = nn.Linear(widths[n], widths[n + 1])
         if plan["deep"]:
@@ -146,7 +149,7 @@ def run(steps: int = 200, **changes) -> dict:
             optimizer.zero_grad()
         loss.backward()
         seen["loss"].append(loss.item())
-        seen["gradients"].append([layer.weight.grad.norm().item() for layer in linear])
+        seen["gradients"].append([grad_of(layer.weight).norm().item() for layer in linear])
         seen["weights"].append([layer.weight.norm().item() for layer in linear])
         optimizer.step()
         with torch.no_grad():
@@ -323,7 +326,7 @@ def check_dashboard(case, attempt, name, frozen, sizes):
 # --- histograms-that-tell ----------------------------------------------------------------------
 
 
-def make_suspect(kind: str) -> nn.Module:
+def make_suspect(kind: str) -> nn.Sequential:
     """A model with dead units; of images (batch, 1, 8, 8). In training mode, one part in eval."""
     torch.manual_seed(0)
     dense = nn.Sequential(
@@ -335,9 +338,11 @@ def make_suspect(kind: str) -> nn.Module:
         conv.add_module(name, part)
     conv.add_module("head", nn.Sequential(nn.Linear(180, 8), nn.ReLU()))
     with torch.no_grad():
-        dense[1].bias[:2], dense[3].bias[0], block[1].bias[3] = -50, -50, -50
-        conv.head[0].bias[:6] = -50
-        block[1].running_mean += 0.2
+        dense.get_parameter("1.bias")[:2] = -50
+        dense.get_parameter("3.bias")[0] = -50
+        conv.get_parameter("block.1.bias")[3] = -50
+        conv.get_parameter("head.0.bias")[:6] = -50
+        conv.get_buffer("block.1.running_mean").add_(0.2)
     model = (dense if kind == "dense" else conv).to(device).train()
     list(model.modules())[2].eval()
     return model
@@ -381,7 +386,7 @@ def true_histograms(kind: str, size: int) -> tuple[dict, dict]:
         outputs["2"] = model[:3](x).detach()
         outputs["4"] = model[:5](x).detach()
     else:
-        outputs["block.2"] = model.block(x).detach()
+        outputs["block.2"] = model.get_submodule("block")(x).detach()
         outputs["head.1"] = model(x).detach()
     tags = {f"parameters/{name}": p.detach() for name, p in model.named_parameters()}
     return tags | {f"activations/{name}": y for name, y in outputs.items()}, outputs
@@ -524,7 +529,10 @@ def seen_lie_detector(answer: Callable) -> dict:
             if one.get_visible() and (one is axes or one in siblings):
                 lines = [line for line in one.lines if line.get_visible()]
                 images = [image for image in one.images if image.get_visible()]
-                about = {"xlim": sorted(one.get_xlim()), "ylim": sorted(one.get_ylim())}
+                about: dict[str, list] = {
+                    "xlim": sorted(one.get_xlim()),
+                    "ylim": sorted(one.get_ylim()),
+                }
                 about["lines"] = [
                     (
                         np.array(line.get_xdata(), float).tolist(),
@@ -532,7 +540,8 @@ def seen_lie_detector(answer: Callable) -> dict:
                     )
                     for line in lines
                 ]
-                about["bars"] = [bar.get_height() for bar in one.patches if bar.get_visible()]
+                bars = [bar for bar in one.patches if isinstance(bar, Rectangle)]
+                about["bars"] = [bar.get_height() for bar in bars if bar.get_visible()]
                 about["images"] = [
                     (
                         list(map(float, image.get_clim())),
@@ -593,10 +602,9 @@ def check_two_scales(parts: list[dict], data: dict) -> None:
 @ends_in_notebook
 def check_own_colours(parts: list[dict], data: dict) -> None:
     images = [image for part in parts for image in part["images"]]
-    shown = [
-        next((c for c, a in images if np.array_equal(a, t)), None) for t in data["errors"].values()
-    ]
-    assert None not in shown, "one of the two images is gone"
+    found = [[c for c, a in images if np.array_equal(a, t)] for t in data["errors"].values()]
+    assert all(found), "one of the two images is gone"
+    shown = [limits[0] for limits in found]
     assert np.allclose(shown[0], shown[1]), f"the colour limits still differ: {shown}"
     most = max(table.max() for table in data["errors"].values())
     holds = shown[0][0] <= 0 and shown[0][1] >= most
@@ -990,7 +998,8 @@ def make_drawn(kind: str) -> tuple[nn.Module, torch.Tensor]:
             device
         )
     if kind == "strides and groups, batch 3":
-        layers = [nn.Conv2d(4, 8, 3, stride=2, bias=False), nn.BatchNorm2d(8), nn.ReLU()]
+        layers: list[nn.Module] = []
+        layers += [nn.Conv2d(4, 8, 3, stride=2, bias=False), nn.BatchNorm2d(8), nn.ReLU()]
         layers += [nn.Conv2d(8, 6, (1, 3), groups=2), nn.Flatten(), nn.Linear(72, 5)]
         return nn.Sequential(*layers).to(device), torch.rand(3, 4, 9, 11).to(device)
     if kind == "one linear layer alone, one dimension":
@@ -1130,7 +1139,10 @@ def shapes(count: int = 450) -> tuple[torch.Tensor, torch.Tensor]:
     """Images (count, 1, 32, 32) with one shape each and some noise, and the shapes' numbers."""
     random = np.random.default_rng(0)
     y = torch.arange(count) % 3
-    x = [draw_shape(int(k), *random.integers(7, 25, 2), random.integers(4, 7)) for k in y]
+    x = [
+        draw_shape(int(k), *map(int, random.integers(7, 25, 2)), int(random.integers(4, 7)))
+        for k in y
+    ]
     noise = torch.tensor(random.normal(0, 0.1, (count, 1, 32, 32)), dtype=torch.float32)
     return (torch.stack(x) + noise).to(device), y.to(device)
 
@@ -1198,7 +1210,7 @@ class MaxNet(ShapeNet):
         )
 
 
-def make_looker(kind: str) -> tuple[nn.Module, torch.Tensor]:
+def make_looker(kind: str) -> tuple[Example | ShapeNet, torch.Tensor]:
     torch.manual_seed(3)
     generator = torch.Generator().manual_seed(1)
     image = torch.rand(1, 20, 24, generator=generator)
@@ -1211,8 +1223,9 @@ def make_looker(kind: str) -> tuple[nn.Module, torch.Tensor]:
     }[kind]()
     if kind != "the example":
         with torch.no_grad():
-            for conv in model.features[::3]:
-                conv.weight *= 3
+            for conv in model.features.modules():
+                if isinstance(conv, nn.Conv2d):
+                    conv.weight *= 3
     return model.eval().to(device), (torch.ones(1, 4, 4) if kind == "the example" else image).to(
         device
     )
@@ -1326,16 +1339,16 @@ def make_filters(kind: str) -> nn.Sequential:
     torch.manual_seed(5)
     if kind == "the example":
         model = nn.Sequential(nn.Conv2d(1, 1, (1, 2), bias=False))
-        nn.init.constant_(model[0].weight, 3.0)
+        nn.init.constant_(model.get_parameter("0.weight"), 3.0)
         with torch.no_grad():
-            model[0].weight[..., 1] = 4
+            model.get_parameter("0.weight")[..., 1] = 4
         return model.to(device).eval()
     model = nn.Sequential(
         nn.Conv2d(2, 4, 3), nn.ReLU(), nn.Conv2d(4, 3, 3, stride=2), nn.Softplus()
     )
     with torch.no_grad():
-        model[0].weight[1] = 0.25  # equal numbers
-        model[2].weight[2] = 0  # this map has no gradient
+        model.get_parameter("0.weight")[1] = 0.25  # equal numbers
+        model.get_parameter("2.weight")[2] = 0  # this map has no gradient
     return model.to(device).eval().requires_grad_(kind != "a frozen model")
 
 
@@ -1379,7 +1392,8 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
     result, left = found
     ok = isinstance(result, (tuple, list)) and len(result) == 3
     assert ok, f"{result!r} is not (filters, maps, dream): is there an answer yet?"
-    w, run_it = model[0].weight.detach(), functools.partial(climb, model, image, channel, steps)
+    w = model.get_parameter("0.weight").detach()
+    run_it = functools.partial(climb, model, image, channel, steps)
     low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
     truth = [
         (w - low) / (high - low).where(high > low, 1),
@@ -1454,11 +1468,11 @@ def make_valley(factor: float = 1.0, kind: str = "dense") -> nn.Module:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    first, second, *_ = [module for module in model if hasattr(module, "weight")]
+    weight, bias, next_weight, *_ = model.parameters()
     with torch.no_grad():
-        first.weight *= factor
-        first.bias *= factor
-        second.weight /= factor
+        weight *= factor
+        bias *= factor
+        next_weight /= factor
     model.zero_grad()
     return model.eval()
 
@@ -1474,8 +1488,8 @@ def make_slice(kind: str) -> tuple:
     if kind == "the example":
         model = nn.Sequential(nn.Linear(2, 2)).to(device)
         with torch.no_grad():
-            model[0].weight.copy_(torch.tensor([[3.0, 4], [0, 1]]))
-            model[0].bias.copy_(torch.tensor([0.5, -0.5]))
+            model.get_parameter("0.weight").copy_(torch.tensor([[3.0, 4], [0, 1]]))
+            model.get_parameter("0.bias").copy_(torch.tensor([0.5, -0.5]))
         direction = [torch.tensor([[1.0, 0], [0, -2]]).to(device), torch.ones(2).to(device)]
         return (
             model,
@@ -1611,7 +1625,7 @@ ILLNESSES = {
     "overfitting": {"data": 30}, "not shuffled": {"shuffle": False},
     "exp overflows": {"safe": False}, "weight decay too strong": {"decay": 0.5},
 }  # fmt: skip
-CURES = {
+CURES: dict[str, dict[str, Any]] = {
     "lower the rate": {}, "raise the rate": {},
     "zero the gradients in each step": {"zero": True}, "pair images and labels": {"pairs": True},
     "give the loss logits": {"logits": True}, "start biases at 0": {"bias": 0.0},

@@ -12,6 +12,7 @@ import re
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -416,7 +417,7 @@ def check_vjp(try_vjp: Callable, rule: str, g: Tensor, *inputs: Tensor) -> None:
         g: the gradient of the result.
         inputs: of the operation.
     """
-    inputs = [x.detach().to(course_utils.device).requires_grad_() for x in inputs]
+    inputs = tuple(x.detach().to(course_utils.device).requires_grad_() for x in inputs)
     result, g = OPERATIONS[rule](*inputs), g.to(course_utils.device).detach()
     truth = torch.autograd.grad(result, inputs, g)
     given = [result] if rule == "softmax" else inputs[: 2 if rule != "logsumexp" else 1]
@@ -473,7 +474,7 @@ def check_bytes(try_saved_bytes: Callable, name: str, *inputs: Tensor, because: 
         inputs: of that function.
         because: words for who counts wrong.
     """
-    inputs = [x.to(course_utils.device) for x in inputs]
+    inputs = tuple(x.to(course_utils.device) for x in inputs)
     result = FUNCTIONS[name](*inputs)
     held, there = kept(result), {x.untyped_storage().data_ptr() for x in inputs}
     fresh = [x for x in held if x.untyped_storage().data_ptr() not in there]
@@ -562,7 +563,7 @@ def verdict_on(function: Callable) -> str:
 
 
 @ends_in_notebook
-def check_repair(try_repaired: Callable, original: Callable, x: Tensor) -> None:
+def check_repair(try_repaired: Callable, original: FunctionType, x: Tensor) -> None:
     """Compare a repaired function with the original: values, gradient, and ``x`` left alone.
 
     Args:
@@ -587,7 +588,7 @@ def check_repair(try_repaired: Callable, original: Callable, x: Tensor) -> None:
 
 
 @ends_in_notebook
-def check_repairs(try_repaired: Callable, broken: Iterable[Callable], *inputs: Tensor) -> None:
+def check_repairs(try_repaired: Callable, broken: Iterable[FunctionType], *inputs: Tensor) -> None:
     """:func:`check_repair` for several functions; of each the first input that it fails."""
     with every_case() as case:
         for original in broken:
@@ -663,7 +664,7 @@ def check_network(try_network: Callable, *arguments: Tensor) -> None:
         try_network: from the arguments to what ``watched`` says of the call.
         arguments: ``x``, ``target``, ``w1``, ``b1``, ``w2``, ``b2``.
     """
-    arguments = [t.to(course_utils.device).detach() for t in arguments]
+    arguments = tuple(t.to(course_utils.device).detach() for t in arguments)
     answer, names, changed = try_network(*arguments)
     check_rules(names, changed, *NO_AUTOGRAD)
     what = ("the loss", *(f"the gradient of {name}" for name in ("w1", "b1", "w2", "b2")))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from typing import Any, TextIO
 
 import nbformat
 from nbconvert.exporters import Exporter, NotebookExporter
 from nbformat import NotebookNode
 
 
-class WithoutChecks:
+class WithoutChecks(Exporter):
     """An exporter that neither validates nor copies the notebook around its steps.
 
     What students hand in is validated when it is taken in, and outputs when they are made. Doing it
@@ -18,7 +18,7 @@ class WithoutChecks:
 
     def from_file(
         self, file_stream: TextIO, resources: dict | None = None, **keywords
-    ) -> tuple[str, dict]:
+    ) -> tuple[Any, dict]:
         notebook = nbformat.v4.reads(file_stream.read())
         return self.from_notebook_node(notebook, resources=resources, **keywords)
 
@@ -31,7 +31,7 @@ class WithoutChecks:
 class CheckedNotebookExporter(WithoutChecks, NotebookExporter):
     """nbconvert's ``NotebookExporter`` for a notebook that was checked."""
 
-    def from_notebook_node(
+    def from_notebook_node(  # ty: ignore[incompatible-method-override]  as nbconvert's own: text
         self, nb: NotebookNode, resources: dict | None = None, **keywords
     ) -> tuple[str, dict]:
         notebook, resources = Exporter.from_notebook_node(self, nb, resources, **keywords)

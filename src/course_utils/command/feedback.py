@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from markupsafe import Markup
-from nbconvert.exporters import Exporter
 from nbformat import NotebookNode
 
 from course_utils.command.exporters import WithoutChecks
@@ -44,7 +43,7 @@ MATHJAX_HOST = "https://cdnjs.cloudflare.com"
 MATHJAX = f"{MATHJAX_HOST}/ajax/libs/mathjax/2.7.7/latest.js?config=TeX-AMS_CHTML-full,Safe"
 
 
-class FeedbackExporter(WithoutChecks, Exporter):
+class FeedbackExporter(WithoutChecks):
     """Writes a graded notebook, its points and comments in the cells' metadata, as one page."""
 
     default_preprocessors: list = []  # noqa: RUF012 -- a trait; nbgrader adds those that it needs
@@ -52,7 +51,7 @@ class FeedbackExporter(WithoutChecks, Exporter):
     def _file_extension_default(self) -> str:
         return ".html"
 
-    def from_notebook_node(
+    def from_notebook_node(  # ty: ignore[incompatible-method-override]  as nbconvert's own: text
         self, nb: NotebookNode, resources: dict | None = None, **keywords
     ) -> tuple[str, dict]:
         notebook, resources = super().from_notebook_node(nb, resources, **keywords)
@@ -168,8 +167,8 @@ class Renderer:
         self.process: subprocess.Popen | None = None
         self.used = False
 
-    def start(self) -> None:
-        """Start the process, if there is none; it gets ready while others work."""
+    def start(self) -> subprocess.Popen:
+        """The process, started if there is none; it gets ready while others work."""
         if self.process is None:
             self.used = False
             self.process = subprocess.Popen(
@@ -178,6 +177,7 @@ class Renderer:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
+        return self.process
 
     def stop(self) -> int:
         """End the process and return its exit status, minus the signal's number if one ended it."""
@@ -187,19 +187,22 @@ class Renderer:
         # If it has ended by itself, its status stays.
         process.kill()
         for pipe in (process.stdout, process.stdin):
+            assert pipe is not None
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
         return process.wait()
 
     def body(self, notebook: NotebookNode) -> str | None:
         """A notebook's cells as safe HTML; None if they can't be had within the limits."""
-        self.start()
+        process = self.start()
+        assert process.stdin is not None
+        assert process.stdout is not None
         used, self.used = self.used, True
         line = b""
         with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.write(json.dumps(notebook).encode() + b"\n")
-            self.process.stdin.flush()
-            line = self.process.stdout.readline(BODY_BYTES)
+            process.stdin.write(json.dumps(notebook).encode() + b"\n")
+            process.stdin.flush()
+            line = process.stdout.readline(BODY_BYTES)
         if line.endswith(b"\n"):
             return json.loads(line)
         status = self.stop()

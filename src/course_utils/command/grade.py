@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
@@ -44,6 +44,7 @@ from course_utils.command.project import Chapter, CourseError, visible
 from course_utils.command.verify import cores
 from course_utils.grading.cache import (
     FOLDER,
+    Entry,
     Journal,
     Outcomes,
     key_of,
@@ -195,7 +196,7 @@ def grade(
 
 
 @contextmanager
-def in_one_line(after: str = "") -> Iterator[None]:
+def in_one_line(after: str = "") -> Generator[None]:
     """Say in one line what cannot be read or written.
 
     Args:
@@ -217,7 +218,7 @@ def in_one_line(after: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def only_run(root: Path) -> Iterator[None]:
+def only_run(root: Path) -> Generator[None]:
     """Hold the lock that one run at a time holds; the system frees it when the process ends.
 
     Raises:
@@ -237,7 +238,7 @@ def only_run(root: Path) -> Iterator[None]:
 
 
 @contextmanager
-def leaving_at_once(chapter: Chapter, console: Console) -> Iterator[None]:
+def leaving_at_once(chapter: Chapter, console: Console) -> Generator[None]:
     """Let Ctrl-C and SIGTERM end the process on the spot.
 
     A run can be killed at any moment and goes on later, so there is nothing to tidy up; and what
@@ -367,7 +368,7 @@ class Grading:
         gc.freeze()
         # Students whose submissions have the same content, waiting for its outcome.
         self.waiting: dict[str, list[str]] = {}
-        self.notes: dict[str, dict] = {}
+        self.notes: dict[str, Entry] = {}
         with (
             Pool(
                 self.workers, self.scheduler, self.execute, self.tell_started, self.outcomes.put
@@ -375,9 +376,9 @@ class Grading:
             LiveTable(self.console, len(self.run.students)) as self.live,
         ):
             for key, result in pool.run(self.to_execute(), self.settings):
-                problem = result if isinstance(result, str) else ""
+                outcome, problem = (None, result) if isinstance(result, str) else (result, "")
                 for student in self.waiting.pop(key):
-                    self.record(student, key, None if problem else result, problem)
+                    self.record(student, key, outcome, problem)
 
     def tell_started(self, key: str) -> None:
         for student in list(self.waiting[key]):
@@ -390,10 +391,8 @@ class Grading:
         """
         for student in self.run.students:
             entry = self.journal.read(student)
-            if entry.get("run") == self.run.name and not is_undone(entry.get("problem", "")):
-                self.live.finished(
-                    student, "recorded before", graded=is_graded(entry.get("problem", ""))
-                )
+            if entry.run == self.run.name and not is_undone(entry.problem):
+                self.live.finished(student, "recorded before", graded=is_graded(entry.problem))
                 continue
             start = time.monotonic()
             try:
@@ -405,7 +404,8 @@ class Grading:
             except Exception as error:  # whatever one submission does costs that student alone
                 self.record(student, "", None, own_fault(error))
                 continue
-            self.notes[student]["phases"] = {"sanitise": time.monotonic() - start}
+            phases = {"sanitise": time.monotonic() - start}
+            self.notes[student] = replace(self.notes[student], phases=phases)
             if key in self.waiting:
                 self.waiting[key].append(student)
                 continue
@@ -414,7 +414,7 @@ class Grading:
                 self.waiting[key] = [student]
                 yield key, submission
             else:
-                self.notes[student]["cached"] = True
+                self.notes[student] = replace(self.notes[student], cached=True)
                 self.record(student, key, outcome)
 
     def sanitise(self, student: str) -> Submission:
@@ -432,15 +432,16 @@ class Grading:
         folder = Path(courses.format_path(courses.submitted_directory, student, name))
         handed_in = take_in(folder, name, courses.ignore)
         text = self.recorder.sanitise(student, handed_in)
-        self.notes[student] = {
-            "repairs": repairs(handed_in.notebook, text),
-            "answers": answers(nbformat.v4.reads(text)),
-        }
+        self.notes[student] = Entry(
+            self.run.name,
+            repairs=repairs(handed_in.notebook, text),
+            answers=answers(nbformat.v4.reads(text)),
+        )
         return make_submission(self.recorder.staged, student, name, text)
 
     def record(self, student: str, key: str, outcome: Outcome | None, problem: str = "") -> None:
         """Record one student's outcome, or why there is none, and note that it is done."""
-        notes = self.notes.pop(student, {})
+        entry = self.notes.pop(student, Entry(self.run.name))
         start = time.monotonic()
         try:
             problem = problem or self.recorder.record(student)
@@ -448,13 +449,11 @@ class Grading:
             problem = own_fault(error)
         if not is_graded(problem):
             self.record_problem(student, problem)
-        phases = notes.get("phases", {}) | {"record": time.monotonic() - start}
-        seen = {}
+        phases = entry.phases | {"record": time.monotonic() - start}
         if outcome is not None:
-            seen = {name: getattr(outcome, name) for name in SEEN}
+            entry = replace(entry, **{name: getattr(outcome, name) for name in SEEN})
             phases = outcome.phases | phases
-        entry = {"run": self.run.name, "key": key, "problem": problem, "repairs": []}
-        self.journal.write(student, entry | notes | seen | {"phases": phases})
+        self.journal.write(student, replace(entry, key=key, problem=problem, phases=phases))
         self.live.finished(student, problem, graded=is_graded(problem))
 
     def record_problem(self, student: str, problem: str) -> None:
@@ -473,8 +472,8 @@ class Grading:
 
     def read_marks(self, student: str) -> Marks:
         entry = self.journal.read(student)
-        marks = read_marks(self.grader, self.chapter, self.grade_ids, student, entry["problem"])
-        return replace(marks, repairs=tuple(entry["repairs"]))
+        marks = read_marks(self.grader, self.chapter, self.grade_ids, student, entry.problem)
+        return replace(marks, repairs=tuple(entry.repairs))
 
     def report(self, marks: list[Marks], seconds: float) -> bool:
         """Write what the class made of the chapter, for people to read.
@@ -498,13 +497,12 @@ class Grading:
         students, texts = [], {}
         for row in marks:
             entry = self.journal.read(row.student)
-            seen = {name: entry[name] for name in (*SEEN, "phases", "cached") if name in entry}
-            seen["flags"] = [*seen.get("flags", []), *(f"repaired: {r}" for r in row.repairs)]
+            seen = {name: getattr(entry, name) for name in (*SEEN, "phases", "cached", "answers")}
+            seen["flags"] = [*entry.flags, *(f"repaired: {r}" for r in row.repairs)]
             row_marks = {name: getattr(row, name) for name in MARKS}
-            seen["answers"] = entry.get("answers", {})
             name = visible(row.student)
             students.append(report.Graded(name, **row_marks | seen))
-            for exercise, text in entry.get("answers", {}).items():
+            for exercise, text in entry.answers.items():
                 texts.setdefault(exercise, {})[name] = text
         source = read_notebook(self.chapter.solution)
         solutions = answers(source)

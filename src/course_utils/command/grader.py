@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ SETTINGS_FILE = "nbgrader_config.py"
 
 
 @contextmanager
-def blaming_the_settings(root: Path) -> Iterator[None]:
+def blaming_the_settings(root: Path) -> Generator[None]:
     """Say in one line which slip in ``root/nbgrader_config.py`` an exception comes from.
 
     Raises:
@@ -97,7 +97,7 @@ def reason_of(outcome: dict) -> str:
 
 
 @contextmanager
-def one_connection() -> Iterator[None]:
+def one_connection() -> Generator[None]:
     """Let nbgrader's steps share one connection to the gradebook.
 
     Each of them opens the gradebook for itself, a dozen times per submission, and each time
@@ -128,7 +128,7 @@ def one_connection() -> Iterator[None]:
 
 
 @contextmanager
-def blaming_the_gradebook(db_url: str) -> Iterator[None]:
+def blaming_the_gradebook(db_url: str) -> Generator[None]:
     """Say in one line what is wrong with the gradebook.
 
     Raises:

@@ -325,13 +325,14 @@ def is_answered_release(cell: NotebookNode, chapter: Chapter) -> bool:
 
 def stubs_of(chapter: Chapter) -> dict[str, str]:
     """For each exercise of a chapter its cell as learners get it, made from the source."""
+    from nbconvert.exporters.exporter import ResourcesDict
     from nbgrader.preprocessors import ClearSolutions
 
     from course_utils.command.build import read_source
     from course_utils.command.grader import load_settings
 
     notebook = read_source(chapter.source)
-    resources = {"nbgrader": {"assignment": chapter.name}}
+    resources = ResourcesDict(nbgrader={"assignment": chapter.name})
     notebook.metadata.setdefault("kernelspec", {"language": "python"})
     ClearSolutions(config=load_settings(chapter.root)).preprocess(notebook, resources)
     return {grade_id(cell): cell.source for cell in notebook.cells if is_exercise(cell)}

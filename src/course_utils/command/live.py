@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from types import TracebackType
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -28,7 +29,7 @@ BAR_CELLS = 30
 class Output(Console):
     """A console that says in one line that its output cannot be written: closed, or a full disk."""
 
-    def print(self, *objects: object, **options: object) -> None:
+    def print(self, *objects: Any, **options: Any) -> None:
         try:
             super().print(*objects, **options)
         except OSError as error:

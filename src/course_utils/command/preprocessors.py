@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import nbformat
+from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.api import SourceCell
 from nbgrader.nbgraderformat import MetadataValidator
@@ -65,13 +66,17 @@ class ExecuteSandboxed(NbGraderPreprocessor):
             CourseError: a setting makes no sense, or the isolation is to be found out, and none
                 works here.
         """
-        chosen = {field.name: getattr(self, field.name) for field in fields(Settings)}
+        chosen: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(Settings)}
         try:
-            return Settings(**chosen | {"isolation": working_isolation(self.isolation)})
+            chosen["isolation"] = working_isolation(self.isolation)
+            return Settings(**chosen)
         except ValueError as error:
             raise CourseError(f"the settings of ExecuteSandboxed: {error}") from error
 
-    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+    def preprocess(
+        self, nb: NotebookNode, resources: ResourcesDict
+    ) -> tuple[NotebookNode, ResourcesDict]:
+        assert self.parent is not None, "an exporter of nbgrader's"
         courses = self.parent.parent.coursedir
         names = resources["nbgrader"]
         submission = make_submission(
@@ -151,13 +156,15 @@ class RestoreCells(OverwriteCells):
     and how many points it gives is what the source says.
     """
 
-    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+    def preprocess(
+        self, nb: NotebookNode, resources: ResourcesDict
+    ) -> tuple[NotebookNode, ResourcesDict]:
         self.marks = None
         return super().preprocess(nb, resources)
 
     def preprocess_cell(
-        self, cell: NotebookNode, resources: dict, index: int
-    ) -> tuple[NotebookNode, dict]:
+        self, cell: NotebookNode, resources: ResourcesDict, cell_index: int
+    ) -> tuple[NotebookNode, ResourcesDict]:
         marks = cell.metadata.get("nbgrader", {})
         if "grade_id" in marks:
             sources, points, solutions = self.source_marks()
@@ -169,7 +176,7 @@ class RestoreCells(OverwriteCells):
                 if unchanged(cell, sources[name]):
                     marks["checksum"] = sources[name].checksum
                     return cell, resources
-        return super().preprocess_cell(cell, resources, index)
+        return super().preprocess_cell(cell, resources, cell_index)
 
     def source_marks(self) -> tuple[dict[str, SourceCell], dict[str, float], set[str]]:
         """The source's marked cells in order, the checks' points, the names of the exercises."""
@@ -182,8 +189,8 @@ class RestoreCells(OverwriteCells):
         return self.marks
 
     def add_missing_grade_cells(
-        self, nb: NotebookNode, resources: dict
-    ) -> tuple[NotebookNode, dict]:
+        self, nb: NotebookNode, resources: ResourcesDict
+    ) -> tuple[NotebookNode, ResourcesDict]:
         for cell in nb.cells:
             # What nbgrader leaves of a copy, or of a cell that the source does not have.
             if "grade_id" not in cell.metadata.get("nbgrader", {}):
@@ -220,7 +227,9 @@ class CheckMarks(NbGraderPreprocessor):
     Each cell costs a check of nbgrader's own schema, and most marks are the same for a whole class.
     """
 
-    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+    def preprocess(
+        self, nb: NotebookNode, resources: ResourcesDict
+    ) -> tuple[NotebookNode, ResourcesDict]:
         MarksValidator().validate_nb(nb)
         return nb, resources
 
@@ -241,10 +250,12 @@ class HideTests(ClearHiddenTests):
     """Cut the hidden tests out of the checks, for feedback; what a student wrote stays as it is."""
 
     def preprocess_cell(
-        self, cell: NotebookNode, resources: dict, index: int
-    ) -> tuple[NotebookNode, dict]:
+        self, cell: NotebookNode, resources: ResourcesDict, cell_index: int
+    ) -> tuple[NotebookNode, ResourcesDict]:
         return (
-            super().preprocess_cell(cell, resources, index) if is_grade(cell) else (cell, resources)
+            super().preprocess_cell(cell, resources, cell_index)
+            if is_grade(cell)
+            else (cell, resources)
         )
 
 
@@ -256,8 +267,8 @@ class LetRunAllGoOn(NbGraderPreprocessor):
     """
 
     def preprocess_cell(
-        self, cell: NotebookNode, resources: dict, index: int
-    ) -> tuple[NotebookNode, dict]:
+        self, cell: NotebookNode, resources: ResourcesDict, index: int
+    ) -> tuple[NotebookNode, ResourcesDict]:
         if is_grade(cell) and cell.cell_type == "code":
             cell.metadata["tags"] = [*cell.metadata.get("tags", []), "raises-exception"]
         elif is_solution(cell) and cell.cell_type == "code":

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 from nbconvert.exporters import Exporter
+from nbconvert.exporters.exporter import ResourcesDict
 from nbconvert.writers import FilesWriter
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
@@ -66,10 +67,12 @@ class KeptExporter(BaseConverter):
             for step in self.preprocessors:
                 self.exporter.register_preprocessor(step)
             self.ready = True
-        names = self.coursedir.assignment_id, self.coursedir.student_id
+        courses = self.coursedir
+        assert courses is not None
+        names = courses.assignment_id, courses.student_id
         self.notebooks = [str(Path(self._format_source(*names), f"{names[0]}.ipynb"))]
         try:
-            with chdir(self.coursedir.root):
+            with chdir(courses.root):
                 if not self.init_destination(*names):
                     raise CourseError("CourseDirectory.student_id_exclude names this student")
                 self.run_pre_convert_hook()
@@ -86,12 +89,17 @@ class KeptExporter(BaseConverter):
 class RecordMarks(KeptExporter, Autograde):
     """nbgrader's ``autograde``, without its first half: what it reads is sanitised already."""
 
-    exporter_class = Type(CheckedNotebookExporter, klass=Exporter)
+    # As traitlets gives a trait another default.
+    exporter_class = Type(  # ty: ignore[incompatible-attribute-override]
+        CheckedNotebookExporter, klass=Exporter
+    )
 
     def convert_single_notebook(self, notebook_filename: str) -> None:
-        folder = Path(self._format_dest(self.coursedir.assignment_id, self.coursedir.student_id))
+        courses = self.coursedir
+        assert courses is not None
+        folder = Path(self._format_dest(courses.assignment_id, courses.student_id))
         folder.mkdir(parents=True, exist_ok=True)
-        sanitised = shutil.copy(notebook_filename, folder)
+        sanitised = str(shutil.copy(notebook_filename, folder))
         self._sanitizing = False
         self._init_preprocessors()
         try:
@@ -274,7 +282,7 @@ def repairs(before: NotebookNode, after: str) -> list[str]:
     """
     handed_in = marked_cells(before.cells)
     # Learners never had the hidden tests.
-    restored, _ = HideTests().preprocess(nbformat.v4.reads(after), {})
+    restored, _ = HideTests().preprocess(nbformat.v4.reads(after), ResourcesDict())
     words = []
     known = set()
     for cell in restored.cells:

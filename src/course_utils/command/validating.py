@@ -30,4 +30,4 @@ def be_quiet() -> None:
     """Let the button in JupyterLab use it; nbgrader has no setting for that."""
     from nbgrader.server_extensions.validate_assignment import handlers
 
-    handlers.Validator = QuietValidator
+    handlers.Validator = QuietValidator  # ty: ignore[invalid-assignment]

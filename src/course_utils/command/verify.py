@@ -126,6 +126,7 @@ def verify_chapter(
         )
         output = []
         try:
+            assert process.stdout is not None
             for line in process.stdout:
                 output.append(line)
                 if re.search(r"::Cell \d+ [A-Z]+", line):

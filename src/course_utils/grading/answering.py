@@ -320,7 +320,8 @@ def integrity(salt: str) -> str:
     for name in ("_push_on_torch_dispatch_stack", "_pop_torch_dispatch_stack"):
         _add(digest, name, getattr(torch._C, name, None))
     for name in ("_enable_profiler_legacy", "_disable_profiler_legacy"):
-        _add(digest, name, getattr(torch._C._autograd, name, None))
+        legacy = torch._C._autograd  # ty: ignore[possibly-missing-submodule]  torch imports it
+        _add(digest, name, getattr(legacy, name, None))
     return digest.hexdigest()
 
 

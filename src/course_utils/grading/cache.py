@@ -15,8 +15,9 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import course_utils
 from course_utils.grading.execution import Outcome, Settings, Submission
@@ -130,6 +131,39 @@ class Outcomes:
         write_whole(self.folder / f"{key}.json", json.dumps(content))
 
 
+@dataclass(frozen=True)
+class Entry:
+    """What the journal says of one student's submission.
+
+    Attributes:
+        run: the name of the run that recorded it; empty where nothing is recorded.
+        key: the outcome's; empty where the submission could not be executed.
+        problem: why it could not be graded, or has no feedback; empty where all is well.
+        repairs: in words, which cells were put right.
+        answers: by exercise, what the student's cell holds.
+        cached: whether the outcome was there already, so that nothing was executed.
+        phases: seconds by phase, those of the outcome among them.
+        cells: the outcome's, as everything that follows.
+        messages: see ``Outcome``.
+        died: see ``Outcome``.
+        flags: see ``Outcome``.
+        memory_bytes: see ``Outcome``.
+    """
+
+    run: str = ""
+    key: str = ""
+    problem: str = ""
+    repairs: list[str] = field(default_factory=list)
+    answers: dict[str, str] = field(default_factory=dict)
+    cached: bool = False
+    phases: dict[str, float] = field(default_factory=dict)
+    cells: list[dict[str, Any]] = field(default_factory=list)
+    messages: dict[str, str] = field(default_factory=dict)
+    died: str = ""
+    flags: list[str] = field(default_factory=list)
+    memory_bytes: int = 0
+
+
 class Journal:
     """What is recorded of one chapter: one file per student, written when all else is done.
 
@@ -139,12 +173,15 @@ class Journal:
     def __init__(self, root: Path, chapter: str) -> None:
         self.folder = root / FOLDER / "recorded" / chapter
 
-    def read(self, student: str) -> dict:
-        """A student's entry; empty where there is none."""
-        return read_json(self.path(student))
+    def read(self, student: str) -> Entry:
+        """A student's entry; an empty one where there is none that can be read."""
+        try:
+            return Entry(**read_json(self.path(student)))
+        except TypeError:  # of another version of the course
+            return Entry()
 
-    def write(self, student: str, entry: dict) -> None:
-        write_whole(self.path(student), json.dumps(entry))
+    def write(self, student: str, entry: Entry) -> None:
+        write_whole(self.path(student), json.dumps(asdict(entry)))
 
     def path(self, student: str) -> Path:
         return self.folder / f"{digest(student)}.json"

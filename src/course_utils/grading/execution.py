@@ -18,20 +18,26 @@ import re
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import nbformat
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionComplete
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from course_utils.grading.scan import scan
-from course_utils.kernels.provisioner import running_kernel, start_program
+from course_utils.kernels.provisioner import (
+    PromptClient,
+    WarmProvisioner,
+    running_kernel,
+    start_program,
+)
 from course_utils.kernels.sandbox import Limits, Sandbox, Scratch, Workplace
 
 # The sockets to the snapshots have these numbers and the following ones in both processes.
@@ -183,7 +189,7 @@ def execute(submission: Submission, settings: Settings) -> Outcome:
     """
     # In a thread of its own: formgrader's button asks for this inside a running event loop.
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, _execute(submission, settings)).result()
+        return thread.submit(lambda: asyncio.run(_execute(submission, settings))).result()
 
 
 async def _execute(submission: Submission, settings: Settings) -> Outcome:
@@ -275,6 +281,10 @@ class Runner(NotebookClient):
     outputs are ours, because a kernel that dies, hangs or floods must not cost more than its cell.
     """
 
+    # nbclient's may be None; where cells run, there are always both.
+    km: AsyncKernelManager  # ty: ignore[incompatible-mutable-override]
+    kc: PromptClient  # ty: ignore[incompatible-mutable-override]
+
     def __init__(self, notebook: NotebookNode, settings: Settings) -> None:
         super().__init__(notebook, allow_errors=True, record_timing=False)
         self.settings = settings
@@ -284,7 +294,7 @@ class Runner(NotebookClient):
         self.updated = False
 
     @contextlib.asynccontextmanager
-    async def kernel(self, sandbox: Workplace, descriptors: dict[int, int]) -> AsyncIterator[None]:
+    async def kernel(self, sandbox: Workplace, descriptors: dict[int, int]) -> AsyncGenerator[None]:
         """Start this runner's kernel in ``sandbox``; at the end it is killed."""
         began = time.monotonic()
         async with running_kernel(
@@ -295,7 +305,10 @@ class Runner(NotebookClient):
             startup_seconds=START_SECONDS,
         ) as (self.km, self.kc):
             self.start_seconds = time.monotonic() - began
-            self.ended = asyncio.ensure_future(self.km.provisioner.wait())
+            provisioner = self.km.provisioner
+            assert isinstance(provisioner, WarmProvisioner)
+            self.provisioner = provisioner
+            self.ended = asyncio.ensure_future(provisioner.wait())
             try:
                 yield
             finally:
@@ -520,7 +533,7 @@ class StudentsNotebook(Runner):
     def memory(self, name: str) -> int:
         """A line of the kernel's ``/proc/PID/status``, in bytes; 0 once it has ended."""
         try:
-            text = Path("/proc", str(self.km.provisioner.pid), "status").read_text()
+            text = Path("/proc", str(self.provisioner.pid), "status").read_text()
         except OSError:
             return 0
         found = re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)

@@ -8,6 +8,7 @@ import stat
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -214,7 +215,7 @@ def check_format(content: dict) -> None:
     numbers = content.get("nbformat"), content.get("nbformat_minor", 0)
     if any(type(number) is not int for number in numbers):
         raise ValueError("it does not say of which format")
-    level: list[object] = [content]
+    level: list[Any] = [content]
     for _ in range(DEPTH):
         inner = [item.values() if isinstance(item, dict) else item for item in level]
         level = [item for items in inner for item in items if isinstance(item, (dict, list))]

@@ -11,7 +11,7 @@ import io
 import json
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
@@ -123,13 +123,14 @@ class Court:
 
 
 @contextmanager
-def captured(shell: InteractiveShell) -> Iterator[tuple[io.StringIO, list[dict]]]:
+def captured(shell: InteractiveShell) -> Generator[tuple[io.StringIO, list[dict]]]:
     """Take what is printed in the block, and what is displayed, in order."""
     text, publisher = io.StringIO(), CapturingDisplayPublisher(shell=shell)
 
     def keep(result: Any) -> None:
         """A cell's last value: nbgrader takes a number for the points that a check gives."""
         if result is not None:
+            assert shell.display_formatter is not None
             data, metadata = shell.display_formatter.format(result)
             kind = {"output_type": "execute_result", "execution_count": None}
             publisher.outputs.append({"kind": kind, "data": data, "metadata": metadata})
@@ -141,7 +142,7 @@ def captured(shell: InteractiveShell) -> Iterator[tuple[io.StringIO, list[dict]]
 
 
 @contextmanager
-def interruptible() -> Iterator[None]:
+def interruptible() -> Generator[None]:
     """Let an interrupt end what runs in the block; elsewhere it comes too late, and is ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

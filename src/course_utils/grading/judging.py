@@ -16,7 +16,7 @@ import re
 import secrets
 import socket
 import types
-from collections.abc import Container, Iterator
+from collections.abc import Container, Generator, Iterable
 from typing import Any
 
 import torch
@@ -63,7 +63,7 @@ class NoAnswer(Exception):
 
 
 @contextlib.contextmanager
-def readable() -> Iterator[None]:
+def readable() -> Generator[None]:
     """What a reply makes go wrong in here is a reply that cannot be read.
 
     Raises:
@@ -82,7 +82,7 @@ def readable() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def heard() -> Iterator[None]:
+def heard() -> Generator[None]:
     """Words for a snapshot that cannot be talked to in here.
 
     Raises:
@@ -391,7 +391,7 @@ def raised(error: Any) -> Exception:
         exception = found(words)
     except TypeError:  # UnicodeDecodeError and its like take more than a message.
         exception = RuntimeError(f"{found.__name__}: {words}")
-    exception.of_the_answer = [  # type: ignore[attr-defined]
+    exception.of_the_answer = [  # ty: ignore[invalid-assignment]  read by explain
         (number, line)
         for number, line in (pair for pair in lines if isinstance(pair, list) and len(pair) == 2)
         if type(number) is int and 0 < number < MOST_LINES and isinstance(line, str)
@@ -496,7 +496,7 @@ def chosen_by(result: Any) -> set[str]:
     return {text for text in chosen if len(text) > SHORT}
 
 
-def without(words: str, chosen: set[str]) -> str:
+def without(words: str, chosen: Iterable[str]) -> str:
     """``words`` in which a dot stands for each text that an answer chose."""
     for text in sorted(chosen, key=len, reverse=True):
         if text.startswith("shape ("):
@@ -510,7 +510,7 @@ def without(words: str, chosen: set[str]) -> str:
 
 
 def explain(
-    error: BaseException, source: str, chosen: set[str] = frozenset()
+    error: BaseException, source: str, chosen: Iterable[str] = frozenset()
 ) -> tuple[str, str, list[str]]:
     """What a check's failure says to the learner.
 

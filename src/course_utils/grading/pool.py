@@ -150,10 +150,11 @@ class Pool:
         if self.cluster is not None:
             self.cluster.close(timeout=10)
 
-    def start(self) -> None:
+    def start(self) -> StartFuture:
         """Begin to start the workers, and return at once; a second call changes nothing."""
         if self.starting is None:
             self.starting = self.starter.submit(self.connect)
+        return self.starting
 
     def connect(self) -> None:
         """Start the workers of this machine, or find those of the scheduler.
@@ -232,23 +233,23 @@ class Pool:
             while more and under_way < self.room():
                 item = next(upcoming, None)
                 more = item is not None
-                if more:
-                    self.start()
+                if item is not None:
+                    starting = self.start()
                     under_way += 1
                     with self.lock:
                         self.ready.append(item)
-                    if self.starting.done():
+                    if starting.done():
                         self.hand_out(settings)
             if not under_way:
                 return
-            self.starting.result()
+            self.start().result()
             self.hand_out(settings)
             key, result = self.finished.get()
             under_way -= 1
             if isinstance(result, CourseError):
                 raise result
             in_a_row = in_a_row + 1 if isinstance(result, NoKernel) else 0
-            if in_a_row == WITHOUT_KERNEL:
+            if isinstance(result, NoKernel) and in_a_row == WITHOUT_KERNEL:
                 raise CourseError(str(result)) from result
             if isinstance(result, (NoKernel, Lost)):
                 result = f"{NOT_GRADED}: {one_line(result)}"
@@ -266,6 +267,7 @@ class Pool:
         """
         if not self.scheduler:
             return self.workers
+        assert self.client is not None
         try:
             return max(1, sum(self.client.nthreads().values()))
         except Exception as error:  # a lost connection shows in many ways
@@ -293,6 +295,7 @@ class Pool:
             again: whether an outcome of it was lost before.
         """
         expected = environment() if self.scheduler else ""
+        assert self.client is not None
         future = self.client.submit(
             run_one, submission, settings, expected, self.execute, pure=False
         )
@@ -323,6 +326,7 @@ class Pool:
         patience: float,
     ) -> None:
         """Bring an outcome here, and keep it; where it was lost on the way, run it once again."""
+        assert self.client is not None
         result = result_of(future, patience)
         if isinstance(result, Lost):
             try:

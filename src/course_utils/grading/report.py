@@ -428,7 +428,7 @@ def _slow_cells(students: Sequence[Graded]) -> list[dict[str, Any]]:
     for row in students:
         for cell, took in _timed(row):
             seconds[cell].append((took, row.student))
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "cell": cell,
             "students": len(times),

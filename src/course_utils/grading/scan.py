@@ -415,9 +415,9 @@ def _called(node: ast.Call, aliases: dict[str, str]) -> Iterator[str]:
         else:
             yield f"runs code that it does not show ({name})"
     if name in ("getattr", "hasattr", "setattr") and len(node.args) > 1:
-        asked = node.args[1]
-        if isinstance(asked, ast.Constant) and asked.value in ATTRIBUTES:
-            yield f"{ATTRIBUTES[asked.value]} ({asked.value})"
+        asked = node.args[1].value if isinstance(node.args[1], ast.Constant) else None
+        if isinstance(asked, str) and asked in ATTRIBUTES:
+            yield f"{ATTRIBUTES[asked]} ({asked})"
     opener = node.func.attr if isinstance(node.func, ast.Attribute) else name
     if opener.rpartition(".")[2] in OPENERS:
         for part in (entry for argument in node.args for entry in _beginnings(argument)):

@@ -164,7 +164,7 @@ class _Plain(ast.NodeTransformer):
         self.own = own
         self.names: dict[str, str] = {}
 
-    def rename(self, name: str | None) -> str | None:
+    def rename(self, name: str) -> str:
         if name not in self.own:
             return name
         return self.names.setdefault(name, f"name{len(self.names)}")

@@ -320,7 +320,9 @@ class Encoder:
             nameable = type(tensor) is torch.Tensor
             if nameable:
                 self.sent.append(tensor)
-            requires_grad = bool(torch.Tensor.requires_grad.__get__(tensor))
+            # The base's property, whatever a subclass says; its stub calls it a bool.
+            own = torch.Tensor.requires_grad.__get__  # ty: ignore[missing-attribute]
+            requires_grad = bool(own(tensor))
             return ["tensor", number, blob, layout, requires_grad, nameable]
 
 

@@ -50,16 +50,17 @@ class Profile:
         self.events: tuple[list[str], list[int]] | None = None
 
     def __enter__(self) -> Profile:
-        nothing = [False] * 5
+        nothing = (False, False, False, False, False)
         _enable_profiler_legacy(ProfilerConfig(ProfilerState.CPU, *nothing, _ExperimentalConfig()))
         self.call = _RecordFunctionFast(CALL)
         self.call.__enter__()
         self.print_tensor = torch._tensor_str._str
-        torch._tensor_str._str = self.print_aloud
+        # Replaced on purpose, here and below.
+        torch._tensor_str._str = self.print_aloud  # ty: ignore[invalid-assignment]
         return self
 
     def __exit__(self, *exception: object) -> None:
-        torch._tensor_str._str = self.print_tensor
+        torch._tensor_str._str = self.print_tensor  # ty: ignore[invalid-assignment]
         self.call.__exit__(None, None, None)
         try:
             threads = _disable_profiler_legacy()

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -227,7 +227,8 @@ class WarmManager(AsyncKernelManager):
 
     async def _async_pre_start_kernel(self, **keywords: Any) -> tuple[list[str], dict[str, Any]]:
         if self.provisioner is None:
-            self.kernel_id = self.kernel_id or str(uuid.uuid4())
+            kernel_id = self.kernel_id or str(uuid.uuid4())
+            self.kernel_id = kernel_id  # ty: ignore[invalid-assignment]  its hint is the trait
             self.provisioner = WarmProvisioner(
                 kernel_id=self.kernel_id, kernel_spec=self.kernel_spec, parent=self
             )
@@ -269,7 +270,7 @@ async def running_kernel(
     env: Mapping[str, str] | None = None,
     threads: int = 1,
     startup_seconds: float = 60,
-) -> AsyncIterator[tuple[AsyncKernelManager, PromptClient]]:
+) -> AsyncGenerator[tuple[AsyncKernelManager, PromptClient]]:
     """A warm kernel in ``workplace`` that answers, killed at the end of the block.
 
     Args:
@@ -288,6 +289,7 @@ async def running_kernel(
         extra_arguments=QUICK,
     )
     client = manager.client()
+    assert isinstance(client, PromptClient)
     try:
         # No channel that nobody reads, where messages could pile up. And no heartbeat: its thread
         # can't be ended when a kernel has closed the heartbeat's socket.

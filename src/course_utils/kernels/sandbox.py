@@ -27,7 +27,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Generator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
@@ -500,8 +500,10 @@ class Holder:
         os.close(told)
         try:
             with open(information, "rb") as file:
-                ready = select.select([self.process.stdout], [], [], START_SECONDS)[0]
-                if not ready or not self.process.stdout.read(1):
+                said = self.process.stdout
+                assert said is not None
+                ready = select.select([said], [], [], START_SECONDS)[0]
+                if not ready or not said.read(1):
                     raise SandboxError(self._complaint())
                 self.pid = json.load(file)["child-pid"]
             self.pidfd = os.pidfd_open(self.pid)
@@ -540,6 +542,9 @@ class Holder:
             send_signal(self.pidfd, signal.SIGKILL)
 
     def _end(self) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
         self.process.stdin.close()
         if self.process.poll() is None:
             # Not Popen.wait with a time limit: it sleeps between its looks.
@@ -552,6 +557,7 @@ class Holder:
 
     def _complaint(self) -> str:
         self.process.kill()
+        assert self.process.stderr is not None
         said = self.process.stderr.read().decode(errors="replace").strip()
         return " ".join(said.split()) or "bwrap ended without a word"
 
@@ -638,7 +644,7 @@ def python_folders() -> list[str]:
 
 
 @contextlib.contextmanager
-def own_user() -> Iterator[int]:
+def own_user() -> Generator[int]:
     """The number of a user that no other sandbox of this machine has."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as lock:
         for user in range(FIRST_USER, FIRST_USER + USERS):
@@ -653,7 +659,7 @@ def own_user() -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def opened(path: str, mode: int = os.O_PATH) -> Iterator[int]:
+def opened(path: str, mode: int = os.O_PATH) -> Generator[int]:
     """A descriptor of a folder; by default one that only names it."""
     descriptor = os.open(path, mode | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -663,7 +669,7 @@ def opened(path: str, mode: int = os.O_PATH) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def file_of(text: str) -> Iterator[int]:
+def file_of(text: str) -> Generator[int]:
     """A descriptor of a nameless file that holds ``text``."""
     descriptor = os.memfd_create("course")
     try:
@@ -926,7 +932,7 @@ def confine(user: int | None, limits: dict[str, int]) -> None:
 
     Path("/proc/self/oom_score_adj").write_text("1000")
     set_limits(limits)
-    resource.setrlimit(resource.RLIMIT_NPROC, (limits["processes"],) * 2)
+    resource.setrlimit(resource.RLIMIT_NPROC, (limits["processes"], limits["processes"]))
     for capability in range(int(Path("/proc/sys/kernel/cap_last_cap").read_text()) + 1):
         prctl(PR_CAPBSET_DROP, capability)
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
@@ -961,9 +967,9 @@ def set_limits(limits: dict[str, int]) -> None:
     import resource
 
     status = Path("/proc/self/status").read_text()
-    data = int(status.split("VmData:")[1].split()[0]) * 1024
-    resource.setrlimit(resource.RLIMIT_DATA, (data + limits["memory_bytes"],) * 2)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limits["file_bytes"],) * 2)
+    data = int(status.split("VmData:")[1].split()[0]) * 1024 + limits["memory_bytes"]
+    resource.setrlimit(resource.RLIMIT_DATA, (data, data))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limits["file_bytes"], limits["file_bytes"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, cpu_limits(limits["cpu_seconds"]))
     most = min(MOST_OPEN_FILES, resource.getrlimit(resource.RLIMIT_NOFILE)[1])

@@ -25,10 +25,10 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from course_utils.kernels import sandbox
 from course_utils.kernels.sandbox import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
@@ -123,6 +123,7 @@ class WarmProcess:
             if not select.select([self._pidfd], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired("kernel", timeout or 0)
             self._finish()
+        assert self.returncode is not None
         return self.returncode
 
     async def ended(self) -> int:
@@ -201,6 +202,7 @@ class Template:
             listener.bind(_socket_address(self.address))
             listener.listen(socket.SOMAXCONN)
             descriptor = listener.fileno()
+            assert __spec__ is not None
             self.process = subprocess.Popen(
                 [sys.executable, "-m", __spec__.name, str(descriptor), str(os.getpid())],
                 env={**inherited, **single, **huge, **self.environment},
@@ -225,7 +227,7 @@ class Template:
 
 
 @contextlib.contextmanager
-def warm_environment() -> Iterator[dict[str, str]]:
+def warm_environment() -> Generator[dict[str, str]]:
     """Variables with which another process's kernels start warm, as long as the block lasts.
 
     There are none where warm kernels are not supported: kernels then start as usual.
@@ -300,7 +302,8 @@ async def launch(address: str, request: Request, descriptors: list[int]) -> Warm
     except BaseException:
         connection.close()
         raise
-    answer = json.loads(message) if message else {"error": "the process that starts kernels ended"}
+    ended = {"error": "the process that starts kernels ended"}
+    answer: dict[str, Any] = json.loads(message) if message else ended
     if "error" in answer:
         connection.close()
         raise TemplateError(answer["error"])
@@ -357,7 +360,7 @@ def import_modules(parent: int) -> None:
         parent: the process that this one is for; without it, this one ends between two imports.
     """
     # IPython's debugger support starts threads when it is imported, and nobody debugs here.
-    sys.modules["debugpy"] = None
+    sys.modules["debugpy"] = None  # ty: ignore[invalid-assignment]  None: it can't be had
     # matplotlib takes the backend from here when it is imported.
     os.environ["MPLBACKEND"] = INLINE_BACKEND
     for name in MODULES:
@@ -645,8 +648,9 @@ def run_kernel(request: Request, descriptors: list[int]) -> NoReturn:
         with contextlib.suppress(BaseException):
             atexit._run_exitfuncs()
         with contextlib.suppress(BaseException):
-            sys.__stdout__.flush()
-            sys.__stderr__.flush()
+            for stream in (sys.__stdout__, sys.__stderr__):
+                if stream is not None:
+                    stream.flush()
         os._exit(status)
 
 
@@ -688,7 +692,7 @@ def become_fresh(request: Request) -> None:
     time.tzset()
     tempfile.tempdir = None
     matplotlib.rcParams["backend"] = os.environ.get("MPLBACKEND", INLINE_BACKEND)
-    multiprocessing.process.ORIGINAL_DIR = os.getcwd()
+    multiprocessing.process.ORIGINAL_DIR = os.getcwd()  # ty: ignore[missing-attribute]  private
     multiprocessing.process.current_process().authkey = os.urandom(32)
     # Where a Python that starts looks for modules.
     extra = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
@@ -704,9 +708,11 @@ def run_application(arguments: list[str]) -> int:
     """Run the kernel's application as ``python -m ipykernel_launcher`` does, to its end."""
     from ipykernel.kernelapp import IPKernelApp
 
-    launcher = importlib.util.find_spec("ipykernel_launcher").origin
+    launcher = importlib.util.find_spec("ipykernel_launcher")
+    assert launcher is not None
+    assert launcher.origin is not None
     # 1 is a parent that never goes away: the kernel need not look every second.
-    sys.argv = [launcher, *arguments, "--IPKernelApp.parent_handle=1"]
+    sys.argv = [launcher.origin, *arguments, "--IPKernelApp.parent_handle=1"]
     application = IPKernelApp.instance()
     application.initialize(sys.argv[1:])
     # As it is, the logger makes a record of every message, which its handler then drops.
