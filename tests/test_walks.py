@@ -62,7 +62,7 @@ def test_an_engine_is_compared_number_by_number():
     assert "the gradient of a is 1, not 0.5" in words
     assert words.endswith("(why)")
     nothing = lambda program, **inputs: None  # noqa: E731
-    untouched = lambda program, **inputs: (1.0, dict.fromkeys(inputs, 0.0))  # noqa: E731
+    untouched = lambda program, **inputs: (1.0, {"y": 0.0} | dict.fromkeys(inputs, 0.0))  # noqa: E731
     for engine in (nothing, untouched):
         assert "is there an answer yet" in refusal(walks.check_engine, engine, "y = a", a=1.0)
 
