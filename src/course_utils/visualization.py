@@ -1656,7 +1656,7 @@ def draw_runs(runs: dict[str, dict]) -> plt.Figure:
         top = max([v for v in seen["loss"] + seen["validation"] if np.isfinite(v)] or [1])
         row[0].plot(seen["loss"], lw=0.8, label="training")
         row[0].plot(seen["validation"], lw=0.8, label="validation")
-        row[0].set_ylabel(name, rotation=0, labelpad=14, fontsize=13)
+        row[0].set_ylabel(name, rotation=0, labelpad=14, fontsize=13, ha="right")
         row[0].set(ylim=(0, 1.05 * top), xlim=(-5, 205))
         if top > 20:
             row[0].set_yscale("symlog", linthresh=3)
