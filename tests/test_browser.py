@@ -53,6 +53,12 @@ def test_the_first_screen_holds_what_a_learner_needs(opened):
     assert page.locator(".jp-Notification-Toast, .Toastify__toast").count() == 0, "a pop-up"
 
 
+def test_answers_are_saved_every_fifteen_seconds(opened):
+    server, plugin = opened.page.url.partition("/lab")[0], "docmanager-extension:plugin"
+    settings = opened.page.request.get(f"{server}/lab/api/settings/@jupyterlab/{plugin}").json()
+    assert settings["schema"]["properties"]["autosaveInterval"]["default"] == 15
+
+
 # How many cells are attached when the first heading can be read.
 ATTACHED = """() => document.querySelector('.jp-Notebook h1')
     && document.querySelectorAll('.jp-Notebook .jp-Cell').length"""
