@@ -2602,11 +2602,9 @@ def try_swapped_in(goes_wrong: bool) -> dict:
     average = {name: torch.full_like(value, 7) for name, value in model.state_dict().items()}
     before, error = frozen(dict(model.state_dict())), ""
     try:
-        manager = swapped_in(model, average)
-        assert hasattr(manager, "__enter__"), (
-            f"{manager}, no context manager: is there an answer yet?"
-        )
-        with manager:
+        swap = swapped_in(model, average)
+        assert hasattr(swap, "__enter__"), f"{swap}, no context manager: is there an answer yet?"
+        with swap:
             inside = sorted({v for s in model.state_dict().values() for v in s.flatten().tolist()})
             if goes_wrong:
                 raise ZeroDivisionError
