@@ -79,7 +79,9 @@ clean:
 # would be a second thing to keep right.
 $(INSTALLED): pyproject.toml requirements.lock | $(BIN)/uv
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode \
-		--requirement requirements.lock --editable .
+		--requirement requirements.lock --editable . || { \
+		echo "The installation stopped. With a network it goes on: run make again." \
+			"If it stops once more: make clean, then make again."; exit 1; }
 	@touch $@
 
 # Without ensurepip, which Debian and Ubuntu keep in a package of its own.
@@ -88,4 +90,6 @@ $(BIN)/uv:
 		echo "The course needs Python 3.11 to 3.13, and $(PYTHON) is not: name one that is," \
 			"for instance make PYTHON=python3.12 lab"; exit 1; }
 	@$(PYTHON) -m venv --without-pip .venv
-	@$(PYTHON) -m pip --python $(BIN)/python install --quiet uv pip
+	@$(PYTHON) -m pip --python $(BIN)/python install --quiet uv pip || { \
+		echo "uv, which installs the rest, could not be installed: is there a network?" \
+			"Run make again when there is."; exit 1; }

@@ -5,9 +5,11 @@ import os
 import pytest
 from playwright.sync_api import expect
 
+from course_utils.command.build import read_notebook
 from course_utils.command.project import Chapter
 from support.answers import ROOT, model_answer, read_answers
 from support.lab import (
+    CELL_SECONDS,
     CHAPTER,
     EXERCISE,
     MarkedProcesses,
@@ -49,6 +51,34 @@ def test_the_first_screen_holds_what_a_learner_needs(opened):
     for panel in ("Formgrader", "Assignment List", "Create Assignment", "Nbgrader"):
         assert page.get_by_text(panel).count() == 0, f"{panel} is on a learner's screen"
     assert page.locator(".jp-Notification-Toast, .Toastify__toast").count() == 0, "a pop-up"
+
+
+def test_answers_are_saved_every_fifteen_seconds(opened):
+    server, plugin = opened.page.url.partition("/lab")[0], "docmanager-extension:plugin"
+    settings = opened.page.request.get(f"{server}/lab/api/settings/@jupyterlab/{plugin}").json()
+    assert settings["schema"]["properties"]["autosaveInterval"]["default"] == 15
+
+
+# How many cells are attached when the first heading can be read.
+ATTACHED = """() => document.querySelector('.jp-Notebook h1')
+    && document.querySelectorAll('.jp-Notebook .jp-Cell').length"""
+
+
+def test_a_long_chapter_is_whole_as_soon_as_it_is_seen(opened):
+    """Else a click in its table of contents would come to nothing until all cells are attached."""
+    cells = {path: len(read_notebook(path).cells) for path in ROOT.glob("notebooks/*/*.ipynb")}
+    path = max(cells, key=cells.get)
+    old = opened.page
+    context = old.context.browser.new_context(storage_state=old.context.storage_state())
+    try:
+        page = context.new_page()
+        page.set_default_timeout(CELL_SECONDS * 1000)
+        # In a workspace of its own, or JupyterLab opens the other chapter as well.
+        start = f"{old.url.partition('/lab')[0]}/lab/workspaces/long/tree"
+        page.goto(f"{start}/{path.parent.name}/{path.name}")
+        assert page.wait_for_function(ATTACHED).json_value() == cells[path]
+    finally:
+        context.close()
 
 
 @pytest.fixture(scope="module")

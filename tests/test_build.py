@@ -109,6 +109,30 @@ def test_a_varying_output_is_kept_as_long_as_its_source_stays(chapter):
     assert build_and_read()[0] != first[0]
 
 
+def test_a_varying_picture_is_kept_until_it_is_drawn_in_another_way(chapter):
+    varying = """
+
+# %% tags=["nbval-ignore-output"]
+import os
+from IPython.display import display
+display({"image/png": os.urandom(8).hex()}, metadata={"image/png": {"alt": "a line"}}, raw=True)
+"""
+    chapter.source.write_text(SOURCE + varying, encoding="utf-8")
+
+    def build_and_read():
+        building.build_into_place(chapter)
+        (output,) = nbformat.read(chapter.solution, as_version=4).cells[-1].outputs
+        return output.data["image/png"]
+
+    first = build_and_read()
+    assert build_and_read() == first
+    # As if it had been built when pictures had no size of their own yet, or another one.
+    notebook = nbformat.read(chapter.solution, as_version=4)
+    notebook.cells[-1].outputs[0].metadata["image/png"] = {"alt": "a line", "width": 900}
+    nbformat.write(notebook, chapter.solution)
+    assert build_and_read() != first
+
+
 def test_a_broken_notebook_is_built_anew(chapter):
     before = chapter.solution.read_bytes()
     chapter.solution.write_text("{", encoding="utf-8")

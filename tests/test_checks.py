@@ -448,6 +448,8 @@ def test_what_is_raised_comes_back_as_words():
 def test_a_call_that_raises_nothing_or_something_else_is_refused():
     said = refusal(check_raises, ValueError, lambda: 42, "f(-1)")
     assert said == "f(-1) returned 42, expected it to raise ValueError"
+    said = refusal(check_raises, ValueError, lambda: None, "f(-1)")
+    assert said.endswith("expected it to raise ValueError; is there an answer yet?")
     said = refusal(check_raises, (ValueError, TypeError), lambda: {}["k"], "f(-1)")
     assert said == "f(-1) raised KeyError ('k'), expected ValueError or TypeError"
 

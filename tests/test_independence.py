@@ -1,5 +1,7 @@
 """The released notebook, untouched, runs to its end: exactly the unsolved exercises fail."""
 
+import re
+
 import nbformat
 import pytest
 from nbclient import NotebookClient
@@ -10,6 +12,17 @@ from course_utils.command.project import Chapter
 from course_utils.kernels.provisioner import WarmManager
 from support.answers import chapters, grader_of
 from support.structure import shown_text, tags_of
+
+# What a check asks who has not answered: "is there an answer yet?", or what is still blank.
+ASKS = re.compile(r"\byet\b|\bstill (blank|None)\b")
+ASKS_OTHERWISE = {
+    # Its stubs are the drawings that the exercise asks to mend.
+    "lie-detector-check",
+    # None is an answer here, and the words show what was expected in its place.
+    "topk-accuracy-check",
+    "view-strides-check",
+    "capture-check",
+}
 
 
 def run(chapter: Chapter, notebook: NotebookNode) -> NotebookNode:
@@ -52,11 +65,23 @@ def complaints(notebook: NotebookNode) -> list[str]:
     return found
 
 
+def odd_words(notebook: NotebookNode) -> list[str]:
+    """What checks say to somebody who has not answered, where it does not ask for an answer."""
+    return [
+        f"{cell.id}: {output.evalue}"
+        for cell in notebook.cells
+        if grader_of(cell).get("grade") and cell.id not in ASKS_OTHERWISE
+        for output in cell.outputs
+        if output.output_type == "error" and not ASKS.search(output.evalue)
+    ]
+
+
 @pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.name)
 def test_exactly_the_unsolved_exercises_fail(chapter):
     notebook = run(chapter, read_notebook(chapter.release))
     assert any(grader_of(cell).get("grade") for cell in notebook.cells)
     assert complaints(notebook) == []
+    assert odd_words(notebook) == []
 
 
 def test_a_release_that_leans_on_an_answer_is_noticed(tiny_chapter):
@@ -81,3 +106,13 @@ def test_a_release_that_leans_on_an_answer_is_noticed(tiny_chapter):
     cells = {cell.id: cell for cell in notebook.cells}
     cells["halve-check"].source = "assert halve(3) == 1.5"
     assert complaints(run(tiny_chapter, notebook)) == ["cell halve-check: AssertionError: no words"]
+
+
+def test_odd_words_to_an_untouched_exercise_are_noticed(tiny_chapter):
+    build_into_place(tiny_chapter)
+    notebook = read_notebook(tiny_chapter.release)
+    cells = {cell.id: cell for cell in notebook.cells}
+    cells["double-check"].source = "from course_utils import check_equal\ncheck_equal(double(3), 6)"
+    assert odd_words(run(tiny_chapter, notebook)) == [
+        "halve-check: halve(3) is 1.5: keep the fraction"
+    ]

@@ -292,7 +292,7 @@ def test_a_learner_who_solves_one_exercise_gets_it():
 def test_an_untouched_notebook_gets_nothing_and_words():
     outcome = run(released())
     assert points(outcome) == NONE
-    assert outcome.messages.keys() == ALL.keys()
+    assert outcome.messages.keys() >= ALL.keys()
     assert "still blank" in outcome.messages[SHAPES_CHECK]
 
 

@@ -7,11 +7,13 @@ import os
 import pty
 import re
 import subprocess
+import sys
 import termios
 import threading
 import time
 import urllib.request
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -219,19 +221,47 @@ def test_a_changed_requirement_is_installed(changed):
     assert "pip install" in done.stdout
 
 
-def test_a_python_that_is_too_old_or_too_new_is_refused(tmp_path):
-    (tmp_path / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
-    old = tmp_path / "old-python"
-    old.write_text("#!/bin/sh\nexit 1\n")
-    old.chmod(0o755)
-    done = subprocess.run(
-        ["make", ".venv/bin/uv", f"PYTHON={old}"],
-        cwd=tmp_path,
+def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    """Run ``make`` on the project's Makefile in an otherwise empty folder."""
+    for name in ("Makefile", "pyproject.toml", "requirements.lock"):
+        (folder / name).write_bytes((ROOT / name).read_bytes())
+    return subprocess.run(
+        ["make", *arguments],
+        cwd=folder,
         env={**os.environ, "MAKEFLAGS": ""},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
     )
+
+
+def script(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_a_python_that_is_too_old_or_too_new_is_refused(tmp_path):
+    old = script(tmp_path / "old-python", "exit 1")
+    done = make(tmp_path, ".venv/bin/uv", f"PYTHON={old}")
     assert done.returncode != 0
     assert "needs Python 3.11 to 3.13" in done.stdout
     assert not (tmp_path / ".venv").exists()
+
+
+def test_without_a_network_it_says_what_to_do(tmp_path):
+    offline = f'case "$*" in "-m pip"*) exit 1;; *) exec {sys.executable} "$@";; esac'
+    done = make(tmp_path, "install", f"PYTHON={script(tmp_path / 'python', offline)}")
+    assert done.returncode != 0
+    (line,) = done.stdout.splitlines()
+    assert "is there a network? Run make again when there is." in line
+
+
+def test_a_half_made_environment_says_what_to_do(tmp_path):
+    script(tmp_path / ".venv" / "bin" / "uv", "exit 1")
+    done = make(tmp_path, "install")
+    assert done.returncode != 0
+    (line,) = done.stdout.splitlines()
+    assert line.endswith("If it stops once more: make clean, then make again.")
+    assert not (tmp_path / ".venv" / "installed").exists()

@@ -1,10 +1,13 @@
 """Every chapter keeps the rules of ``support/structure.py``, and each rule refuses its breach."""
 
+import base64
+import io
 import warnings
 
 import nbformat
 import pytest
 from nbformat import NotebookNode
+from PIL import Image
 
 from course_utils.command.build import read_notebook, read_source
 from support.answers import chapters, notebook_of
@@ -187,9 +190,13 @@ def failure() -> NotebookNode:
     return nbformat.v4.new_output("error", ename="E", evalue="no", traceback=[text])
 
 
-def picture(alt: str) -> NotebookNode:
-    metadata = {"image/png": {"alt": alt}}
-    return nbformat.v4.new_output("display_data", {"image/png": "AAAA"}, metadata=metadata)
+def picture(alt: str, width: int = 3) -> NotebookNode:
+    """A picture of six dots a line, shown in ``width``."""
+    file = io.BytesIO()
+    Image.new("RGB", (6, 2)).save(file, "png")
+    data = {"image/png": base64.b64encode(file.getvalue()).decode()}
+    metadata = {"image/png": {"alt": alt, "width": width}}
+    return nbformat.v4.new_output("display_data", data, metadata=metadata)
 
 
 def printed(text: str, name: str = "stdout") -> NotebookNode:
@@ -332,6 +339,12 @@ BROKEN_OUTPUTS = [
         NO_ALT,
         (),
         "without alt text",
+    ),
+    (
+        "pictures",
+        picture("a curve", width=6),
+        (),
+        "a picture of an older make; course build 07_good",
     ),
     ("errors", failure(), (), "it fails and has no tag raises-exception"),
     ("errors", printed("fine"), ("raises-exception",), "has the tag raises-exception and does not"),

@@ -1,5 +1,6 @@
 """Chapter 14's patients are ill and its cures work; known slips are told in words of their own."""
 
+import matplotlib.pyplot as plt
 import pytest
 import torch
 
@@ -26,6 +27,17 @@ def test_a_run_can_be_repeated():
     run.cache_clear()
     torch.manual_seed(99)
     assert run(steps=5)["loss"] == first
+
+
+def test_a_runs_name_keeps_clear_of_the_numbers_beside_it():
+    figure = visualization.draw_runs({"healthy": run(steps=5)})
+    try:
+        figure.canvas.draw()
+        axis = figure.axes[0].yaxis
+        numbers = [label.get_window_extent().x0 for label in axis.get_ticklabels()]
+        assert axis.label.get_window_extent().x1 < min(numbers)
+    finally:
+        plt.close(figure)
 
 
 def test_a_slip_has_its_words():

@@ -61,7 +61,10 @@ def test_an_engine_is_compared_number_by_number():
     words = refusal(walks.check_engine, half, "y = a * b", "why", a=1.0, b=1.0)
     assert "the gradient of a is 1, not 0.5" in words
     assert words.endswith("(why)")
-    assert "a rule returns None" in refusal(walks.check_engine, lambda p, **i: None, "y = a", a=1.0)
+    nothing = lambda program, **inputs: None  # noqa: E731
+    untouched = lambda program, **inputs: (1.0, {"y": 0.0} | dict.fromkeys(inputs, 0.0))  # noqa: E731
+    for engine in (nothing, untouched):
+        assert "is there an answer yet" in refusal(walks.check_engine, engine, "y = a", a=1.0)
 
 
 def test_a_rule_is_told_its_slip():
@@ -121,6 +124,8 @@ def test_bytes_are_those_of_new_storages():
     for found, words in (
         ((48, 1, False), "expected 24, got 48"),
         ((24, 2, False), "called 2 times"),
+        ((24, 0, False), "called 0 times"),
+        ((None, 0, False), "is there an answer yet?"),
         ((24, 1, True), "an input was changed"),
         ((1, 1, False), "count bytes, not tensors"),
     ):
@@ -157,7 +162,7 @@ def test_a_repair_has_the_same_result_and_its_gradient():
         (tried(torch.cos, torch.cos), "its result differs"),
         (tried(torch.sin, torch.sin), "the gradient of x differs"),
         (tried(torch.sin, torch.cos, True), "it changes its argument x"),
-        (lambda *_: "there is none yet", "there is none yet"),
+        (lambda *_: "is there an answer yet?", "is there an answer yet?"),
     ):
         assert words in refusal(walks.check_repair, answer, torch.sin, x)
 

@@ -426,7 +426,7 @@ def check_strings(strings, names, kind, seed, *sizes):
             operands, expected = truths[name]
             string = strings.get(name)
             with case(f"{name}, {string!r}, {kind}"):
-                assert isinstance(string, str), "write an einsum string"
+                assert isinstance(string, str), "is there an answer yet? write an einsum string"
                 try:
                     result = torch.einsum(string, *operands)
                 except (RuntimeError, ValueError) as error:
@@ -659,7 +659,8 @@ def check_patterns(truths, name):
             pair = einops_six.get(key)
             with case(f"{key}, {name}"):
                 fits = isinstance(pair, (tuple, list)) and [*map(type, pair)] == [str, dict]
-                assert fits, f'it is {pair!r}: write ("pattern", {{}}), with sizes in the dict'
+                form = '("pattern", {}), with sizes in the dict'
+                assert fits, f"it is {pair!r}: is there an answer yet? write {form}"
                 try:
                     result = function(operands[0], pair[0], *operands[1:], **pair[1])
                 except Exception as error:
@@ -1047,7 +1048,9 @@ def check_puzzle(case, name: str, *inputs: tuple) -> None:
             except RuntimeError as error:
                 hint = ": a comparison is boolean, * 1 makes it a number" * ("Bool" in str(error))
                 raise AssertionError(f"of {given}: {type(error).__name__}: {error}{hint}") from None
-            assert changed is not None, f"it is {names[0]}: write a lambda or a function"
+            assert changed is not None, (
+                f"it is {names[0]}: is there an answer yet? write a function"
+            )
             assert not changed, "an argument was changed: leave it as it is"
             banned = (set(counts) - set(allowed.split())) | (set(names) & set(others.split()))
             taken = set(names) & set(out.split())

@@ -1693,7 +1693,7 @@ BROKEN = [function for function in CASES if function not in (edit_sin, edit_sum,
 def try_repaired(name: str, x: torch.Tensor, upstream: torch.Tensor) -> tuple | str:
     """The values of the repaired function, the gradient of ``x``, and whether ``x`` changed."""
     if repaired.get(name) is None:
-        return "there is none yet"
+        return "is there an answer yet?"
     leaf = x.detach().clone().requires_grad_()
     y = repaired[name](leaf)
     if not isinstance(y, torch.Tensor):

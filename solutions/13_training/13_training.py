@@ -899,12 +899,7 @@ with every_case() as case:
         text = f"2 batches read {few} times from the device, 20 batches {many} times"
         assert many <= few, f"{text}: keep tensors in the loop, and read once at the end"
     with case("no sample"):
-        try:
-            metrics(make_batches([0], 3, 3), 3, 2)
-        except ValueError:
-            pass
-        else:
-            raise AssertionError("no ValueError was raised")
+        check_raises(ValueError, lambda: metrics(make_batches([0], 3, 3), 3, 2), "the call")
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -2607,9 +2602,9 @@ def try_swapped_in(goes_wrong: bool) -> dict:
     average = {name: torch.full_like(value, 7) for name, value in model.state_dict().items()}
     before, error = frozen(dict(model.state_dict())), ""
     try:
-        manager = swapped_in(model, average)
-        assert hasattr(manager, "__enter__"), f"{manager}, no context manager: is there an answer?"
-        with manager:
+        swap = swapped_in(model, average)
+        assert hasattr(swap, "__enter__"), f"{swap}, no context manager: is there an answer yet?"
+        with swap:
             inside = sorted({v for s in model.state_dict().values() for v in s.flatten().tolist()})
             if goes_wrong:
                 raise ZeroDivisionError

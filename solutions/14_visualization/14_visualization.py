@@ -845,6 +845,7 @@ print("always saying no would be right in", f"{1 - is_eight.float().mean():.0%}"
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.2))
 PrecisionRecallDisplay.from_predictions(is_eight, chance, ax=axes[0], plot_chance_level=True)
 axes[0].set_title("Is it an eight?")
+axes[0].legend(loc="center left", fontsize=8)
 table = confusion_matrix(y_validation.cpu(), weak.argmax(1).cpu())
 axes[1].imshow(np.log1p(table), cmap="Blues")
 for (i, j), count in np.ndenumerate(table):

@@ -477,4 +477,5 @@ def check_raises(
         raise AssertionError(
             f"{what} raised {type(error).__name__} ({error}), expected {expected}"
         ) from error
-    raise AssertionError(f"{what} returned {result!r}, expected it to raise {expected}")
+    blank = "; is there an answer yet?" if result is None else ""
+    raise AssertionError(f"{what} returned {result!r}, expected it to raise {expected}{blank}")

@@ -9,6 +9,7 @@ import torch
 
 from course_utils.tracebacks import ends_in_notebook
 
+NO_ANSWER = "the result is None: is there an answer yet, and does it return a value?"
 NO_GRAPH = (
     "no gradient flows back to the arguments: was the result made with detach, item, NumPy "
     "or torch.tensor?"
@@ -41,6 +42,8 @@ def gradient_of(
     leaves = [arg for arg in args if isinstance(arg, torch.Tensor) and arg.requires_grad]
     with torch.enable_grad():
         result = function(*args)
+        if result is None:
+            raise AssertionError(NO_ANSWER)
         if not isinstance(result, torch.Tensor):
             raise AssertionError(f"the result is of type {type(result).__name__}, not a tensor")
         if not result.requires_grad:

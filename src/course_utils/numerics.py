@@ -504,6 +504,7 @@ def check_steps(
         banned = [op for op, *_ in notes if "linalg" in op and "norm" not in op]
         assert not banned, f"{banned[0]} ran: the products are to do it"
         assert not (settles and raised), f"{raised} was raised, though {steps} steps are enough"
+        assert raised or pair is not None, "it returned None: is there an answer yet?"
         words = "an answer was returned; where nothing settles, raise RuntimeError"
         assert settles or raised, words
         assert settles or raised == "RuntimeError", f"{raised} was raised, expected RuntimeError"

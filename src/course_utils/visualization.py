@@ -184,7 +184,8 @@ def seen_show_batch(answer: Callable, *arguments) -> dict:
 def check_batch(attempt, images, labels, names, mean, std) -> None:
     with forbid_changes(images, mean, std):
         found = attempt(images, labels, names, mean, std)
-    hint = "; imshow wants (height, width, channel)" if "Invalid shape" in str(found) else ""
+    hint = "; is there an answer yet? imshow wants (height, width, channel)"
+    hint = hint if "Invalid shape" in str(found) else ""
     assert "error" not in found, found["error"] + hint
     wanted = [names[label] for label in labels]
     check_equal(found["titles"], wanted, "the titles, one axes for each image, in order")
@@ -400,7 +401,8 @@ def check_histograms(case, attempt, kind, size, step):
     tags, outputs = true_histograms(kind, size)
     shares, left = found.pop("shares"), found.pop("left")
     with case(f"{kind}, what is returned"):
-        assert isinstance(shares, dict), f"it returned {shares!r}, not a dict: is there an answer?"
+        words = f"it returned {shares!r}, not a dict: is there an answer yet?"
+        assert isinstance(shares, dict), words
         last = list(dict(make_suspect(kind).named_modules()))[-1]
         why = (
             "a ReLU inside another module counts, too"
@@ -725,7 +727,7 @@ def check_map(case, attempt, name, features):
         return
     parts = found["result"]
     is_pair = isinstance(parts, (tuple, list)) and len(parts) == 2
-    assert is_pair, f"{parts!r} is no pair: is there an answer?"
+    assert is_pair, f"{parts!r} is no pair: is there an answer yet?"
     with case(f"{name}: coordinates"):
         check_pca(parts[0], features)
     with case(f"{name}: neighbours"):
@@ -773,7 +775,7 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
         return
     result, by_library = found
     ok = isinstance(result, (tuple, list)) and len(result) == 4
-    assert ok, f"{result!r} is not (precision, recall, thresholds, matrix): is there an answer?"
+    assert ok, f"{result!r} is not (precision, recall, thresholds, matrix): is there an answer yet?"
     assert not by_library, "scikit-learn ran; here it is done by hand"
     truth, above = true_pr(scores, labels), true_pr(scores, labels, strict=True)
     every = torch.stack(
@@ -1668,7 +1670,7 @@ def draw_runs(runs: dict[str, dict]) -> plt.Figure:
         top = max([v for v in seen["loss"] + seen["validation"] if np.isfinite(v)] or [1])
         row[0].plot(seen["loss"], lw=0.8, label="training")
         row[0].plot(seen["validation"], lw=0.8, label="validation")
-        row[0].set_ylabel(name, rotation=0, labelpad=14, fontsize=13)
+        row[0].set_ylabel(name, rotation=0, labelpad=14, fontsize=13, ha="right")
         row[0].set(ylim=(0, 1.05 * top), xlim=(-5, 205))
         if top > 20:
             row[0].set_yscale("symlog", linthresh=3)

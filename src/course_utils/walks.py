@@ -25,6 +25,7 @@ from course_utils.graphs import draw_graph
 from course_utils.layers import bytes_of, check_parts, check_rules, check_value
 from course_utils.tracebacks import ends_in_notebook
 
+NO_RULE = "a rule returns None: is there an answer yet?"
 NO_AUTOGRAD = ("grad", "backward", "*_make_dual", "*_backward", "*_backward_data")
 
 
@@ -210,16 +211,18 @@ def check_engine(engine: Callable, program: str, because: str = "", **inputs: fl
         answer = engine(program, **inputs)
     except (AttributeError, TypeError) as error:
         blank = "NoneType" in str(error)
-        words = "a rule returns None: is it written?" if blank else f"it raised {error}"
+        words = NO_RULE if blank else f"it raised {error}"
         raise AssertionError(words) from None
-    assert answer is not None, "a rule returns None: is it written?"
+    assert answer is not None, NO_RULE
     y, slopes = torch_engine(program, **inputs)
     number, found = answer[:2]
     lost = [name for name in slopes if name not in found]
     assert not lost, f"there is no gradient of {', '.join(lost)}"
     assert abs(number - y) <= 1e-6 * max(1, abs(y)), f"y is {y:.6g}, not {number:.6g}"
     if set(found.values()) == {0.0}:
-        raise AssertionError("every grad is still 0: does backward do its work?")
+        raise AssertionError(
+            "every grad is still 0: is there an answer yet, and does backward do its work?"
+        )
     wrong = {
         name: f"the gradient of {name} is {right:.6g}, not {found[name]:.6g}"
         for name, right in slopes.items()
@@ -490,6 +493,8 @@ def check_bytes(try_saved_bytes: Callable, name: str, *inputs: Tensor, because: 
         result.untyped_storage().nbytes(): "that is the result's own storage",
     }
     answer, calls, changed = try_saved_bytes(name, *inputs)
+    blank = answer is None and calls == 0
+    assert not blank, "the function was not called: is there an answer yet?"
     assert calls == 1, f"the function was called {calls} times, not once"
     assert not changed, (
         "an input was changed: its values, requires_grad or grad (no backward is needed to count)"

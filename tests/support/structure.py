@@ -7,16 +7,21 @@ or not: rules about outputs find nothing in one that was not executed.
 from __future__ import annotations
 
 import ast
+import base64
+import io
+import math
 import re
 import statistics
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from nbformat import NotebookNode
+from PIL import Image
 
 from course_utils.command.build import CHECK_LINES
 from course_utils.command.grader import load_settings
+from course_utils.drawings import SHARPNESS
 from support.answers import ROOT, grader_of
 from support.curriculum import meanings
 
@@ -469,7 +474,7 @@ def _deprecated_names(cell: NotebookNode) -> Iterator[str]:
 
 
 def pictures(notebook: NotebookNode, chapter: str) -> list[str]:
-    """Pictures are drawn by code, never pasted, and each has an alt text."""
+    """Pictures are drawn by code, never pasted, have an alt text and twice the dots they take."""
     complaints = []
     for cell in notebook.cells:
         where = name_of(notebook, cell)
@@ -478,11 +483,23 @@ def pictures(notebook: NotebookNode, chapter: str) -> list[str]:
             if pasted or cell.get("attachments"):
                 complaints.append(f"{where}: a pasted picture; draw it by code")
         for output in cell.get("outputs", []):
-            for kind in output.get("data", {}):
-                alt = output.get("metadata", {}).get(kind, {}).get("alt", "")
-                if kind.startswith("image/") and not alt.strip():
+            for kind, data in output.get("data", {}).items():
+                if not kind.startswith("image/"):
+                    continue
+                about = output.get("metadata", {}).get(kind, {})
+                if not about.get("alt", "").strip():
                     complaints.append(f"{where}: a picture without alt text")
+                elif not is_sharp(data, about):
+                    complaints.append(
+                        f"{where}: a picture of an older make; course build {chapter}"
+                    )
     return complaints
+
+
+def is_sharp(data: str, about: Mapping) -> bool:
+    """Whether an image in base64 has as many dots for its size on the page as today's have."""
+    dots = Image.open(io.BytesIO(base64.b64decode(data))).width
+    return about.get("width") == math.ceil(dots / SHARPNESS)
 
 
 def errors(notebook: NotebookNode, chapter: str) -> list[str]:

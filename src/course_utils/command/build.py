@@ -184,8 +184,8 @@ def execute(notebook: NotebookNode, chapter: Chapter) -> NotebookNode:
 def keep_varying_outputs(notebook: NotebookNode, stored: Path) -> None:
     """Give cells tagged ``nbval-ignore-output`` the outputs that are stored for the same source.
 
-    Timings and the like would otherwise differ after every build. Delete the stored notebook to
-    renew them.
+    Timings and the like would otherwise differ after every build. A picture that the course draws
+    in another way by now is not kept. Delete the stored notebook to renew the rest.
     """
     try:
         cells = read_notebook(stored).cells
@@ -193,11 +193,22 @@ def keep_varying_outputs(notebook: NotebookNode, stored: Path) -> None:
         return
     outputs = {cell.source: cell.outputs for cell in cells if varies(cell)}
     for cell in notebook.cells:
-        if varies(cell) and cell.source in outputs:
-            cell.outputs = outputs[cell.source]
+        kept = outputs.get(cell.source) if varies(cell) else None
+        if kept is not None and drawn_as(kept) == drawn_as(cell.outputs):
+            cell.outputs = kept
             for output in cell.outputs:
                 if "execution_count" in output:
                     output.execution_count = cell.execution_count
+
+
+def drawn_as(outputs: list[NotebookNode]) -> list[list[str]]:
+    """How each picture among some outputs was drawn: what stands beside it, its size or not."""
+    return [
+        sorted(about)
+        for output in outputs
+        for kind, about in output.get("metadata", {}).items()
+        if kind.startswith("image/")
+    ]
 
 
 def varies(cell: NotebookNode) -> bool:

@@ -85,7 +85,7 @@ einsum_eight = {
     "mix": "nqhk,nkhc->nqhc",
 }
 
-# %% wrong="blank" says=["5 of 5 cases fail", "3 of 3 cases fail", "write an einsum string"]
+# %% wrong="blank" says=["5 of 5 cases fail", "3 of 3 cases fail", "is there an answer yet?"]
 einsum_eight = {
     "trace": None,
     "column sums": None,

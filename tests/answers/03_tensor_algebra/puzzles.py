@@ -1,4 +1,4 @@
-# %% wrong="blank" says=["6 of 6 cases fail", "total: it is None: write a lambda"]
+# %% wrong="blank" says=["6 of 6 cases fail", "total: it is None: is there an answer yet?"]
 puzzles = {}
 
 # %% wrong="calls sum" says=["total: sum ran, which is not allowed here", "1 of 6"]

@@ -182,7 +182,7 @@ repaired = {
 }
 
 
-# %% wrong="one repair is missing" says=["repaired['edit_leaf'] with x of 3, float32: there is none yet"]
+# %% wrong="one repair is missing" says=["repaired['edit_leaf'] with x of 3, float32: is there an answer yet?"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "fine",

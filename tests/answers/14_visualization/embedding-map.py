@@ -1,4 +1,4 @@
-# %% wrong="the stub" says=["None is no pair: is there an answer?"]
+# %% wrong="the stub" says=["None is no pair: is there an answer yet?"]
 def embedding_map(writer, features, labels):
     pass
 

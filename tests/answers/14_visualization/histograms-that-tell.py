@@ -1,4 +1,4 @@
-# %% wrong="the stub" says=["it returned None, not a dict: is there an answer?"]
+# %% wrong="the stub" says=["it returned None, not a dict: is there an answer yet?"]
 def histograms_that_tell(writer, model, x, step):
     pass
 

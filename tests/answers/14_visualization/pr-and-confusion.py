@@ -1,4 +1,4 @@
-# %% wrong="the stub" says=["None is not (precision, recall, thresholds, matrix): is there an answer?"]
+# %% wrong="the stub" says=["None is not (precision, recall, thresholds, matrix): is there an answer yet?"]
 def pr_and_confusion(scores, labels, threshold):
     pass
 
