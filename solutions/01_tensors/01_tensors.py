@@ -12,7 +12,7 @@
 # A network never sees a photo. It sees an array of numbers and believes whatever the array says. This
 # chapter follows one small photo and one small batch of scores, from "what is in this array?" to the
 # bookkeeping of a training step: pick, compare, count, sort, join. At every stop something can go
-# wrong without an error message. You will learn to see it beforehand.
+# wrong without an error message. You will learn to see it coming.
 #
 # **After this chapter you can**
 #
@@ -81,7 +81,7 @@ show_images({"photo": photo, "photo + 60": photo + 60}, alt)
 # ## 1. Three questions: shape, dtype, device · core
 #
 # A **tensor** is a grid of numbers, all of one kind, in one place. So there are three questions: how
-# is the grid laid out (**shape**), of what kind are the numbers (**dtype**), and where are they
+# is the grid laid out (**shape**), what kind of numbers does it hold (**dtype**), and where are they
 # (**device**)?
 
 # %% topics=["tensor-definition", "type-inspection", "size-info"]
@@ -157,7 +157,8 @@ check_predictions(read_the_photo, dict(zip(because, truth, strict=True)), becaus
 # </details>
 
 # %% [markdown]
-# What has which rank? Count the brackets of a literal, before the first number: that is the rank.
+# Which rank has each of these? Count the brackets of a literal before its first number: that is the
+# rank.
 
 # %% topics=["tensor-ranks"]
 one = torch.tensor(7.0)  # a number
@@ -172,7 +173,8 @@ for x in (one, row, table, photo, torch.empty(16, 3, 60, 90), torch.empty(0, 3))
 # tensors are legal, and they do turn up: the photos in which no face was found.
 
 # %% [markdown]
-# Rows must have one length. There is no ragged tensor of this kind; section 11 shows what to do.
+# All rows must have the same length. There is no ragged tensor of this kind; section 11 shows what to
+# do.
 
 # %%
 try:
@@ -222,7 +224,7 @@ print(torch.tensor(np.array([1.0, 2.0])).dtype)
 # %% [markdown]
 # Python's whole numbers become `int64`, its floats the default dtype, `float32`. One dot is enough to
 # make all of them floats. A NumPy array already has a dtype, and NumPy's floats are `float64` unless
-# somebody said otherwise. `torch.tensor` keeps that. So data that came through NumPy is often
+# you say otherwise. `torch.tensor` keeps that. So data that came through NumPy is often
 # `float64` and the model's weights are `float32`, and the first layer complains:
 
 # %% topics=["dtype-inference"]
@@ -266,8 +268,8 @@ print("torch.IntTensor(2)", tuple(torch.IntTensor(2).shape))
 # > nobody set. It may be 0 today and 8.0 tomorrow. Write `torch.zeros(1)` or `torch.tensor(0.0)`.
 #
 # Sometimes memory that is not set is what you want, because you will fill it anyway. Then say so:
-# `torch.empty(3)`. Afraid that you read it before you fill it? In deterministic mode PyTorch fills it
-# with `nan`, and `nan` shows in every result that it touches:
+# `torch.empty(3)`. Worried that you might read it before you fill it? In deterministic mode PyTorch
+# fills it with `nan`, and `nan` shows in every result that it touches:
 
 # %% topics=["tensor-factory-vs-legacy-constructor"] errata=["legacy-constructor-sizes"]
 torch.use_deterministic_algorithms(True)
@@ -339,8 +341,8 @@ brighter = (pixel.to(torch.float32) + 60).clamp(0, 255).to(torch.uint8)
 print(brighter.tolist(), pixel.float().dtype, pixel.long().dtype, pixel.half().dtype)
 
 # %% [markdown]
-# `clamp` cuts off what is too small or too large, and that has to happen *before* the way back. The
-# limits can be tensors too, one for each element. Now the whole photo:
+# `clamp` cuts off what is too small or too large, and that has to happen *before* you convert back.
+# The limits can be tensors too, one for each element. Now the whole photo:
 
 # %% topics=["dtype-conversion-methods", "elementwise-ops"]
 mended = (photo.float() + 60).clamp(0, 255).to(torch.uint8)
@@ -509,8 +511,8 @@ print(x.clamp(min=0).tolist(), x.clamp(max=torch.tensor([0.0, 1.0, 2.0, 3.0])).t
 # ## 4. Where is it? · core
 #
 # The third question, the device. An operation runs where its operands are, and its result stays
-# there. So there is nothing to do but to put the operands in the same place. `to` moves; on the CPU of
-# this chapter, moving to `device` may mean not to move at all.
+# there. So there is nothing to do but to put the operands in the same place. `to` moves; on the CPU
+# of this chapter, moving to `device` may mean not moving at all.
 
 # %% topics=["cpu-gpu-transfer", "device-agnostic-code"]
 x = torch.ones(3).to(device)  # made on the CPU, then moved
@@ -535,8 +537,9 @@ except RuntimeError as error:
     print(error)
 
 # %% [markdown]
-# There is one exception to "the same place": a guest of rank 0 on the CPU may compute with tensors
-# anywhere. A block `with torch.device(...)` sets the device of everything that is made inside it.
+# There is one exception to "the same place": a guest of rank 0 on the CPU may be combined with
+# tensors anywhere. A block `with torch.device(...)` sets the device of everything that is made inside
+# it.
 
 # %% topics=["device-agnostic-code", "default-dtype"]
 with device:
@@ -581,8 +584,9 @@ torch.equal(mirrored[0, 0], photo[0, -1])
 # %% [markdown]
 # ### Our second traveller: a batch of scores
 #
-# Four photos went through a network that knows three classes: sun, cloud, tree. It gave three **scores**
-# for each photo, also called *logits*. Larger means more likely. And there are the true labels.
+# Four photos went through a network that knows three classes: sun, cloud, tree. It gave three
+# **scores** for each photo, also called *logits*. Larger means more likely. The true labels are
+# known, too.
 
 # %%
 classes = ["sun", "cloud", "tree"]
@@ -627,7 +631,7 @@ print(scores[[3, 0, 0], 1].tolist())
 print(scores[[0, 1, 2, 3], labels].tolist(), "| the score of each true label")
 
 # %% [markdown]
-# **`None`** picks nothing. It adds a dimension of size 1 where it stands. Section 8 will live on it.
+# **`None`** picks nothing. It adds a dimension of size 1 where it stands. Section 8 relies on it.
 
 # %% topics=["basic-indexing", "squeeze-unsqueeze"]
 tuple(labels[None].shape), tuple(labels[:, None].shape), tuple(labels[None, :, None].shape)
@@ -644,12 +648,12 @@ sun.zero_()
 print("centre of the sun in scene:", scene[20, 64].tolist(), " in photo:", photo[20, 64].tolist())
 
 # %% [markdown]
-# A slice is not a copy. It is a **view**, a second look at the same memory. Who writes to one writes to
-# the other. A mask or a list of indices gives a copy. (Why that must be so is the subject of
+# A slice is not a copy. It is a **view**, a second look at the same memory. Whoever writes to one
+# changes the other. A mask or a list of indices gives a copy. (Why that must be so is the subject of
 # chapter 02.) `clone` always copies, which is why `photo` was safe.
 #
-# Who writes at all? Methods that end in an **underscore** change their tensor in place, and so do `+=`
-# and assignment to an index. Their twins without it return a new tensor:
+# Which operations write at all? Methods that end in an **underscore** change their tensor in place,
+# and so do `+=` and assignment to an index. Their twins without it return a new tensor:
 
 # %% topics=["inplace-underscore"]
 x = torch.tensor([1.0, 4.0])
@@ -704,9 +708,10 @@ except RuntimeError as error:
 print(weight.detach().cpu().numpy())
 
 # %% [markdown]
-# One number leaves by `item()`, any tensor as nested lists by `tolist()`. Both copy, and both work with a
-# gradient. On a GPU both wait until the number has been computed: a `loss.item()` in every step makes
-# the processor wait in every step. Collect losses as detached tensors and convert them now and then.
+# One number leaves by `item()`, any tensor as nested lists by `tolist()`. Both copy, and both work on
+# tensors that require a gradient. On a GPU both wait until the number has been computed: a
+# `loss.item()` in every step makes the processor wait in every step. Collect losses as detached
+# tensors and convert them now and then.
 
 # %% topics=["item-and-tolist"]
 print(weight[0].item(), weight.tolist(), type(weight[0].item()).__name__)
@@ -786,7 +791,8 @@ check_predictions(who_sees_the_write, {n: bool(y[0] == 7) for n, y in made.items
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Ask of each: did it have to make new numbers? A new dtype, a list, an order of its own need them.
+# Ask of each: did it have to make new numbers? A new dtype, a list, an order of its own: each needs
+# them.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -1383,10 +1389,10 @@ with count_operators() as vectorised:
 print(torch.allclose(slow, fast), sum(looped.values()), "operations or", sum(vectorised.values()))
 
 # %% [markdown]
-# Each operation costs a few microseconds before it computes anything, and on a GPU a start of its own.
-# One operation on everything pays that once. So the question for every loop is: which dimension does it
-# run over, and which operation knows that dimension? (Chapter 03 asks it again.) A loop over the layers
-# of a model is fine.
+# Each operation costs a few microseconds before it computes anything, and on a GPU it is started on
+# its own. One operation on everything pays that once. So the question for every loop is: which
+# dimension does it run over, and which operation knows that dimension? (Chapter 03 asks it again.) A
+# loop over the layers of a model is fine.
 
 # %% [markdown]
 # ### Exercise 1.6 — The mean of what is there ★★ · 12 min · 4 points · core
@@ -1395,10 +1401,10 @@ print(torch.allclose(slow, fast), sum(looped.values()), "operations or", sum(vec
 # mean of the valid entries of each row, of shape (rows,) and of the same dtype. A row without any valid
 # entry gives 0. No loop.
 #
-# What is not valid may be *anything*, also `nan` or `inf`: it is padding. What is valid counts, whatever it
-# is: the mean of a valid `nan` is `nan`. And the gradient must be finite
-# everywhere, 0 at what is not valid. Two points are for the values, one for padding that is not a number,
-# and one for the gradient. The cell below asks your function for it; the check uses it, and so may you.
+# What is not valid may be *anything*, also `nan` or `inf`: it is padding. What is valid counts,
+# whatever it is: the mean of a valid `nan` is `nan`. And the gradient must be finite everywhere, 0 at
+# what is not valid. Two points are for the values, one for padding that is not a number, and one for
+# the gradient. The cell below asks your function for it; the check uses it, and so may you.
 #
 # Example: values `[[1, 2, 9], [4, 9, 9]]` with valid entries `[[True, True, False], [False, False, False]]`
 # give `[1.5, 0]`, and the gradient of their sum is `[[0.5, 0.5, 0], [0, 0, 0]]`.
@@ -1808,9 +1814,9 @@ torch.tensor([1, 0, 1, 0]).argsort(stable=True)
 # tuple of numbers from 1, which may be larger than the number of classes. Return a list of floats, one for
 # each `k`, in the order of `ks`.
 #
-# **Ties count against the label.** A model that gives all classes the same score knows nothing; it must
-# not get 100 %. A label is in the top `k` if at most `k` classes, itself included, have a score that is
-# at least as large as its own. `topk` will not do that: among equals it takes anyone.
+# **Ties count against the label.** A model that gives all classes the same score knows nothing; it
+# must not get 100 %. A label is in the top `k` if at most `k` classes, itself included, have a score
+# that is at least as large as its own. `topk` will not do that: among equals it picks any.
 #
 # Go through the scores once, for all `k` together: at most one sort or `topk`.
 #
@@ -2083,8 +2089,8 @@ for panel, width, (title, tables) in zip(panels, (3.2, 6.2, 4), joined.items(), 
 show(figure, "Two 2 × 3 tables: one below the other, side by side, and one behind the other.")
 
 # %% [markdown]
-# In the third picture the tables lie behind each other: the new dimension is depth. `stack` needs equal
-# shapes, `cat` equal shapes but for the one dimension.
+# In the third picture the tables lie behind each other: the new dimension is depth. `stack` needs
+# equal shapes, `cat` shapes that are equal except in that one dimension.
 
 # %% [markdown]
 # Both copy everything. In a loop, collect in a Python list and join once at the end. `result = cat([result,
@@ -2101,8 +2107,8 @@ print([p.tolist() for p in x.chunk(2)], len(torch.zeros(4, 3).unbind(0)))
 print([p.tolist() for p in x.chunk(4)])
 
 # %% [markdown]
-# Three, though four were asked for. `chunk` computes one size, 5 / 4 rounded up, and cuts pieces of that
-# size until nothing is left. Whoever hands one piece to each of four workers lets one of them wait for
+# Three, though four were asked for. `chunk` computes one size, 5 / 4 rounded up, and cuts pieces of
+# that size until nothing is left. Hand one piece to each of four workers, and one of them waits for
 # ever. `tensor_split(4)` gives exactly four, whose sizes differ by at most 1.
 
 # %% [markdown]
@@ -2311,9 +2317,9 @@ for shape in ((1,), (0,), (12,), (7, 3), (5, 2, 2), (6, 0)):
 # %% [markdown]
 # ## 12. Chance: shuffle, and draw without putting back
 #
-# An epoch goes through the data in a new order. **`randperm`** draws the order, and *one* order for photos
-# and labels keeps the pairs together. Two calls would mix up who is who, and the network would learn that
-# nothing can be learned.
+# An epoch goes through the data in a new order. **`randperm`** draws the order, and *one* order for
+# photos and labels keeps the pairs together. Two calls would pair photos with the labels of others,
+# and the network would learn nothing.
 
 # %% topics=["randperm-shuffle"]
 generator = torch.Generator().manual_seed(0)
@@ -2479,8 +2485,8 @@ for c, name in enumerate(classes):
     print(f"{name:<6}{found[c]} of {labels.bincount(minlength=3)[c]}")
 
 # %% [markdown]
-# The first line is `cross_entropy` itself: the logarithm of the sum of exponentials, less the score of
-# the label. One tree was taken for the sun.
+# The first line is `cross_entropy` itself: the logarithm of the sum of exponentials, minus the score
+# of the label. One tree was taken for the sun.
 
 # %% [markdown]
 # ## 13. The machine around the photo
