@@ -8,6 +8,7 @@ from torch import nn
 from course_utils.layers import (
     agrees,
     bytes_of,
+    check_no_loop,
     check_parts,
     check_rules,
     check_value,
@@ -155,3 +156,9 @@ def test_curves_are_drawn_with_words(monkeypatch):
     figure, alt = shown[0]
     assert alt == "two"
     assert [line.get_label() for line in figure.axes[0].lines] == ["one", "two"]
+
+
+def test_a_loop_is_told_by_its_operators_and_by_what_it_takes_out():
+    check_no_loop(4, 4)
+    assert "4 operations for a few rows, 80 for many" in refusal(check_no_loop, 4, 80)
+    assert "tolist, unbind takes the numbers" in refusal(check_no_loop, 4, 4, ["tolist", "unbind"])

@@ -302,8 +302,16 @@ with forbid_changes(x, y):
 got = round(result.item(), 3) if torch.is_tensor(result) and result.numel() == 1 else None
 assert got not in slips, f"expected 5, got {got}: {slips[got]}"
 check_close(result, torch.tensor(5.0, device=device), "the result of the example")
-result, three = root_mean_square_error(y - 3, y), torch.tensor(3.0, device=device)
-check_close(result, three, "the result where each output is 3 too small")
+cases = {
+    "the result where each output is 3 too small": (y - 3, y, 3.0),
+    "the result against a row that is expanded": (x, y[:1].expand(2, 2), 5.0),
+    "the result without any element": (x[:0], y[:0], float("nan")),
+}
+with every_case() as case:
+    for name, (outs, wanted, right) in cases.items():
+        with case(name):
+            mine, right = root_mean_square_error(outs, wanted), torch.tensor(right, device=device)
+            check_close(mine, right, "the number")
 x = torch.tensor([[1.0, 7.0], [0.0, 0.0]], dtype=torch.float64, device=device)
 result, expected = root_mean_square_error(x, 0 * x), torch.full_like(x[0, 0], 12.5).sqrt()
 rows = torch.is_tensor(result) and abs(result.item() - 2.5) < 1e-6
@@ -332,14 +340,15 @@ except ValueError as error:
         f"two tensors of one shape, (3, 1), were refused ({error}): compare the shapes with !="
     )
     raise AssertionError(refused) from None
-for other in (row, torch.zeros(3, 3, device=device)):
-    case = f"shape (3, 1) against shape {tuple(other.shape)}"
-    refusal = check_raises(ValueError, lambda y=other: root_mean_square_error(column, y), case)
+with every_case() as case:
+    for other in (row, torch.zeros(3, 3, device=device), column[:1]):
+        with case(f"shape (3, 1) against shape {tuple(other.shape)}"):
+            check_raises(ValueError, lambda y=other: root_mean_square_error(column, y), "the call")
 ### BEGIN HIDDEN TESTS
 x = torch.ones(6, 4, device=device)
 for other in (x[:1], x[:, :1], x[0], x[0, 0], x[None], x.view(4, 6), x[:0]):
-    case = f"shape {tuple(x.shape)} against {tuple(other.shape)}"
-    refusal = check_raises(ValueError, lambda y=other: root_mean_square_error(x, y), case)
+    name = f"shape {tuple(x.shape)} against {tuple(other.shape)}"
+    refusal = check_raises(ValueError, lambda y=other: root_mean_square_error(x, y), name)
 ### END HIDDEN TESTS
 
 # %% [markdown]

@@ -1398,6 +1398,8 @@ views = {
     "a column": lambda big: big.view(20, 30)[:, 3],
     "an expanded row": lambda big: big[60:90].expand(4, 30),
     "an empty slice": lambda big: big[:0],
+    "in torch.float16": lambda big: big.half()[:3],
+    "in torch.bool": lambda big: (big > 7)[:9],
 }
 with every_case() as case:
     for name, view in views.items():  # each of a storage of its own, which an answer may spoil

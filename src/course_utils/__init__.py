@@ -26,6 +26,7 @@ _HOME = {
     "passed": "exercises",
     "show_progress": "exercises",
     "gradient_of": "gradients",
+    "check_no_loop": "layers",
     "check_parts": "layers",
     "check_rules": "layers",
     "check_value": "layers",

@@ -88,6 +88,25 @@ def check_rules(names: Sequence[str], changed: bool, *patterns: str) -> None:
 
 
 @ends_in_notebook
+def check_no_loop(few: int, many: int, taken: Sequence[str] = ()) -> None:
+    """Check that a function's work is not done row by row.
+
+    Args:
+        few: how many operators ran for a few rows.
+        many: how many ran for many rows; without a loop they are as many.
+        taken: what took the numbers out of the tensors, by name, of what :func:`watched` lists.
+
+    Raises:
+        AssertionError: the two differ, or something was taken out.
+    """
+    __tracebackhide__ = True
+    words = f"{few} operations for a few rows, {many} for many: that is a loop over the rows"
+    assert many == few, words
+    names = ", ".join(taken)
+    assert not names, f"{names} takes the numbers out of the tensors: that is a loop in disguise"
+
+
+@ends_in_notebook
 def check_parts(result: Any, *names: str) -> Sequence:
     """Check that a result is a tuple or list with one part for each name, and return it.
 

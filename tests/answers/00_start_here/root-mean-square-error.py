@@ -185,3 +185,26 @@ def root_mean_square_error(outputs, targets):
     if outputs.shape != targets.shape:
         raise ValueError("shapes differ")
     return ((outputs.float() - targets.float()) ** 2).mean().sqrt()
+
+
+# %% wrong="0 for no element" says=["the result without any element: the number: expected nan, got 0"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes")
+    if outputs.numel() == 0:
+        return outputs.new_zeros(())
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="compares the last size" says=["shape (3, 1) against shape (1, 1)", "IndexError"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape[-1] != targets.shape[-1]:
+        raise ValueError("shapes")
+    return ((outputs - targets) ** 2).mean().sqrt()
+
+
+# %% wrong="a view that fails on what is not contiguous" says=["against a row that is expanded", "view size is not compatible"]
+def root_mean_square_error(outputs, targets):
+    if outputs.shape != targets.shape:
+        raise ValueError("shapes")
+    return ((outputs.view(-1) - targets.view(-1)) ** 2).mean().sqrt()

@@ -145,3 +145,55 @@ def tensor_to_image(x):
     y = (x.detach().cpu().clamp(0, 1) * 255.999).to(torch.uint8)
     y = y.movedim(-3, -1) if y.shape[-3] in (1, 3, 4) else y
     return (y[..., 0] if y.dim() == 3 and y.shape[-1] == 1 else y).numpy()
+
+
+# %% wrong="requires_grad_(False) on the caller's tensor" says=["x required a gradient and does not afterwards"]
+def image_to_tensor(image):
+    x = torch.from_numpy(image).float() * (1 / 255)
+    return x[None] if x.dim() == 2 else x.movedim(-1, -3)
+
+
+def tensor_to_image(x):
+    x.requires_grad_(False)
+    y = (x.cpu().clamp(0, 1) * 255.999).to(torch.uint8)
+    if y.dim() == 3 and y.shape[0] == 1:
+        return y[0].numpy()
+    return y.movedim(-3, -1).numpy()
+
+
+# %% wrong="v2 does it" says=["to_dtype ran: write it without torchvision"]
+def image_to_tensor(image):
+    from torchvision.transforms.v2 import functional as v2
+
+    x = torch.from_numpy(image)
+    x = x[None] if x.dim() == 2 else x.movedim(-1, -3)
+    return v2.to_dtype(x, torch.float32, scale=True)
+
+
+def tensor_to_image(x):
+    from torchvision.transforms.v2 import functional as v2
+
+    y = v2.to_dtype(x.detach().cpu().clamp(0, 1), torch.uint8, scale=True)
+    if y.dim() == 3 and y.shape[0] == 1:
+        return y[0].numpy()
+    return y.movedim(-3, -1).numpy()
+
+
+# %% right="einops and branches"
+def image_to_tensor(image):
+    import einops
+
+    if image.ndim == 2:
+        image = image[..., None]
+    x = einops.rearrange(torch.tensor(image), "... h w c -> ... c h w")
+    return torch.mul(x.to(torch.float32), 1 / 255)
+
+
+def tensor_to_image(x):
+    import einops
+
+    with torch.no_grad():
+        y = x.minimum(torch.ones_like(x)).maximum(torch.zeros_like(x)).mul(255.999).byte().cpu()
+    if len(y.shape) == 3 and len(y) == 1:
+        return y.numpy()[0]
+    return einops.rearrange(y.numpy(), "... c h w -> ... h w c")

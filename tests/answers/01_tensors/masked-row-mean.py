@@ -59,7 +59,7 @@ def masked_row_mean(values, valid):
     return torch.einsum("rc,rc->r", values.masked_fill(~valid, 0.0), weights)
 
 
-# %% wrong="float32 from half" says=["a table in torch.float16", "has dtype torch.float32, expected torch.float16"]
+# %% wrong="float32 from half" says=["a table in torch.float16 has dtype torch.float32, expected torch.float16"]
 def masked_row_mean(values, valid):
     total = torch.where(valid, values, 0).sum(
         dim=1, dtype=torch.promote_types(values.dtype, torch.float32)
@@ -71,3 +71,20 @@ def masked_row_mean(values, valid):
 def masked_row_mean(values, valid):
     mean = torch.where(valid, values, 0).sum(dim=1) / valid.sum(dim=1)
     return torch.where(valid.any(dim=1), mean, 0)
+
+
+# %% wrong="nanmean" says=["a valid nan and a valid inf, which count", "expected nan, got 2"]
+def masked_row_mean(values, valid):
+    return torch.where(valid, values, float("nan")).nanmean(dim=1).nan_to_num(0.0)
+
+
+# %% wrong="nan_to_num first" says=["a valid nan and a valid inf, which count", "expected nan, got 1"]
+def masked_row_mean(values, valid):
+    return (values.nan_to_num(0, 0, 0) * valid).sum(1) / valid.sum(1).clamp(min=1)
+
+
+# %% right="torch.masked"
+def masked_row_mean(values, valid):
+    from torch.masked import sum as masked_sum
+
+    return masked_sum(values, dim=1, mask=valid) / valid.sum(1).clamp_min(1)

@@ -72,3 +72,21 @@ def one_hot(labels, classes, dtype=torch.float32):
     table = torch.empty(labels.shape + (classes,), dtype=dtype, device=labels.device).zero_()
     table.scatter_(dim=labels.dim(), index=labels.unsqueeze(labels.dim()), value=True)
     return table
+
+
+# %% wrong="the runtime error turned into a ValueError" says=["look at the labels beforehand"]
+def one_hot(labels, classes, dtype=torch.float32):
+    table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
+    try:
+        return table.scatter_(-1, labels.unsqueeze(-1), 1)
+    except RuntimeError as error:
+        raise ValueError(str(error))
+
+
+# %% wrong="unsqueeze_ on the caller's labels" says=["an argument was changed (its shape, stride or storage)"]
+def one_hot(labels, classes, dtype=torch.float32):
+    bad = labels[(labels < 0) | (labels >= classes)]
+    if bad.numel():
+        raise ValueError(f"label {bad[0].item()}")
+    table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
+    return table.scatter_(-1, labels.unsqueeze_(-1), 1)

@@ -8,7 +8,7 @@ def sample_without_replacement(allowed, k, generator):
     return allowed.to(torch.int8).argsort(dim=1, descending=True, stable=True).gather(1, places)
 
 
-# %% wrong="one permutation for all rows" says=["all rows drew the same columns: each draws for itself"]
+# %% wrong="one permutation for all rows" says=["each row for itself: all rows drew the same columns"]
 def sample_without_replacement(allowed, k, generator):
     if (allowed.sum(dim=1) < k).any():
         raise ValueError("too few")
@@ -89,3 +89,23 @@ def sample_without_replacement(allowed, k, generator):
     numbers = np.random.default_rng(int(torch.randint(2**31, (1,), generator=generator)))
     rows = [numbers.choice(np.flatnonzero(row), k, replace=False) for row in allowed.numpy()]
     return torch.from_numpy(np.stack(rows))
+
+
+# %% wrong="a copy of the generator" says=["two draws from it are equal: it did not move on"]
+def sample_without_replacement(allowed, k, generator):
+    if (allowed.sum(1) < k).any():
+        raise ValueError("too few")
+    own = torch.Generator()
+    own.set_state(generator.get_state())
+    keys = torch.rand(allowed.shape, generator=own).to(allowed.device)
+    return keys.masked_fill(~allowed, -1).topk(k, dim=1).indices
+
+
+# %% right="a permutation of all, sorted by allowed"
+def sample_without_replacement(allowed, k, generator):
+    if not (allowed.long().sum(-1) >= k).all():
+        raise ValueError("too few")
+    keys = (
+        torch.randperm(allowed.numel(), generator=generator).view(allowed.shape).to(allowed.device)
+    )
+    return torch.where(allowed, keys, -1).sort(dim=1, descending=True).indices.narrow(1, 0, k)

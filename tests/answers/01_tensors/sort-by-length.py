@@ -117,3 +117,53 @@ def sort_by_length(padded, lengths):
 
 def unsort(rows, order):
     return rows[order.argsort()]
+
+
+# %% wrong="unsort through tolist" says=["tolist takes the numbers out of the tensors"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    keep = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
+    return padded[order][keep], order
+
+
+def unsort(rows, order):
+    where = order.tolist()
+    return rows[[where.index(i) for i in range(len(where))]]
+
+
+# %% wrong="unsort for numbers only" says=["a table of 40 rows, no loop: raised RuntimeError"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    keep = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
+    return padded[order][keep], order
+
+
+def unsort(rows, order):
+    return torch.zeros_like(rows).scatter_(0, order, rows)
+
+
+# %% right="a named tuple"
+from typing import NamedTuple
+
+
+class Packed(NamedTuple):
+    packed: torch.Tensor
+    order: torch.Tensor
+
+
+def sort_by_length(padded, lengths):
+    order = torch.argsort(lengths, descending=True, stable=True)
+    table = padded[order]
+    return Packed(
+        table[
+            torch.arange(table.shape[-1], device=table.device).expand(table.shape)
+            < lengths[order].unsqueeze(-1)
+        ],
+        order,
+    )
+
+
+def unsort(rows, order):
+    back = torch.zeros_like(rows)
+    back[order] = rows
+    return back

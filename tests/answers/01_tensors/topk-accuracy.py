@@ -77,3 +77,40 @@ def topk_accuracy(logits, labels, ks):
     own = logits.gather(1, labels[:, None])
     rank = ((logits > own) | torch.isclose(logits, own)).sum(dim=1)
     return [(rank <= k).double().mean().item() for k in ks]
+
+
+# %% wrong="a difference" says=["infinite scores", "inf - inf is nan: compare"]
+def topk_accuracy(logits, labels, ks):
+    own = logits.gather(1, labels[:, None])
+    rank = (logits - own >= 0).sum(1)
+    return [(rank <= k).float().mean().item() for k in ks]
+
+
+# %% wrong="float32 scores" says=["scores in torch.float64", "1 + 1e-12 is not 1 there"]
+def topk_accuracy(logits, labels, ks):
+    p = logits.float()
+    rank = (p >= p.gather(1, labels[:, None])).sum(1)
+    return [(rank <= k).float().mean().item() for k in ks]
+
+
+# %% wrong="the mean in the scores' dtype" says=["with three rows: expected [0.33333"]
+def topk_accuracy(logits, labels, ks):
+    rank = (logits >= logits.gather(1, labels[:, None])).sum(1)
+    return [(rank <= k).to(torch.bfloat16).mean().item() for k in ks]
+
+
+# %% right="one topk that sees one more"
+def topk_accuracy(logits, labels, ks):
+    many = min(max(ks) + 1, logits.shape[1])
+    best = logits.topk(many, dim=1).values
+    own = logits.take_along_dim(labels[:, None], 1)
+    ahead = (best >= own).sum(1)
+    inside = {k: ahead.le(k) if k < logits.shape[1] else torch.ones_like(ahead) for k in ks}
+    return [inside[k].double().mean().item() for k in ks]
+
+
+# %% right="a histogram of the ranks"
+def topk_accuracy(logits, labels, ks):
+    rank = torch.count_nonzero(logits.ge(logits.gather(1, labels.reshape(-1, 1))), dim=1)
+    upto = rank.bincount(minlength=logits.shape[1] + 1).cumsum(0).tolist()
+    return [upto[min(k, logits.shape[1])] / len(rank) for k in ks]

@@ -50,3 +50,9 @@ def outer_without_memory(a, b):
 def outer_without_memory(a, b):
     n = len(a)
     return a.unsqueeze_(1).expand(n, len(b)), b.expand(n, len(b))
+
+
+# %% wrong="unsqueeze_ on a" says=["an argument was changed (its shape, stride or storage)"]
+def outer_without_memory(a, b):
+    n, m = len(a), len(b)
+    return a.unsqueeze_(1).expand(n, m), b.expand(n, m)

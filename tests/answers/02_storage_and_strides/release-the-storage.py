@@ -60,3 +60,13 @@ def release_the_storage(x):
 def release_the_storage(x):
     """Bytes of storage that ``x`` keeps alive, and an equal tensor that keeps only its own."""
     # YOUR CODE HERE
+
+
+# %% wrong="x + 0, bool becomes int" says=["in torch.bool", "dtype torch.int64, expected torch.bool"]
+def release_the_storage(x):
+    return x.untyped_storage().nbytes(), x + 0
+
+
+# %% wrong="through a list" says=["in torch.float16", "dtype torch.float32, expected torch.float16"]
+def release_the_storage(x):
+    return x.untyped_storage().nbytes(), torch.tensor(x.tolist())

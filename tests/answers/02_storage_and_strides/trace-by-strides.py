@@ -86,3 +86,13 @@ def trace_by_strides(matrix, anti=False):
     if down < right:
         return matrix[n - 1 :, :1].as_strided((n,), (right - down,)).sum()
     return matrix[:1, n - 1 :].as_strided((n,), (down - right,)).sum()
+
+
+# %% wrong="as_strided_ on the caller's matrix" says=["an argument was changed"]
+def trace_by_strides(matrix, anti=False):
+    n, (s, t), at = len(matrix), matrix.stride(), matrix.storage_offset()
+    if not anti:
+        return matrix.as_strided_((n,), (s + t,)).sum()
+    if s >= t:
+        return matrix.as_strided_((n,), (s - t,), at + max(n - 1, 0) * t).sum()
+    return matrix.as_strided_((n,), (t - s,), at + max(n - 1, 0) * s).sum()
