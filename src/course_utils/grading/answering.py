@@ -17,7 +17,7 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -28,7 +28,16 @@ from torch.utils import _python_dispatch
 
 from course_utils import operators
 from course_utils.grading import messages, wire, witness
-from course_utils.grading.messages import Attribute, Call, Called, Digest, Integrity, Names, Value
+from course_utils.grading.messages import (
+    Attribute,
+    Call,
+    Called,
+    Digest,
+    Integrity,
+    Message,
+    Names,
+    Value,
+)
 
 LONGEST_TEXT = 2000
 # A message that a socket takes whole, though nobody reads it yet.
@@ -163,7 +172,11 @@ class Answering:
         encoder = wire.Encoder(wire.Storages(), [], self._handle)
         values = named_values(self.namespace, names, encoder)
         wire.send(self.connection, values.fields(), encoder.blobs)
-        answers = {Call: self.call, Attribute: self.attribute, Integrity: self.integrity}
+        answers: dict[type[Message], Callable[..., tuple[Message, list[bytes]]]] = {
+            Call: self.call,
+            Attribute: self.attribute,
+            Integrity: self.integrity,
+        }
         while True:
             try:
                 sent, blobs = wire.receive(self.stream)
