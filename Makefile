@@ -60,7 +60,7 @@ bench: $(INSTALLED)
 lint: $(INSTALLED)
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
-	@$(BIN)/ty check --quiet --python .venv
+	@$(BIN)/ty check --python .venv
 
 format: $(INSTALLED)
 	@$(BIN)/ruff check --fix
