@@ -8,4 +8,4 @@ EARNS = {SHAPES: 1}
 
 def hand_in(chapter, notebook, folder):
     answer(notebook, SHAPES, RIGHT_SHAPES)
-    answer(notebook, ERROR, "kept = []\nwhile True:\n    kept.append(bytearray(2**24))")
+    answer(notebook, ERROR, "kept = []\nwhile True:\n    kept.append(bytes(2**24))")

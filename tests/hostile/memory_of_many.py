@@ -12,7 +12,11 @@ for number in range(12):
         kept = bytearray(os.urandom(1024)) * (300 * 1024)
         time.sleep(600)
         os._exit(0)
-print("ended by", os.WTERMSIG(os.wait()[1]))
+try:
+    ended = os.wait()
+except KeyboardInterrupt:  # the machine is slow
+    ended = os.wait()
+print("ended by", os.WTERMSIG(ended[1]))
 """
 
 
