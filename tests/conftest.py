@@ -126,6 +126,11 @@ def pytest_collection_finish():
         template.collapse_memory()
 
 
+def pytest_unconfigure():
+    """Python's end looks through everything: what is frozen counts as leaked there."""
+    gc.unfreeze()
+
+
 @pytest.fixture
 def tiny_chapter(tmp_path):
     """The only chapter of a throw-away course in ``tmp_path``, not yet built."""

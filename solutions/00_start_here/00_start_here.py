@@ -334,7 +334,8 @@ check_close(root_mean_square_error(x, y), expected, "the result against an expan
 # %% nbgrader={"grade_id": "root-mean-square-error-check-2", "grade": true, "points": 1}
 column, row = torch.zeros(3, 1, device=device), torch.zeros(3, device=device)
 try:
-    root_mean_square_error(column, column)
+    with forbid_changes(column):
+        root_mean_square_error(column, column)
 except ValueError as error:
     refused = (
         f"two tensors of one shape, (3, 1), were refused ({error}): compare the shapes with !="
