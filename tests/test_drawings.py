@@ -303,18 +303,22 @@ def pictures(cell) -> list:
 
 def test_a_notebook_shows_each_picture_once_with_its_alt_text():
     draw = "draw_storage(torch.arange(3))"
-    before, after, as_last_of_many, shown, quiet = run_cells(
+    before, after, as_last_of_many, shown, quiet, last = run_cells(
         f"import torch\nfrom course_utils import draw_storage, show\n{draw}",
         f"import matplotlib.pyplot as plt\nassert len(plt.get_fignums()) == 0\n{draw}",
         f"figure = {draw}\nfigure",
         'fig, ax = plt.subplots()\nax.plot([1, 2])\nshow(fig, "a rising line")',
         f"figure = {draw}",
+        f"fig, ax = plt.subplots()\nplt.close()\n{draw}",
     )
-    for cell in (before, after, as_last_of_many):
+    for cell in (before, after, as_last_of_many, last):
         assert len(cell.outputs) == 1, cell.outputs
         (output,) = pictures(cell)
         assert output.metadata["image/png"]["alt"].startswith("A storage of 3 boxes.")
-        assert base64.b64decode(output.data["image/png"]).startswith(b"\x89PNG")
+        # Also once matplotlib has registered its own way with figures.
+        image = Image.open(io.BytesIO(base64.b64decode(output.data["image/png"])))
+        width = output.metadata["image/png"]["width"]
+        assert (image.format, math.ceil(image.width / SHARPNESS)) == ("PNG", width)
     assert len(shown.outputs) == 1, shown.outputs
     assert pictures(shown)[0].metadata["image/png"]["alt"] == "a rising line"
     assert quiet.outputs == []

@@ -1385,12 +1385,10 @@ from course_utils import stride_slips
 def check_case(x):
     with forbid_changes(x):
         pair = release_the_storage(x)
-    stride_slips.check_pair(pair, "(bytes, tensor)")
-    words = stride_slips.bytes_kept(x).get(pair[0]) if isinstance(pair[0], int) else None
-    check_equal(pair[0], x.untyped_storage().nbytes(), "the bytes", words or "of the storage")
+    stride_slips.check_bytes_kept(pair, x)
     check_close(pair[1], x, "the tensor")
     left = pair[1].untyped_storage().nbytes()
-    check_equal(left, x.numel() * x.itemsize, "bytes that the tensor keeps", "is it a copy?")
+    check_equal(left, x.nbytes, "bytes that the tensor keeps", "is it a copy?")
 
 
 views = {

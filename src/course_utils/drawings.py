@@ -38,11 +38,21 @@ class Drawing(Figure):
     """
 
     alt: str = ""
+    shown: tuple[bytes, dict] = b"", {}
 
     def _repr_mimebundle_(self, include=None, exclude=None):
+        from IPython import get_ipython
+
         if words_only():
             return {"text/plain": self.alt}, {}
-        return as_png(self, self.alt)
+        data, metadata = as_png(self, self.alt)
+        self.shown = data["image/png"], metadata["image/png"]
+        if shell := get_ipython():
+            # Of two pictures IPython takes the one that matplotlib's inline backend has registered
+            # for every figure, unless there is one for this very class.
+            formatter = shell.display_formatter.formatters["image/png"]
+            formatter.for_type(Drawing, lambda drawing: drawing.shown)
+        return data, metadata
 
 
 def words_only() -> bool:

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from course_utils.checks import check_equal
 from course_utils.tracebacks import ends_in_notebook
 
 OFFSET = "it starts at box 0 of the storage: the offset counts from there, so add storage_offset()"
@@ -143,6 +144,20 @@ def check_pair(pair: Any, what: str) -> None:
     )
     both = isinstance(pair, (tuple, list)) and len(pair) == 2
     assert both, f"return the pair {what}, not a {type(pair).__name__}"
+
+
+@ends_in_notebook
+def check_bytes_kept(pair: Any, x: Tensor) -> None:
+    """Check that an answer is a pair, whose first is the bytes of storage that ``x`` keeps alive.
+
+    Raises:
+        AssertionError: it is no pair, or another number; the words say of what.
+    """
+    __tracebackhide__ = True
+    check_pair(pair, "(bytes, tensor)")
+    number = pair[0]
+    words = bytes_kept(x).get(number) if isinstance(number, int) else None
+    check_equal(number, x.untyped_storage().nbytes(), "the bytes", words or "of the storage")
 
 
 @ends_in_notebook
