@@ -228,7 +228,8 @@ def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(
         ["make", *arguments],
         cwd=folder,
-        env={**os.environ, "MAKEFLAGS": ""},
+        # As from a terminal, and not from within `make test`.
+        env={name: text for name, text in os.environ.items() if not name.startswith("MAKE")},
         capture_output=True,
         text=True,
         timeout=120,
