@@ -79,9 +79,3 @@ def test_the_tests_of_chapters_are_found():
     found = set(testing.tests_of_chapters(ROOT))
     assert found >= {f"tests/test_{name}.py" for name in names}
     assert "tests/test_hostile.py" not in found
-
-
-def test_what_belongs_together_is_dealt_out_together(request):
-    """xdist goes by the group behind a test's name; it has to be there when xdist looks."""
-    has_a_group = request.node.nodeid.endswith("@test_testing")
-    assert has_a_group == hasattr(request.config, "workerinput")
