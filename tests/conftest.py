@@ -104,8 +104,6 @@ def another_wrong_answer() -> Callable[[pytest.Item], bool]:
     return is_another
 
 
-# First: xdist reads the groups in a hook of the same name.
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     wanted = config.getoption("--chapter")
     if wanted:
