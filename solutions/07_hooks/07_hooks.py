@@ -1313,7 +1313,7 @@ def draw_heat(heats: dict[str, torch.Tensor]) -> None:
     )
 
 
-# %% topics=["grad-cam"]
+# %% tags=["nbval-ignore-output"] topics=["grad-cam"]
 draw_heat({"circle": cam[0], "triangle": cam[2]})
 
 # %% [markdown]
