@@ -2,7 +2,8 @@
 
 from support.hostile import ERROR, RIGHT_SHAPES, SHAPES, answer
 
-ARRIVED = ["would not be interrupted"]
+# "would not be interrupted", or "interrupted after 6 s": as busy as the machine is.
+ARRIVED = ["interrupted"]
 EARNS = {SHAPES: 1}
 NEEDS_SANDBOX = True
 BOMB = """

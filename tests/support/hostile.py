@@ -239,10 +239,11 @@ def send(connection, message, blobs=()):
     fields = message.fields() if isinstance(message, Message) else message
     wire.send(connection, fields, list(blobs))
 def speak(descriptor, names):
-    if os.fork():
+    child = os.fork()
+    if child:
+        os.setpgid(child, child)  # at once, out of the group that ends with the kernel
         os.close(descriptor)
         return
-    os.setpgid(0, 0)  # out of the group that ends with the kernel
     try:
         connection = socket.socket(fileno=descriptor)
         stream = connection.makefile("rb")
