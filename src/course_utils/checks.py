@@ -26,6 +26,7 @@ TOLERANCES = {
     torch.complex128: (1e-7, 1e-7),
 }
 
+MISSING = "{} is None: is there an answer yet, and does it return a value?"
 CHANGED = (
     "an argument was changed (its {}): operators such as += and methods ending in _ work in "
     "place; leave the argument alone and return a new tensor"
@@ -35,7 +36,7 @@ CHANGED = (
 def _refuse_missing(actual: Any, what: str) -> None:
     __tracebackhide__ = True
     if actual is None:
-        raise AssertionError(f"{what} is None: is there an answer yet, and does it return a value?")
+        raise AssertionError(MISSING.format(what))
     if actual is ...:
         raise AssertionError(f"{what} is still the placeholder ...: there is no answer yet")
 

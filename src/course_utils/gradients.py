@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from course_utils.checks import MISSING
 from course_utils.tracebacks import ends_in_notebook
 
-NO_ANSWER = "the result is None: is there an answer yet, and does it return a value?"
 NO_GRAPH = (
     "no gradient flows back to the arguments: was the result made with detach, item, NumPy "
     "or torch.tensor?"
@@ -43,7 +43,7 @@ def gradient_of(
     with torch.enable_grad():
         result = function(*args)
         if result is None:
-            raise AssertionError(NO_ANSWER)
+            raise AssertionError(MISSING.format("the result"))
         if not isinstance(result, torch.Tensor):
             raise AssertionError(f"the result is of type {type(result).__name__}, not a tensor")
         if not result.requires_grad:

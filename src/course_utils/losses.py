@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from torch.overrides import TorchFunctionMode
 
-from course_utils.checks import check_close
+from course_utils.checks import MISSING, check_close
 from course_utils.tracebacks import ends_in_notebook
 
 Sequences = list[tuple[Tensor, Tensor]]
@@ -48,7 +48,7 @@ def check_number(
     """
     __tracebackhide__ = True
     if actual is None or actual is ...:
-        raise AssertionError(f"{what} is None: is there an answer yet, and does it return a value?")
+        raise AssertionError(MISSING.format(what))
     if tensor:
         kind = type(actual).__name__
         assert isinstance(actual, Tensor), f"{what} is of type {kind}, expected a torch.Tensor"

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from course_utils.checks import check_equal
+from course_utils.checks import MISSING, check_equal
 from course_utils.tracebacks import ends_in_notebook
 
 OFFSET = "it starts at box 0 of the storage: the offset counts from there, so add storage_offset()"
@@ -139,9 +139,7 @@ def check_pair(pair: Any, what: str) -> None:
         AssertionError: it is None, or no pair.
     """
     __tracebackhide__ = True
-    assert pair is not None, (
-        "the result is None: is there an answer yet, and does it return a value?"
-    )
+    assert pair is not None, MISSING.format("the result")
     both = isinstance(pair, (tuple, list)) and len(pair) == 2
     assert both, f"return the pair {what}, not a {type(pair).__name__}"
 
