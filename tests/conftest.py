@@ -104,6 +104,8 @@ def another_wrong_answer() -> Callable[[pytest.Item], bool]:
     return is_another
 
 
+# First, since xdist's own hook reads the groups.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     wanted = config.getoption("--chapter")
     if wanted:

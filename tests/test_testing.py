@@ -79,3 +79,9 @@ def test_the_tests_of_chapters_are_found():
     found = set(testing.tests_of_chapters(ROOT))
     assert found >= {f"tests/test_{name}.py" for name in names}
     assert "tests/test_hostile.py" not in found
+
+
+def test_the_suite_is_dealt_out_by_group(request):
+    """``--dist loadgroup`` marks each test with its group; without it, a file runs twice."""
+    in_a_worker = hasattr(request.config, "workerinput")
+    assert request.node.nodeid.endswith("@test_testing") == in_a_worker
