@@ -50,6 +50,10 @@ MOST_OPEN_FILES = 1024
 ENOUGH_KILLS = 20
 # Between a signal that says that the processor time is used up, and the end.
 CPU_GRACE_SECONDS = 2
+# So many times one process's processor time may be used by all together: ranks work side by side.
+TOGETHER = 2
+# Of the system's clock, a second.
+TICKS = os.sysconf("SC_CLK_TCK")
 # For all processes of a notebook to be gone once they are killed.
 END_SECONDS = 10
 
@@ -83,7 +87,7 @@ class Limits:
         memory_bytes: of one process beside what it starts with, and of all together. How much of
             what it starts with it shares varies, so the sum is taken that much too low at most.
         processes: and threads, all together.
-        cpu_seconds: of processor time, of one process.
+        cpu_seconds: of processor time, of one process; of all together twice as much.
         file_bytes: of one file.
         scratch_bytes: of the scratch folder; of /tmp and of /dev/shm as much again each.
     """
@@ -124,6 +128,8 @@ class Workplace:
         self.killed_because = ""
         self._kernel: Guarded | None = None
         self._inherited = 0
+        # What each process was last seen to have used, by its number and start.
+        self._seconds: dict[tuple[str, int], float] = {}
         self._closed = threading.Event()
         self._watchdog: threading.Thread | None = None
 
@@ -241,6 +247,21 @@ class Workplace:
         """What exceeds the limits now, in words; empty if nothing does."""
         raise NotImplementedError
 
+    def _overworked(self, folders: list[Path]) -> str:
+        """That processes have used more processor time than they may, in words; or nothing."""
+        # Who waited for an ended process knows what it used, also if it was too short to be seen
+        # here; but nobody needs to wait.
+        known = 0.0
+        for folder in folders:
+            with contextlib.suppress(OSError):  # it has ended
+                process = Process.of(folder)
+                self._seconds[folder.name, process.start] = process.seconds
+                known += process.seconds + process.children_seconds
+        most = TOGETHER * self.limits.cpu_seconds
+        if max(known, sum(self._seconds.values())) > most:
+            return f"they used more than {most:,} s of processor time"
+        return ""
+
     def _kill(self, pid: int) -> None:
         """Kill the process of that number inside."""
         raise NotImplementedError
@@ -314,7 +335,8 @@ class Scratch(Workplace):
     def excess(self) -> str:
         if exceeds(self._process_folders(), self._inherited, self.limits.memory_bytes):
             return f"they took more than {in_words(self.limits.memory_bytes)} of memory"
-        return ""
+        # Those too that have ended, and for which nobody has waited yet.
+        return self._overworked([Path("/proc") / str(pid) for pid in self._known])
 
     def _kill(self, pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
@@ -420,7 +442,8 @@ class Sandbox(Workplace):
             counts = os.fstatvfs(storage)
             if counts.f_files - counts.f_ffree > MOST_FILES:
                 return f"they made more than {MOST_FILES:,} files"
-        return ""
+        folder = Path(f"/proc/self/fd/{self._proc}")
+        return self._overworked([folder / name for name in os.listdir(folder) if name.isdigit()])
 
     def _share_processors(self) -> None:
         """Let all that run here weigh as much as two threads do elsewhere, however many they are.
@@ -444,9 +467,9 @@ class Sandbox(Workplace):
                         os.setpriority(os.PRIO_PROCESS, int(thread), value)
 
     def _kill_one(self, kills: int) -> None:
-        """Kill the process that takes most; everything when that has not helped for long."""
+        """Kill the process that takes most; everything when that does not help."""
         folders = self._process_folders()
-        if kills > ENOUGH_KILLS or self.killed_because.endswith("files"):
+        if kills > ENOUGH_KILLS or not self.killed_because.endswith("memory"):
             self._kill_all()
         elif folders:
             with contextlib.suppress(OSError):
@@ -694,12 +717,16 @@ class Process:
         parent: its parent's number.
         session: its session's number.
         start: when it started, in ticks of the system's clock.
+        seconds: of processor time that it used.
+        children_seconds: that its ended children used, where it waited for their end.
     """
 
     state: str
     parent: int
     session: int
     start: int
+    seconds: float
+    children_seconds: float
 
     @classmethod
     def of(cls, folder: Path) -> Process:
@@ -710,7 +737,17 @@ class Process:
         """
         # After the command, which may hold anything.
         fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
-        return cls(fields[0], int(fields[1]), int(fields[3]), int(fields[19]))
+        user, system, childrens_user, childrens_system = (
+            int(ticks) / TICKS for ticks in fields[11:15]
+        )
+        return cls(
+            state=fields[0],
+            parent=int(fields[1]),
+            session=int(fields[3]),
+            start=int(fields[19]),
+            seconds=user + system,
+            children_seconds=childrens_user + childrens_system,
+        )
 
 
 def inside_number(pid: int) -> int:
