@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from course_utils.command.project import Chapter, pick_chapters
 from course_utils.kernels import template
+from course_utils.project import Chapter, pick_chapters
 from support.answers import ROOT, Answer
 from support.tiny import make_tiny_course
 

@@ -6,9 +6,9 @@ import os
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output, writes
 
-from course_utils.command.project import CourseError
 from course_utils.grading import intake
 from course_utils.grading.intake import check_student, take_in
+from course_utils.project import CourseError
 
 IGNORE = ["__pycache__", "*.pyc"]
 

@@ -169,7 +169,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from course_utils.command import lab
-from course_utils.command.project import Chapter
+from course_utils.project import Chapter
 steps = iter(range(int(sys.argv[1])))
 def dying(call):
     def wrapper(*args, **kwargs):

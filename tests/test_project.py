@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from course_utils.command.cli import main
-from course_utils.command.project import (
+from course_utils.project import (
     Chapter,
     CourseError,
     all_chapters,

@@ -10,7 +10,6 @@ import pytest
 from nbformat.v4 import new_notebook
 
 from course_utils.command.build import read_notebook
-from course_utils.command.project import Chapter
 from course_utils.grading.report import (
     PAGE,
     SHOWN_COLUMNS,
@@ -30,6 +29,7 @@ from course_utils.grading.report import (
     write_report,
 )
 from course_utils.grading.similar import THE_SAME, SimilarAnswers
+from course_utils.project import Chapter
 from support.answers import ROOT, exercises
 from support.contrast import contrast, themes
 from support.lab import MarkedProcesses, browser_page, find_browser

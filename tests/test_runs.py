@@ -147,7 +147,7 @@ def test_repairs_are_said(capsys):
 
     from rich.console import Console
 
-    from course_utils.command.project import Chapter
+    from course_utils.project import Chapter
 
     marks = Marks("[b]ada", 1, 2, {"a": 1}, {"a": 2}, repairs=("a: deleted, put back",))
     console = Console(width=100)

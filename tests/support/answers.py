@@ -26,7 +26,7 @@ import jupytext
 from nbformat import NotebookNode
 
 from course_utils.command.build import read_source
-from course_utils.command.project import Chapter, all_chapters
+from course_utils.project import Chapter, all_chapters
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERS = ROOT / "tests" / "answers"

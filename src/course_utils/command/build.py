@@ -18,8 +18,8 @@ import nbformat
 from nbformat import NotebookNode
 
 from course_utils.command.grader import load_settings, open_grader, reason_of
-from course_utils.command.project import Chapter, CourseError
 from course_utils.exercises import CHECK_OF, exercises_of
+from course_utils.project import Chapter, CourseError
 
 NBGRADER_DEFAULTS = {
     "grade": False,

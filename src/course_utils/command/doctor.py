@@ -15,8 +15,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from course_utils.command.project import CourseError, find_root
 from course_utils.command.verify import cores
+from course_utils.project import CourseError, find_root
 from course_utils.servers import (
     end,
     free_port,

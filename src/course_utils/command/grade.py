@@ -40,7 +40,6 @@ from course_utils.command.grader import (
     reason_of,
 )
 from course_utils.command.live import LiveTable
-from course_utils.command.project import Chapter, CourseError, visible
 from course_utils.command.verify import cores
 from course_utils.grading.cache import (
     FOLDER,
@@ -55,6 +54,7 @@ from course_utils.grading.cache import (
 from course_utils.grading.execution import NOT_GRADED, Outcome, Submission, execute
 from course_utils.grading.intake import check_student, one_line
 from course_utils.kernels.template import shared_address, supported
+from course_utils.project import Chapter, CourseError, visible
 
 # What the journal keeps of an outcome, and the report takes from the marks.
 SEEN = ("cells", "messages", "died", "flags", "memory_bytes")

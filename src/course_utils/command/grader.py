@@ -10,8 +10,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from course_utils.command.project import CourseError
 from course_utils.grading.intake import one_line
+from course_utils.project import CourseError
 
 SETTINGS_FILE = "nbgrader_config.py"
 

@@ -13,7 +13,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from course_utils.command.project import CourseError
+from course_utils.project import CourseError
 
 MEGABYTE = 2**20
 NOTEBOOK_BYTES = 50 * MEGABYTE
