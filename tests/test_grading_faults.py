@@ -17,8 +17,9 @@ from course_utils.command.build import build_into_place, read_notebook
 from course_utils.command.cli import main
 from course_utils.command.grader import open_grader, prepare_gradebook
 from course_utils.command.record import WriteFeedback
+from course_utils.errors import CourseError
 from course_utils.grading.cache import FOLDER
-from course_utils.project import Chapter, CourseError
+from course_utils.project import Chapter
 from support.answers import ROOT, grader_of
 from support.classroom import fill_in
 from support.quick import Here, execute

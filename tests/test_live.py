@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from course_utils.command.live import SHOWN_RUNNING, LiveTable, Output, clock_time
-from course_utils.project import CourseError
+from course_utils.errors import CourseError
 
 
 class Clock:

@@ -8,12 +8,12 @@ from concurrent.futures import CancelledError, Future
 import psutil
 import pytest
 
+from course_utils.errors import CourseError
 from course_utils.grading import pool
 from course_utils.grading.execution import Outcome, Settings, Submission
 from course_utils.grading.pool import DASK_SETTINGS, Pool, check_address
 from course_utils.kernels.sandbox import SandboxError
 from course_utils.kernels.template import TemplateError
-from course_utils.project import CourseError
 from support.quick import misbehave
 
 SETTINGS = Settings(isolation="none")

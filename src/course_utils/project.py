@@ -5,24 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
-
-class CourseError(click.ClickException):
-    """Something the person at the keyboard can put right; its message says how, in one line."""
-
-    def format_message(self) -> str:
-        return visible(self.message)
-
-
-def visible(text: str) -> str:
-    """A text with the signs that cannot be seen spelled out, such as orders to a terminal.
-
-    Names and error messages come from students; a line break in one could pass for a line of ours.
-    """
-    return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
-    )
+from course_utils.errors import CourseError
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ import nbformat
 from nbformat import NotebookNode
 
 from course_utils.command.grader import load_settings, open_grader, reason_of
+from course_utils.errors import CourseError, one_line
 from course_utils.exercises import CHECK_OF, exercises_of
-from course_utils.project import Chapter, CourseError
+from course_utils.project import Chapter
 
 NBGRADER_DEFAULTS = {
     "grade": False,
@@ -383,8 +384,7 @@ def read_notebook(path: Path) -> NotebookNode:
     except FileNotFoundError as error:
         raise CourseError(f"{path}: no such notebook; build it with: course build") from error
     except Exception as error:  # nbformat raises many kinds, all of which mean the same here
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise CourseError(f"{path}: not a notebook ({reason[:200]})") from error
+        raise CourseError(f"{path}: not a notebook ({one_line(error)})") from error
     return notebook
 
 

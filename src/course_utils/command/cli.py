@@ -7,7 +7,8 @@ import sys
 
 import click
 
-from course_utils.project import CourseError, find_root, pick_chapters
+from course_utils.errors import CourseError
+from course_utils.project import find_root, pick_chapters
 
 FIXED_BY_A_RUN = ("isolation", "seed", "pictures", "again")
 

@@ -16,7 +16,8 @@ from rich.console import Console
 from rich.text import Text
 
 from course_utils.command.verify import cores
-from course_utils.project import CourseError, find_root
+from course_utils.errors import CourseError, one_line
+from course_utils.project import find_root
 from course_utils.servers import (
     end,
     free_port,
@@ -56,7 +57,7 @@ def torch_and_torchvision() -> Finding:
         boxes = torch.tensor([[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.9]])
         kept = torchvision.ops.nms(boxes, torch.tensor([0.9, 0.8]), iou_threshold=0.5).tolist()
     except Exception as error:  # a bad pair of builds fails in many ways, while being imported too
-        reason = str(error).splitlines()[0]
+        reason = one_line(error)
         return (
             False,
             f"do not fit each other ({reason}): install both from the same place, {INSTALL_AGAIN}",
@@ -74,7 +75,7 @@ def device() -> Finding:
 
         torch.ones(2, device=chosen).sum().item()
     except (ImportError, RuntimeError) as error:
-        return False, str(error).splitlines()[0]
+        return False, one_line(error)
     if chosen.type == "cuda":
         return True, f"{chosen}: {torch.cuda.get_device_name(chosen)}"
     return True, f"{chosen}, which is enough for every chapter"

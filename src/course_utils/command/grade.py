@@ -41,6 +41,7 @@ from course_utils.command.grader import (
 )
 from course_utils.command.live import LiveTable
 from course_utils.command.verify import cores
+from course_utils.errors import CourseError, one_line, visible
 from course_utils.grading.cache import (
     FOLDER,
     Entry,
@@ -52,9 +53,9 @@ from course_utils.grading.cache import (
     write_whole,
 )
 from course_utils.grading.execution import NOT_GRADED, Outcome, Submission, execute
-from course_utils.grading.intake import check_student, one_line
+from course_utils.grading.intake import check_student
 from course_utils.kernels.template import shared_address, supported
-from course_utils.project import Chapter, CourseError, visible
+from course_utils.project import Chapter
 
 # What the journal keeps of an outcome, and the report takes from the marks.
 SEEN = ("cells", "messages", "died", "flags", "memory_bytes")

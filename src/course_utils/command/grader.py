@@ -10,8 +10,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from course_utils.grading.intake import one_line
-from course_utils.project import CourseError
+from course_utils.errors import CourseError, one_line
 
 SETTINGS_FILE = "nbgrader_config.py"
 

@@ -25,8 +25,9 @@ from rich.table import Table
 from rich.text import Text
 
 from course_utils.command.build import read_notebook
+from course_utils.errors import CourseError
 from course_utils.exercises import FOLDER_VARIABLE, STATES, STUB, ChapterProgress, digest
-from course_utils.project import Chapter, CourseError, all_chapters
+from course_utils.project import Chapter, all_chapters
 
 DEFAULT_FOLDER = "my-notebooks"
 KEPT = ".course"

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 from course_utils.chapters import COURSE
-from course_utils.project import Chapter, CourseError, all_chapters
+from course_utils.errors import CourseError
+from course_utils.project import Chapter, all_chapters
 
 SOURCE = '''# ---
 # jupyter:

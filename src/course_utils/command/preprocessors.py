@@ -19,11 +19,11 @@ from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor, Overw
 from nbgrader.utils import compute_checksum, is_grade, is_locked, is_solution
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
+from course_utils.errors import CourseError
 from course_utils.exercises import STUB, digest
 from course_utils.grading.cache import Outcomes, key_of
 from course_utils.grading.execution import Outcome, Settings, Submission, execute
 from course_utils.grading.intake import NBGRADER_FILES, check_folder, read_files
-from course_utils.project import CourseError
 
 
 class ExecuteSandboxed(NbGraderPreprocessor):

@@ -23,9 +23,10 @@ from traitlets import Type
 from course_utils.command.exporters import CheckedNotebookExporter
 from course_utils.command.feedback import shared_renderer
 from course_utils.command.preprocessors import HideTests
+from course_utils.errors import CourseError, one_line
 from course_utils.grading.cache import FOLDER
-from course_utils.grading.intake import NBGRADER_FILES, HandedIn, one_line
-from course_utils.project import Chapter, CourseError
+from course_utils.grading.intake import NBGRADER_FILES, HandedIn
+from course_utils.project import Chapter
 
 STAGING = f"{FOLDER}/staging"
 # How a problem begins where the marks are recorded and only the page for the student is missing.

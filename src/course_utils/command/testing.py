@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 from course_utils.command.build import read_source
-from course_utils.project import Chapter, CourseError
+from course_utils.errors import CourseError
+from course_utils.project import Chapter
 
 # What stands above a test that is run once for every chapter.
 FOR_EACH_CHAPTER = re.compile(r'^@pytest\.mark\.parametrize\(\s*\(?"chapter"', re.MULTILINE)

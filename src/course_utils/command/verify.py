@@ -20,8 +20,9 @@ from rich.text import Text
 
 from course_utils.command.build import CELL_TIMEOUT_SECONDS, read_notebook
 from course_utils.command.progress import progress_bar
+from course_utils.errors import CourseError
 from course_utils.kernels.template import warm_environment
-from course_utils.project import Chapter, CourseError
+from course_utils.project import Chapter
 
 # Colour codes, as they are and as pytest's XML spells them.
 COLOUR_CODE = re.compile(r"(?:\x1b|#x1B)\[[0-9;]*m")

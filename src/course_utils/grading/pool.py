@@ -16,13 +16,12 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from course_utils.errors import CourseError, one_line
 from course_utils.grading import execution
 from course_utils.grading.cache import environment
 from course_utils.grading.execution import NOT_GRADED, NotJudged, Outcome, Settings, Submission
-from course_utils.grading.intake import one_line
 from course_utils.kernels.sandbox import SandboxError
 from course_utils.kernels.template import ADDRESS_VARIABLE, TemplateError, shared_address
-from course_utils.project import CourseError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
