@@ -7,11 +7,11 @@ The steps are other people's: Jupytext reads the source, nbclient runs it, nbgra
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import tempfile
 from configparser import ConfigParser
+from contextlib import ExitStack
 from pathlib import Path
 
 import nbformat
@@ -20,6 +20,7 @@ from nbformat import NotebookNode
 from course_utils.command.grader import load_settings, open_grader, reason_of
 from course_utils.errors import CourseError, one_line
 from course_utils.exercises import CHECK_OF, exercises_of
+from course_utils.files import replacing
 from course_utils.project import Chapter
 
 NBGRADER_DEFAULTS = {
@@ -300,18 +301,10 @@ def build_into_place(chapter: Chapter) -> None:
         CourseError: the released notebook holds somebody's answers, or the build fails.
     """
     refuse_to_lose_answers(chapter)
-    with tempfile.TemporaryDirectory(prefix="course-build-") as folder:
-        pairs = build(chapter, Path(folder))
-        fresh = {target: target.with_name(target.name + ".new") for _, target in pairs}
-        try:
-            for built, target in pairs:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(built, fresh[target])
-            for target, copy in fresh.items():
-                os.replace(copy, target)
-        finally:
-            for copy in fresh.values():
-                copy.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(prefix="course-build-") as folder, ExitStack() as stack:
+        for built, target in build(chapter, Path(folder)):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(built, stack.enter_context(replacing(target)))
 
 
 def refuse_to_lose_answers(chapter: Chapter) -> None:

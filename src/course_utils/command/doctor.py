@@ -15,7 +15,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from course_utils.command.verify import cores
 from course_utils.errors import CourseError, one_line
 from course_utils.project import find_root
 from course_utils.servers import (
@@ -26,6 +25,7 @@ from course_utils.servers import (
     visdom_page,
     wait_until_ready,
 )
+from course_utils.system import cores, memory_gib
 
 DISTRIBUTION = "pytorch-notebook-course"
 SERVER_SECONDS = 60
@@ -87,10 +87,7 @@ def processor() -> Finding:
 
 
 def memory() -> Finding:
-    import psutil
-
-    state = psutil.virtual_memory()
-    free, total = state.available / 2**30, state.total / 2**30
+    free, total = memory_gib()
     text = f"{free:.1f} of {total:.1f} GiB free"
     if free < MEMORY_GIB:
         return False, f"{text}: close other programs or kernels until {MEMORY_GIB:g} GiB are free"

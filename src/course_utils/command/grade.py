@@ -40,22 +40,20 @@ from course_utils.command.grader import (
     reason_of,
 )
 from course_utils.command.live import LiveTable
-from course_utils.command.verify import cores
 from course_utils.errors import CourseError, one_line, visible
+from course_utils.files import read_json, remove_unfinished, replacing, write_whole
 from course_utils.grading.cache import (
     FOLDER,
     Entry,
     Journal,
     Outcomes,
     key_of,
-    read_json,
-    remove_unfinished,
-    write_whole,
 )
 from course_utils.grading.execution import NOT_GRADED, Outcome, Submission, execute
 from course_utils.grading.intake import check_student
 from course_utils.kernels.template import shared_address, supported
 from course_utils.project import Chapter
+from course_utils.system import cores
 
 # What the journal keeps of an outcome, and the report takes from the marks.
 SEEN = ("cells", "messages", "died", "flags", "memory_bytes")
@@ -294,7 +292,7 @@ def unfinished_run(chapter: Chapter) -> Run | None:
 
 
 def note_down(chapter: Chapter, run: Run) -> None:
-    write_whole(run_path(chapter), json.dumps(asdict(run)))
+    write_whole(run_path(chapter), json.dumps(asdict(run)), private=True)
 
 
 class Grading:
@@ -629,12 +627,10 @@ def export(grader, path: Path) -> None:
                 submission = submissions.get(student.id)
                 unknown = submission is not None and submission.id not in known
                 rows.append(row_of_marks(assignment, student, submission, unknown))
-    unfinished = path.with_name(path.name + ".new")
-    with unfinished.open("w", encoding="utf-8", newline="") as file:
+    with replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows([plain_cell(row[column]) for column in COLUMNS] for row in rows)
-    os.replace(unfinished, path)
 
 
 def submissions_with_marks(gradebook) -> set[str]:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from course_utils.errors import CourseError, one_line
+from course_utils.files import replacing
 
 SETTINGS_FILE = "nbgrader_config.py"
 
@@ -177,7 +178,6 @@ def make_gradebook(db_url: str, course_id: str) -> None:
     path = Path(address.database or ":memory:")
     if address.get_backend_name() != "sqlite" or path.name == ":memory:" or path.exists():
         return
-    unfinished = path.with_name(path.name + ".new")
-    unfinished.unlink(missing_ok=True)
-    Gradebook(f"sqlite:///{unfinished}", course_id).close()
-    os.replace(unfinished, path)
+    with replacing(path) as unfinished:
+        unfinished.unlink(missing_ok=True)
+        Gradebook(f"sqlite:///{unfinished}", course_id).close()

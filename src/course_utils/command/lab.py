@@ -14,7 +14,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from rich.text import Text
 from course_utils.command.build import read_notebook
 from course_utils.errors import CourseError
 from course_utils.exercises import FOLDER_VARIABLE, STATES, STUB, ChapterProgress, digest
+from course_utils.files import write_whole
 from course_utils.project import Chapter, all_chapters
 
 DEFAULT_FOLDER = "my-notebooks"
@@ -107,7 +107,7 @@ def copy_release(chapter: Chapter, folder: Path) -> None:
     notebook.metadata[RELEASE] = keep_release(chapter, folder)
     target = copy_of(folder, chapter)
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(notebook, target)
+    write_notebook(notebook, target)
 
 
 def keep_release(chapter: Chapter, folder: Path) -> str:
@@ -116,7 +116,7 @@ def keep_release(chapter: Chapter, folder: Path) -> str:
     kept = folder / KEPT / f"{name}.ipynb"
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(read_notebook(chapter.release), kept)
+        write_notebook(read_notebook(chapter.release), kept)
     return name
 
 
@@ -140,20 +140,9 @@ def is_behind(chapter: Chapter, target: Path) -> bool:
     return made_from is not None and made_from != release_digest(chapter)
 
 
-def write_whole(notebook: NotebookNode, target: Path) -> None:
+def write_notebook(notebook: NotebookNode, target: Path) -> None:
     """Write a notebook so that the file is the old one or the new one, never a part."""
-    text = nbformat.writes(notebook) + "\n"
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(target, nbformat.writes(notebook) + "\n")
 
 
 # Renewing a copy
@@ -203,7 +192,7 @@ def renew(chapter: Chapter, folder: Path) -> Renewed | None:
         # First the old file under its new name, then the new one in its place: whenever this is
         # cut off, nothing is lost.
         shutil.copy2(target, renewed.kept)
-        write_whole(new, target)
+        write_notebook(new, target)
         add_other_files(chapter, target.parent)
     except OSError as error:
         raise CourseError(f"{target} can't be renewed ({error.strerror})") from error
@@ -360,7 +349,7 @@ def carry_over(chapter: Chapter, folder: Path) -> Path:
     target = copy_of(folder, chapter)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(read_notebook(chapter.release), target)
+        write_notebook(read_notebook(chapter.release), target)
     except OSError as error:
         raise CourseError(f"{folder} can't be written ({error.strerror})") from error
     return target

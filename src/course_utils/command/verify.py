@@ -23,6 +23,7 @@ from course_utils.command.progress import progress_bar
 from course_utils.errors import CourseError
 from course_utils.kernels.template import warm_environment
 from course_utils.project import Chapter
+from course_utils.system import cores
 
 # Colour codes, as they are and as pytest's XML spells them.
 COLOUR_CODE = re.compile(r"(?:\x1b|#x1B)\[[0-9;]*m")
@@ -45,13 +46,6 @@ class Verdict:
     @property
     def good(self) -> bool:
         return not self.failures and not self.problem
-
-
-def cores() -> int:
-    """The number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def verify(

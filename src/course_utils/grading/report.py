@@ -11,7 +11,6 @@ import functools
 import hashlib
 import json
 import math
-import os
 import re
 import statistics
 from collections import Counter, defaultdict
@@ -25,6 +24,7 @@ from urllib.parse import quote
 
 from nbformat import NotebookNode
 
+from course_utils.files import replacing
 from course_utils.grading.execution import NOT_GRADED
 from course_utils.grading.similar import SOLUTION, SimilarAnswers
 
@@ -465,17 +465,10 @@ def write_report(report: Mapping[str, Any], folder: Path) -> None:
             to the feedback files from there.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / "report.json", json.dumps(report, indent=1) + "\n")
-    _write(folder / "report.html", render(report))
-
-
-def _write(path: Path, text: str) -> None:
-    unfinished = path.with_name(path.name + ".new")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    texts = {"report.json": json.dumps(report, indent=1) + "\n", "report.html": render(report)}
+    for name, text in texts.items():
+        with replacing(folder / name) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
 
 
 @functools.cache

@@ -32,6 +32,7 @@ from typing import Any, NoReturn
 
 from course_utils.kernels import sandbox
 from course_utils.kernels.sandbox import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
+from course_utils.system import cores
 
 # The kernel provisioner's, in pyproject.toml.
 NAME = "course-warm"
@@ -701,7 +702,7 @@ def become_fresh(request: Request) -> None:
     numpy.random.seed()
     torch.manual_seed(int.from_bytes(os.urandom(7), sys.byteorder))
     wanted = request.threads or int(os.environ.get("OMP_NUM_THREADS") or 0)
-    torch.set_num_threads(wanted or len(os.sched_getaffinity(0)))
+    torch.set_num_threads(wanted or cores())
 
 
 def run_application(arguments: list[str]) -> int:
