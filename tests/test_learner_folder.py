@@ -9,6 +9,7 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
+from course_utils.cells import STUB, grade_id
 from course_utils.command import lab as learning
 from course_utils.command.build import build_into_place, read_notebook, write_notebook
 from course_utils.command.cli import main
@@ -71,9 +72,9 @@ def answer(path, **answers):
     write_notebook(notebook, path)
 
 
-def source_of(path, grade_id):
+def source_of(path, name):
     cells = read_notebook(path).cells
-    (cell,) = (cell for cell in cells if learning.grade_id(cell) == grade_id)
+    (cell,) = (cell for cell in cells if grade_id(cell) == name)
     return cell.source
 
 
@@ -223,7 +224,7 @@ def test_answers_in_the_releases_are_offered_where_the_copy_has_none(course):
 def test_answers_in_a_release_from_before_releases_were_marked(course):
     notebook = read_notebook(course.release)
     for cell in notebook.cells:
-        cell.metadata.pop(learning.STUB, None)
+        cell.metadata.pop(STUB, None)
     write_notebook(notebook, course.release)
     assert learning.answered_releases(course.root) == []
     answer(course.release, halve=HALVE)

@@ -17,9 +17,10 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from course_utils.cells import exercise_of, gives_points, grade_id, is_check, is_exercise, marks_of
 from course_utils.command.grader import load_settings, open_grader, reason_of
 from course_utils.errors import CourseError, one_line
-from course_utils.exercises import CHECK_OF, exercises_of
+from course_utils.exercises import exercises_of
 from course_utils.files import replacing
 from course_utils.project import Chapter
 
@@ -115,13 +116,13 @@ def name_checks(notebook: NotebookNode) -> None:
     labels = {exercise.name: exercise.label for exercise in exercises_of(notebook.cells)}
     parts: dict[str, list[NotebookNode]] = {name: [] for name in labels}
     for cell in notebook.cells:
-        found = CHECK_OF.fullmatch(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
-        if found and cell.metadata.nbgrader["grade"] and found["exercise"] in parts:
-            parts[found["exercise"]].append(cell)
+        exercise = exercise_of(grade_id(cell))
+        if is_check(cell) and exercise in parts:
+            parts[exercise].append(cell)
     for name, checks in parts.items():
         for part, cell in enumerate(checks, 1):
             which = f" ({part} of {len(checks)})" if len(checks) > 1 else ""
-            points = cell.metadata.nbgrader.get("points")
+            points = marks_of(cell).get("points")
             what = json.dumps(labels[name] + which, ensure_ascii=False)
             cell.source = "\n".join(
                 [
@@ -136,11 +137,7 @@ def name_checks(notebook: NotebookNode) -> None:
 
 def end_with_progress(notebook: NotebookNode, chapter: str) -> None:
     """Put behind the last check, and its hints, a cell that shows what is solved and what open."""
-    checks = [
-        place
-        for place, cell in enumerate(notebook.cells)
-        if cell.metadata.get("nbgrader", {}).get("grade")
-    ]
+    checks = [place for place, cell in enumerate(notebook.cells) if gives_points(cell)]
     if not checks:
         return
     place = checks[-1] + 1
@@ -313,7 +310,7 @@ def refuse_to_lose_answers(chapter: Chapter) -> None:
     Raises:
         CourseError: there are answers; the message says what to do with them.
     """
-    from course_utils.command.lab import grade_id, is_answered, is_exercise
+    from course_utils.command.lab import is_answered
 
     try:
         cells = read_notebook(chapter.release).cells

@@ -21,9 +21,9 @@ from pathlib import Path
 from markupsafe import Markup
 from nbformat import NotebookNode
 
+from course_utils.cells import exercise_of, gives_points, grade_id, is_exercise, marks_of
 from course_utils.command.exporters import WithoutChecks
 from course_utils.grading.report import (
-    exercise_of,
     page_environment,
     page_style,
     policy_hash,
@@ -87,22 +87,18 @@ def page_of(notebook: NotebookNode, names: dict, body: str | None) -> str:
 
 def rows_of(notebook: NotebookNode) -> Iterator[dict]:
     """What the table says of each check, and of each answer that a person gives points."""
-    comments = {
-        marks["grade_id"]
-        for cell in notebook.cells
-        if (marks := cell.metadata.get("nbgrader", {})).get("comment")
-    }
+    comments = {grade_id(cell) for cell in notebook.cells if marks_of(cell).get("comment")}
     answer = ""
     for cell in notebook.cells:
-        marks = cell.metadata.get("nbgrader", {})
-        if marks.get("solution"):
-            answer = marks["grade_id"]
-        if not marks.get("grade"):
+        marks, name = marks_of(cell), grade_id(cell)
+        if is_exercise(cell):
+            answer = name
+        if not gives_points(cell):
             continue
         points, possible = marks.get("score") or 0, marks.get("points") or 0
         title = check_title(cell)
         yield {
-            "cell": answer if exercise_of(marks["grade_id"]) == answer else marks["grade_id"],
+            "cell": answer if exercise_of(name) == answer else name,
             "title": title,
             "points": points,
             "possible": possible,
@@ -117,7 +113,7 @@ def rows_of(notebook: NotebookNode) -> Iterator[dict]:
 def check_title(cell: NotebookNode) -> str:
     """The number and name of a check's exercise, which its first line says; else its grade id."""
     named = TITLE.match(cell.source) if cell.cell_type == "code" else None
-    return named[1] if named else cell.metadata.nbgrader["grade_id"]
+    return named[1] if named else grade_id(cell)
 
 
 def words_of(cell: NotebookNode) -> str:
@@ -146,8 +142,7 @@ def plain_cells(notebook: NotebookNode) -> list[dict]:
             most = min(left, PLAIN_CHARACTERS)
             shown.append(text if len(text) <= most else text[:most] + " …")
             left = max(0, left - len(text))
-        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-        cells.append({"grade_id": grade_id, "texts": shown})
+        cells.append({"grade_id": grade_id(cell), "texts": shown})
     return cells
 
 

@@ -31,6 +31,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from course_utils.cells import exercise_of, exercises, gives_points, grade_id
 from course_utils.command.build import read_notebook
 from course_utils.command.grader import (
     blaming_the_settings,
@@ -423,7 +424,7 @@ class Grading:
             CourseError: it cannot be graded; the message says why.
         """
         from course_utils.command.preprocessors import make_submission
-        from course_utils.command.record import answers, repairs
+        from course_utils.command.record import repairs
         from course_utils.grading.intake import take_in
 
         check_student(student)
@@ -434,7 +435,7 @@ class Grading:
         self.notes[student] = Entry(
             self.run.name,
             repairs=repairs(handed_in.notebook, text),
-            answers=answers(nbformat.v4.reads(text)),
+            answers=exercises(nbformat.v4.reads(text).cells),
         )
         return make_submission(self.recorder.staged, student, name, text)
 
@@ -489,7 +490,6 @@ class Grading:
         return True
 
     def write_report(self, marks: list[Marks], seconds: float) -> None:
-        from course_utils.command.record import answers
         from course_utils.grading import report
         from course_utils.grading.similar import similar_answers
 
@@ -504,7 +504,7 @@ class Grading:
             for exercise, text in entry.answers.items():
                 texts.setdefault(exercise, {})[name] = text
         source = read_notebook(self.chapter.solution)
-        solutions = answers(source)
+        solutions = exercises(source.cells)
         ordered = {exercise: texts[exercise] for exercise in solutions if exercise in texts}
         finished = datetime.now().astimezone().isoformat(timespec="seconds")
         run = report.Run(finished, seconds, self.workers, self.settings.isolation)
@@ -681,11 +681,8 @@ def plain_cell(value: object) -> str:
 
 def checks_in(chapter: Chapter) -> list[str]:
     """The grade ids of the chapter's checks, in the notebook's order."""
-    return [
-        cell.metadata["nbgrader"]["grade_id"]
-        for cell in read_notebook(chapter.solution).cells
-        if cell.metadata.get("nbgrader", {}).get("grade")
-    ]
+    cells = read_notebook(chapter.solution).cells
+    return [grade_id(cell) for cell in cells if gives_points(cell)]
 
 
 def read_marks(grader, chapter: Chapter, grade_ids: list[str], student: str, problem: str) -> Marks:
@@ -704,32 +701,33 @@ def read_marks(grader, chapter: Chapter, grade_ids: list[str], student: str, pro
             score, max_score = submission.score, submission.max_score
             scores = {cell.name: cell.score for cell in notebook.grades}
         most = {cell.name: cell.max_score for cell in source.grade_cells}
-        for grade_id in grade_ids:
-            exercise = re.sub(r"-check(-\d+)?$", "", grade_id)
-            points[exercise] = points.get(exercise, 0) + scores.get(grade_id, 0)
-            possible[exercise] = possible.get(exercise, 0) + most[grade_id]
+        for check in grade_ids:
+            exercise = exercise_of(check)
+            points[exercise] = points.get(exercise, 0) + scores.get(check, 0)
+            possible[exercise] = possible.get(exercise, 0) + most[check]
         return Marks(student, score, max_score, points, possible, problem)
 
 
 def show(marks: list[Marks], chapter: Chapter, console: Console) -> None:
     """Print the table of marks, the submissions that could not be graded, and where things lie."""
-    exercises = list(marks[0].possible)
-    table = marks_table(marks, exercises)
+    columns = list(marks[0].possible)
+    table = marks_table(marks, columns)
     # Names as headings make a wide table: where they don't fit, numbers stand for them.
     fits = (
         console.measure(table, options=console.options.update(width=1000)).maximum <= console.width
     )
     if not fits:
-        from course_utils.grading.report import exercise_numbers
+        from course_utils.grading.report import exercise_names
 
-        numbers = {exercise: str(place) for place, exercise in enumerate(exercises, start=1)}
+        numbers = {exercise: str(place) for place, exercise in enumerate(columns, start=1)}
         if chapter.solution.exists():
-            numbers |= exercise_numbers(read_notebook(chapter.solution))
+            names = exercise_names(read_notebook(chapter.solution))
+            numbers |= {exercise: number for exercise, (number, _) in names.items()}
         # The chapter's number would not fit twelve times: it stands in the list below.
-        table = marks_table(marks, [numbers[exercise].rpartition(".")[2] for exercise in exercises])
+        table = marks_table(marks, [numbers[exercise].rpartition(".")[2] for exercise in columns])
     console.print(table)
     if not fits:
-        for exercise in exercises:
+        for exercise in columns:
             console.print(f"{numbers[exercise]:>5} {exercise}", highlight=False)
     for row in marks:
         # Text, for here and in the table a name or a reason may hold square brackets.

@@ -23,9 +23,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from course_utils.cells import STUB, grade_id, is_exercise, stub_digest
 from course_utils.command.build import read_notebook
 from course_utils.errors import CourseError
-from course_utils.exercises import FOLDER_VARIABLE, STATES, STUB, ChapterProgress, digest
+from course_utils.exercises import FOLDER_VARIABLE, STATES, ChapterProgress
 from course_utils.files import write_whole
 from course_utils.project import Chapter, all_chapters
 
@@ -241,18 +242,10 @@ def merge(base: NotebookNode | None, mine: NotebookNode, new: NotebookNode) -> R
     return renewed
 
 
-def grade_id(cell: NotebookNode) -> str:
-    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
-
-
-def is_exercise(cell: NotebookNode) -> bool:
-    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
-
-
 def is_answered(cell: NotebookNode, base: NotebookNode | None) -> bool:
     """Whether an exercise's cell is not as it was released."""
     if STUB in cell.metadata:
-        return cell.metadata[STUB] != digest(cell.source)
+        return cell.metadata[STUB] != stub_digest(cell.source)
     for old in base.cells if base is not None else []:
         if grade_id(old) == grade_id(cell):
             return old.source != cell.source
@@ -309,7 +302,7 @@ def answered_releases(root: Path) -> list[Chapter]:
 def is_answered_release(cell: NotebookNode, chapter: Chapter) -> bool:
     """Whether an exercise's cell in ``notebooks/`` is not what its source builds."""
     if STUB in cell.metadata:
-        return cell.metadata[STUB] != digest(cell.source)
+        return cell.metadata[STUB] != stub_digest(cell.source)
     return stubs_of(chapter).get(grade_id(cell), cell.source) != cell.source
 
 

@@ -19,8 +19,8 @@ from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor, Overw
 from nbgrader.utils import compute_checksum, is_grade, is_locked, is_solution
 from traitlets import Bool, Enum, Float, Integer, Unicode
 
+from course_utils.cells import STUB, marks_of, stub_digest
 from course_utils.errors import CourseError
-from course_utils.exercises import STUB, digest
 from course_utils.grading.cache import Outcomes, key_of
 from course_utils.grading.execution import Outcome, Settings, Submission, execute
 from course_utils.grading.intake import NBGRADER_FILES, check_folder, read_files
@@ -165,7 +165,7 @@ class RestoreCells(OverwriteCells):
     def preprocess_cell(
         self, cell: NotebookNode, resources: ResourcesDict, cell_index: int
     ) -> tuple[NotebookNode, ResourcesDict]:
-        marks = cell.metadata.get("nbgrader", {})
+        marks = marks_of(cell)
         if "grade_id" in marks:
             sources, points, solutions = self.source_marks()
             name = marks["grade_id"]
@@ -193,12 +193,12 @@ class RestoreCells(OverwriteCells):
     ) -> tuple[NotebookNode, ResourcesDict]:
         for cell in nb.cells:
             # What nbgrader leaves of a copy, or of a cell that the source does not have.
-            if "grade_id" not in cell.metadata.get("nbgrader", {}):
+            if "grade_id" not in marks_of(cell):
                 cell.metadata.pop("nbgrader", None)
         sources, points, solutions = self.source_marks()
         previous = -1
         for source in sources.values():
-            names = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in nb.cells]
+            names = [marks_of(cell).get("grade_id") for cell in nb.cells]
             if source.name in names:
                 previous = names.index(source.name)
                 continue
@@ -272,5 +272,5 @@ class LetRunAllGoOn(NbGraderPreprocessor):
         if is_grade(cell) and cell.cell_type == "code":
             cell.metadata["tags"] = [*cell.metadata.get("tags", []), "raises-exception"]
         elif is_solution(cell) and cell.cell_type == "code":
-            cell.metadata[STUB] = digest(cell.source)
+            cell.metadata[STUB] = stub_digest(cell.source)
         return cell, resources

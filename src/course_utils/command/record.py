@@ -20,6 +20,7 @@ from nbgrader.utils import chdir, setenv, temp_attrs
 from sqlalchemy.exc import DatabaseError, DataError, IntegrityError
 from traitlets import Type
 
+from course_utils.cells import grade_id
 from course_utils.command.exporters import CheckedNotebookExporter
 from course_utils.command.feedback import shared_renderer
 from course_utils.command.preprocessors import HideTests
@@ -287,8 +288,8 @@ def repairs(before: NotebookNode, after: str) -> list[str]:
     words = []
     known = set()
     for cell in restored.cells:
-        name = cell.metadata.get("nbgrader", {}).get("grade_id")
-        if name is None:
+        name = grade_id(cell)
+        if not name:
             continue
         known.add(name)
         found = handed_in.get(name, [])
@@ -309,20 +310,10 @@ def repairs(before: NotebookNode, after: str) -> list[str]:
     return words
 
 
-def answers(notebook: NotebookNode) -> dict[str, str]:
-    """What stands in the exercises' cells of a notebook, by grade id."""
-    return {
-        cell.metadata.nbgrader["grade_id"]: cell.source
-        for cell in notebook.cells
-        if cell.metadata.get("nbgrader", {}).get("solution")
-    }
-
-
 def marked_cells(cells: list[NotebookNode]) -> dict[str, list[NotebookNode]]:
     """The cells that nbgrader marks, by grade id."""
     found: dict[str, list[NotebookNode]] = {}
     for cell in cells:
-        name = cell.metadata.get("nbgrader", {}).get("grade_id")
-        if name is not None:
-            found.setdefault(str(name), []).append(cell)
+        if grade_id(cell):
+            found.setdefault(grade_id(cell), []).append(cell)
     return found

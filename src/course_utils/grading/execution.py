@@ -31,6 +31,7 @@ from nbclient.exceptions import CellExecutionComplete
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
+from course_utils.cells import grade_id, is_check, is_code, is_exercise, is_locked
 from course_utils.grading.scan import scan
 from course_utils.kernels.provisioner import (
     PromptClient,
@@ -233,23 +234,6 @@ async def _execute(submission: Submission, settings: Settings) -> Outcome:
         flags=scan(notebook, source.notebook),
         memory_bytes=student.memory_bytes,
     )
-
-
-def grade_id(cell: NotebookNode) -> str:
-    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
-
-
-def is_check(cell: NotebookNode) -> bool:
-    """Whether the judge runs this cell: it gives points, and the learner writes nothing in it."""
-    marks = cell.metadata.get("nbgrader", {})
-    return cell.cell_type == "code" and bool(marks.get("grade")) and not marks.get("solution")
-
-
-def is_locked(cell: NotebookNode) -> bool:
-    """Whether this is a code cell that learners have as it is, neither exercise nor check."""
-    marks = cell.metadata.get("nbgrader", {})
-    unlike = marks.get("solution") or marks.get("grade")
-    return cell.cell_type == "code" and bool(marks.get("locked")) and not unlike
 
 
 def workplace(settings: Settings) -> Workplace:
@@ -751,7 +735,7 @@ def names_of_the_answer(cell: NotebookNode) -> list[str]:
     What an exercise cell binds; of a locked cell, the functions that it marks by
     ``@runs_with_the_answer``: they try the answer on what cannot travel, such as a module.
     """
-    if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("solution"):
+    if is_code(cell) and is_exercise(cell):
         return bound_names(ast.parse(cell.source))
     if not is_locked(cell) or MARK not in cell.source:
         return []

@@ -26,13 +26,13 @@ from torch.utils._python_dispatch import (
 )
 from torch.utils._pytree import tree_leaves
 
+from course_utils.cells import HIDDEN_TESTS
 from course_utils.checks import CHANGED, allow_changes, forbid_changes
 from course_utils.grading import messages, wire, witness
 from course_utils.grading.answering import integrity
 from course_utils.grading.messages import Attribute, Call, Called, Digest, Integrity, Names, Value
 from course_utils.operators import OperatorMode
 
-HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS", re.DOTALL)
 TAMPERED = (
     "PyTorch's or the course's own functions were replaced in this notebook: "
     "the operators of the answer cannot be watched. Restart the kernel and leave them as they are."
@@ -471,7 +471,7 @@ def fit_to_print(text: str) -> str:
 def hidden_lines(source: str) -> set[int]:
     """The numbers of a check's lines, from 1, that learners never see."""
     found: set[int] = set()
-    for match in HIDDEN.finditer(source):
+    for match in HIDDEN_TESTS.finditer(source):
         first = source.count("\n", 0, match.start()) + 1
         found.update(range(first, first + match[0].count("\n") + 1))
     return found

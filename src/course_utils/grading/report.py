@@ -24,15 +24,15 @@ from urllib.parse import quote
 
 from nbformat import NotebookNode
 
+from course_utils.cells import SOLUTION, exercise_of, exercises, headings
 from course_utils.files import replacing
 from course_utils.grading.execution import NOT_GRADED
-from course_utils.grading.similar import SOLUTION, SimilarAnswers
+from course_utils.grading.similar import SimilarAnswers
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 PAGE = Path(__file__).with_name("page")
-NUMBERED = re.compile(r"Exercise +([\d.]+\d|\d+)\W+(.+)")
 ALL_CHECKS = "all checks"
 MOST_BARS = 12
 SLOWEST_CELLS = 10
@@ -175,7 +175,7 @@ def class_report(
             "phases": _median_phases(executed),
         },
         "marks": _marks(students),
-        "exercises": _exercises([row for row in students if row.known], exercise_headings(source)),
+        "exercises": _exercises([row for row in students if row.known], exercise_names(source)),
         "misunderstandings": _misunderstandings(students, _stubs(source)),
         "slow_cells": _slow_cells(students),
         "ungraded": [
@@ -212,37 +212,22 @@ def class_report(
     }
 
 
-def exercise_of(check: str) -> str:
-    """The exercise that a check's grade id belongs to."""
-    return re.sub(r"-check(-\d+)?$", "", check)
+def exercise_names(source: NotebookNode) -> dict[str, tuple[str, str]]:
+    """For each exercise's grade id its number and title, as its heading has them.
 
-
-def exercise_headings(source: NotebookNode) -> dict[str, str]:
-    """For each exercise's grade id the heading above it: ``Exercise 2.4 — View or copy?``."""
-    headings, heading = {}, ""
-    for cell in source.cells:
-        if cell.cell_type == "markdown":
-            found = re.findall(r"^#{2,4} +(.+)$", cell.source, re.MULTILINE)
-            heading = found[-1] if found else heading
-        elif cell.metadata.get("nbgrader", {}).get("solution"):
-            headings[cell.metadata["nbgrader"]["grade_id"]] = re.split(r" *[★☆·]", heading)[0]
-    return headings
-
-
-def exercise_numbers(source: NotebookNode) -> dict[str, str]:
-    """For each exercise's grade id its number, as its heading has it, else its place."""
+    Where there is no heading, its place and its grade id stand for them.
+    """
     return {
-        exercise: numbered[1] if (numbered := NUMBERED.match(heading)) else str(place)
-        for place, (exercise, heading) in enumerate(exercise_headings(source).items(), start=1)
+        exercise: (heading["number"], heading["title"]) if heading else (str(place), exercise)
+        for place, (exercise, heading) in enumerate(headings(source.cells).items(), start=1)
     }
 
 
 def _stubs(source: NotebookNode) -> dict[str, str]:
     """For each exercise's grade id the code that its cell holds before there is an answer."""
     return {
-        cell.metadata["nbgrader"]["grade_id"]: _code(SOLUTION.sub("", cell.source))
-        for cell in source.cells
-        if cell.metadata.get("nbgrader", {}).get("solution")
+        exercise: _code(SOLUTION.sub("", text))
+        for exercise, text in exercises(source.cells).items()
     }
 
 
@@ -323,20 +308,21 @@ def _label(start: int, step: int, most: float, whole: bool) -> str:
     return str(start) if last == start else f"{start}–{last}"
 
 
-def _exercises(students: Sequence[Graded], headings: Mapping[str, str]) -> list[dict[str, Any]]:
+def _exercises(
+    students: Sequence[Graded], names: Mapping[str, tuple[str, str]]
+) -> list[dict[str, Any]]:
     possible = {name: points for row in students for name, points in row.possible.items()}
     rows = []
     for place, (exercise, most) in enumerate(possible.items(), start=1):
-        heading = headings.get(exercise, "")
-        numbered = NUMBERED.match(heading)
+        number, title = names.get(exercise, (str(place), exercise))
         points = [row.points.get(exercise, 0) for row in students]
         full = sum(reached >= most for reached in points)
         none = sum(reached <= 0 < most for reached in points)
         rows.append(
             {
                 "exercise": exercise,
-                "number": numbered[1] if numbered else str(place),
-                "title": numbered[2] if numbered else heading or exercise,
+                "number": number,
+                "title": title,
                 "possible": most,
                 "mean": round(statistics.fmean(points), 2),
                 "all": full,

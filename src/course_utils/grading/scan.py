@@ -14,10 +14,13 @@ from functools import lru_cache
 
 from nbformat import NotebookNode
 
+from course_utils.cells import gives_points, grade_id, is_locked, marks_of
+
 MOST_FLAGS = 40
 MOST_CHARACTERS = 50_000  # of a cell that is read
 LONG_WORD = 300  # characters without a space: hardly typed by hand
 LONG_TEXT = 5_000
+LONGEST_NAME = 64  # of a cell, as nbgrader has it
 
 # Modules, functions and attributes of modules, by their full dotted names; what lies inside one
 # counts as well. The longest name that fits decides, and no words mean that it is harmless.
@@ -152,20 +155,19 @@ def scan(notebook: NotebookNode, source: NotebookNode) -> list[str]:
     shown = _code_cells(source)
     texts = tuple(cell.source for _, cell in shown)
     ours = {cell.source.strip() for _, cell in shown}
-    locked = {_grade_id(cell) for _, cell in shown if _marks(cell).get("locked")}
-    free = tuple(cell.source for _, cell in shown if not _marks(cell).get("grade"))
+    locked = {grade_id(cell) for _, cell in shown if marks_of(cell).get("locked")}
+    free = tuple(cell.source for _, cell in shown if not gives_points(cell))
     aliases, usual = _of_the_chapter(texts, free)
-    fixed = _fixed_names(tuple((cell.source, _is_helper(cell)) for _, cell in shown))
+    fixed = _fixed_names(tuple((cell.source, is_locked(cell)) for _, cell in shown))
     own = [
         (number, cell)
         for number, cell in _code_cells(notebook)
-        if cell.source.strip() not in ours
-        and (not _grade_id(cell) or _grade_id(cell) not in locked)
+        if cell.source.strip() not in ours and (not grade_id(cell) or grade_id(cell) not in locked)
     ]
     aliases = aliases | _aliases([cell.source for _, cell in own])
     flags = []
     for number, cell in own:
-        name = _grade_id(cell) or f"cell {number}"
+        name = grade_id(cell)[:LONGEST_NAME] or f"cell {number}"
         seen = set(usual)
         findings = [*_findings(cell.source, aliases), *_redefined(cell.source, fixed)]
         for line, words in sorted(findings):
@@ -175,11 +177,6 @@ def scan(notebook: NotebookNode, source: NotebookNode) -> list[str]:
     if len(flags) > MOST_FLAGS:
         flags[MOST_FLAGS:] = [f"and {len(flags) - MOST_FLAGS} more findings"]
     return flags
-
-
-def _is_helper(cell: NotebookNode) -> bool:
-    """Whether it is a locked cell that is no check."""
-    return bool(_marks(cell).get("locked") and not _marks(cell).get("grade"))
 
 
 @lru_cache(maxsize=4)
@@ -229,18 +226,6 @@ def _code_cells(notebook: NotebookNode) -> list[tuple[int, NotebookNode]]:
         for number, cell in enumerate(notebook.cells, start=1)
         if cell.cell_type == "code" and isinstance(cell.get("source"), str)
     ]
-
-
-def _marks(cell: NotebookNode) -> dict:
-    """A cell's nbgrader metadata; empty where it has none."""
-    marks = cell.get("metadata", {}).get("nbgrader", {})
-    return marks if isinstance(marks, dict) else {}
-
-
-def _grade_id(cell: NotebookNode) -> str:
-    """A cell's grade id; empty where it has none that nbgrader could use."""
-    name = _marks(cell).get("grade_id", "")
-    return name[:64] if isinstance(name, str) else ""
 
 
 @lru_cache(maxsize=4)

@@ -19,6 +19,8 @@ import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
+from course_utils.cells import SOLUTION
+
 SHORTEST_ANSWER = 40  # tokens of the normal form, beyond those of the stub
 LONGEST_ANSWER = 20_000  # characters: what is longer is no answer to an exercise
 NEARLY = 0.9
@@ -31,9 +33,6 @@ THE_SAME = "the same text"
 BUT_FOR_NAMES = "the same but for names and comments"
 NEARLY_THE_SAME = "nearly the same"
 
-SOLUTION = re.compile(
-    r"^[ \t]*### BEGIN SOLUTION\b.*?^[ \t]*### END SOLUTION[^\n]*\n?", re.MULTILINE | re.DOTALL
-)
 TOKEN = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|\w+|[^\w\s]")
 
 
