@@ -583,7 +583,7 @@ def core_path(notebook: NotebookNode, chapter: str) -> list[str]:
 def quick_win(notebook: NotebookNode, chapter: str) -> list[str]:
     """The first exercise has one star and takes five minutes at most."""
     headings = exercise_headings(notebook)
-    if headings and (headings[0]["rating"] != "★" or int(headings[0]["minutes"]) > 5):
+    if headings and (headings[0]["stars"] != "★" or int(headings[0]["minutes"]) > 5):
         return [f"the first exercise is {headings[0][0]!r}: begin with a ★ of two to five minutes"]
     return []
 
