@@ -9,7 +9,7 @@ import psutil
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from course_utils.command.feedback import PAGE, Renderer, page_of, plain_cells, rows_of
+from course_utils.gradebook.feedback import PAGE, Renderer, page_of, plain_cells, rows_of
 from course_utils.grading.report import page_style
 from support.contrast import contrast, themes
 from support.lab import MarkedProcesses, browser_page, find_browser
@@ -189,7 +189,7 @@ def test_plain_text_is_cut():
 
 LEFT_ALONE = """
 import os, sys
-from course_utils.command.feedback import shared_renderer
+from course_utils.gradebook.feedback import shared_renderer
 shared_renderer().start()
 print(shared_renderer().process.pid, flush=True)
 if sys.argv[1] == "killed": os.kill(os.getpid(), 9)

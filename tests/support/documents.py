@@ -14,7 +14,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from course_utils.chapters import COURSE
-from course_utils.command.preprocessors import ExecuteSandboxed
+from course_utils.gradebook.preprocessors import ExecuteSandboxed
 from course_utils.grading.execution import bound_names, names_of_the_answer
 from course_utils.project import Chapter
 from support import structure

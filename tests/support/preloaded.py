@@ -7,8 +7,8 @@ import distributed.worker
 import nbgrader.apps
 import nbgrader.plugins
 
-import course_utils.command.pages
-import course_utils.command.record
+import course_utils.gradebook.pages
+import course_utils.gradebook.record
 import course_utils.grading.pool
 import course_utils.grading.report
 import course_utils.grading.similar

@@ -18,10 +18,10 @@ import nbformat
 from nbformat import NotebookNode
 
 from course_utils.cells import exercise_of, gives_points, grade_id, is_check, is_exercise, marks_of
-from course_utils.command.grader import load_settings, open_grader, reason_of
 from course_utils.errors import CourseError, one_line
 from course_utils.exercises import exercises_of
 from course_utils.files import replacing
+from course_utils.gradebook.grader import load_settings, open_grader, reason_of
 from course_utils.project import Chapter
 
 NBGRADER_DEFAULTS = {

@@ -33,16 +33,16 @@ from rich.text import Text
 
 from course_utils.cells import exercise_of, exercises, gives_points, grade_id
 from course_utils.command.build import read_notebook
-from course_utils.command.grader import (
+from course_utils.command.live import LiveTable
+from course_utils.errors import CourseError, one_line, visible
+from course_utils.files import read_json, remove_unfinished, replacing, write_whole
+from course_utils.gradebook.grader import (
     blaming_the_settings,
     one_connection,
     open_grader,
     prepare_gradebook,
     reason_of,
 )
-from course_utils.command.live import LiveTable
-from course_utils.errors import CourseError, one_line, visible
-from course_utils.files import read_json, remove_unfinished, replacing, write_whole
 from course_utils.grading.cache import (
     FOLDER,
     Entry,
@@ -311,7 +311,7 @@ class Grading:
         scheduler: str,
         console: Console,
     ) -> None:
-        from course_utils.command.preprocessors import ExecuteSandboxed
+        from course_utils.gradebook.preprocessors import ExecuteSandboxed
 
         self.chapter = chapter
         self.grade_ids = grade_ids
@@ -338,7 +338,7 @@ class Grading:
         Raises:
             CourseError: as :func:`grade` says.
         """
-        from course_utils.command.record import Recorder
+        from course_utils.gradebook.record import Recorder
 
         start = time.monotonic()
         courses = self.grader.coursedir
@@ -423,8 +423,8 @@ class Grading:
         Raises:
             CourseError: it cannot be graded; the message says why.
         """
-        from course_utils.command.preprocessors import make_submission
-        from course_utils.command.record import repairs
+        from course_utils.gradebook.preprocessors import make_submission
+        from course_utils.gradebook.record import repairs
         from course_utils.grading.intake import take_in
 
         check_student(student)
@@ -519,7 +519,7 @@ def own_fault(error: Exception) -> str:
     Raises:
         BaseException: what would go wrong with every submission.
     """
-    from course_utils.command.record import machines_fault
+    from course_utils.gradebook.record import machines_fault
 
     if fault := machines_fault(error):
         raise fault from None

@@ -312,7 +312,7 @@ def stubs_of(chapter: Chapter) -> dict[str, str]:
     from nbgrader.preprocessors import ClearSolutions
 
     from course_utils.command.build import read_source
-    from course_utils.command.grader import load_settings
+    from course_utils.gradebook.grader import load_settings
 
     notebook = read_source(chapter.source)
     resources = ResourcesDict(nbgrader={"assignment": chapter.name})

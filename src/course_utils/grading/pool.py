@@ -52,8 +52,8 @@ DASK_SETTINGS = {
     "distributed.worker.http.routes": [],
 }
 PRELOADED = (
-    # First: it keeps a slow import out.
-    *("course_utils.command", "distributed.nanny", "distributed.worker"),
+    # First: it keeps a slow import out of the others.
+    *("course_utils.lean_imports", "distributed.nanny", "distributed.worker"),
     *("course_utils.grading.execution", "course_utils.grading.worker_signals"),
 )
 

@@ -19,8 +19,8 @@ from nbconvert.filters.widgetsdatatypefilter import WidgetsDataTypeFilter
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
-from course_utils.command.exporters import WithoutChecks
-from course_utils.command.feedback import PAGE, check_title
+from course_utils.gradebook.exporters import WithoutChecks
+from course_utils.gradebook.feedback import PAGE, check_title
 
 TAGS = {
     *bleach.ALLOWED_TAGS,

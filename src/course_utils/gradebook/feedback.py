@@ -22,7 +22,7 @@ from markupsafe import Markup
 from nbformat import NotebookNode
 
 from course_utils.cells import exercise_of, gives_points, grade_id, is_exercise, marks_of
-from course_utils.command.exporters import WithoutChecks
+from course_utils.gradebook.exporters import WithoutChecks
 from course_utils.grading.report import (
     page_environment,
     page_style,
@@ -167,7 +167,7 @@ class Renderer:
         if self.process is None:
             self.used = False
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "course_utils.command.feedback", *self.limits],
+                [sys.executable, "-P", "-m", "course_utils.gradebook.feedback", *self.limits],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -226,7 +226,7 @@ def main() -> None:
     seconds, memory_bytes = map(int, sys.argv[1:])
     resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    from course_utils.command.pages import cells_exporter
+    from course_utils.gradebook.pages import cells_exporter
 
     exporter = cells_exporter()
     # What is read and compiled at first use costs no student's time.

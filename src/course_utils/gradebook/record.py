@@ -21,10 +21,10 @@ from sqlalchemy.exc import DatabaseError, DataError, IntegrityError
 from traitlets import Type
 
 from course_utils.cells import grade_id
-from course_utils.command.exporters import CheckedNotebookExporter
-from course_utils.command.feedback import shared_renderer
-from course_utils.command.preprocessors import HideTests
 from course_utils.errors import CourseError, one_line
+from course_utils.gradebook.exporters import CheckedNotebookExporter
+from course_utils.gradebook.feedback import shared_renderer
+from course_utils.gradebook.preprocessors import HideTests
 from course_utils.grading.cache import FOLDER
 from course_utils.grading.intake import NBGRADER_FILES, HandedIn
 from course_utils.project import Chapter
@@ -134,7 +134,7 @@ class Recorder:
     ``autograded/`` and ``feedback/`` when it is whole.
 
     Args:
-        grader: nbgrader's interface, as :func:`course_utils.command.grader.open_grader` gives it.
+        grader: nbgrader's interface, as :func:`course_utils.gradebook.grader.open_grader` gives it.
         chapter: the chapter that is graded.
     """
 
