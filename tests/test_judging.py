@@ -25,10 +25,10 @@ from course_utils import (
     forbid_copies,
     forbid_operators,
 )
-from course_utils.grading import wire
-from course_utils.grading.answering import Answering, integrity, small_message
 from course_utils.grading.execution import bound_names, names_of_the_answer, read_source
-from course_utils.grading.judging import (
+from course_utils.grading.verdict import wire
+from course_utils.grading.verdict.answering import Answering, integrity, small_message
+from course_utils.grading.verdict.judging import (
     Answers,
     NoAnswer,
     StandIn,
@@ -36,7 +36,7 @@ from course_utils.grading.judging import (
     hidden_lines,
     raised,
 )
-from course_utils.grading.witness import hidden_operators
+from course_utils.grading.verdict.witness import hidden_operators
 
 
 class Counter:
@@ -704,7 +704,7 @@ OUT_OF_THE_GROUP = """
 import os, signal, socket, time
 from pathlib import Path
 from IPython.core.interactiveshell import InteractiveShell
-from course_utils.grading import answering
+from course_utils.grading.verdict import answering
 
 os.setpgid(0, 0)
 InteractiveShell.instance().user_ns["f"] = print

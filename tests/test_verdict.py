@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from course_utils.grading.judging import Answers
+from course_utils.grading.verdict.judging import Answers
 from support.answers import Answer, chapters, exercises, model_answer, read_answers, verdicts_of
 from support.judged import judge_answer
 from support.structure import stub_of

@@ -231,9 +231,9 @@ def trace_by_strides(matrix, anti=False):
 # snapshot tells of before the judge asks; the others are the judge's, of ``grading.messages``.
 PROTOCOL = """
 import os, socket, struct, sys, types
-from course_utils.grading import wire
-from course_utils.grading.messages import *
-from course_utils.grading.messages import read_request
+from course_utils.grading.verdict import wire
+from course_utils.grading.verdict.messages import *
+from course_utils.grading.verdict.messages import read_request
 nothing = {name: [] for name in Called.__dataclass_fields__} | {"result": None, "error": None}
 def send(connection, message, blobs=()):
     fields = message.fields() if isinstance(message, Message) else message
@@ -253,9 +253,9 @@ def speak(descriptor, names):
             request = read_request(wire.receive(stream)[0])
     finally:
         os._exit(0)
-module = types.ModuleType("course_utils.grading.answering")
+module = types.ModuleType("course_utils.grading.verdict.answering")
 module.wait_for_the_judge = speak
-sys.modules["course_utils.grading.answering"] = module
-import course_utils.grading
-course_utils.grading.answering = module
+sys.modules["course_utils.grading.verdict.answering"] = module
+import course_utils.grading.verdict
+course_utils.grading.verdict.answering = module
 """

@@ -13,9 +13,9 @@ import torch
 import torch._dynamo
 from nbformat import NotebookNode
 
-from course_utils.grading.answering import Answering
 from course_utils.grading.execution import Source, read_source
-from course_utils.grading.judging import Answers
+from course_utils.grading.verdict.answering import Answering
+from course_utils.grading.verdict.judging import Answers
 from course_utils.project import Chapter
 from support.answers import Answer, checks_of, grader_of, notebook_of, run_cell
 

@@ -63,7 +63,7 @@ LONGEST_MESSAGE = 2**20
 NOT_GRADED = "not graded"
 MARK = "runs_with_the_answer"
 # An expression, so that nothing is bound in the student's namespace.
-ANSWERING = "__import__('course_utils.grading.answering', fromlist=['_'])"
+ANSWERING = "__import__('course_utils.grading.verdict.answering', fromlist=['_'])"
 WORKPLACE = "__import__('course_utils.kernels.sandbox', fromlist=['_'])"
 OUTPUTS = frozenset({"stream", "display_data", "execute_result", "update_display_data", "error"})
 
@@ -575,7 +575,7 @@ class Judgement:
             with theirs:
                 self.process = await start_program(
                     court,
-                    "course_utils.grading.judge_process",
+                    "course_utils.grading.verdict.judge_process",
                     [str(JUDGES_DESCRIPTOR)],
                     fds={JUDGES_DESCRIPTOR: theirs.fileno(), **descriptors},
                     env=environment(self.settings),

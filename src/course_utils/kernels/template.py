@@ -59,9 +59,9 @@ MODULES = (
     # Not course_utils.devices: it asks CUDA for a GPU, and a fork can't use CUDA after that.
     *("course_utils.checks", "course_utils.operators", "course_utils.drawings"),
     *(
-        "course_utils.grading.wire",
-        "course_utils.grading.answering",
-        "course_utils.grading.judge_process",
+        "course_utils.grading.verdict.wire",
+        "course_utils.grading.verdict.answering",
+        "course_utils.grading.verdict.judge_process",
     ),
 )
 INLINE_BACKEND = "module://matplotlib_inline.backend_inline"

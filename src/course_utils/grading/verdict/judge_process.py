@@ -20,7 +20,7 @@ from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-from course_utils.grading.judging import Judge
+from course_utils.grading.verdict.judging import Judge
 
 UNTOLD = "This check failed, and what it had to say could not be told."
 

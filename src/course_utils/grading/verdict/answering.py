@@ -27,8 +27,8 @@ from IPython.core.displaypub import CapturingDisplayPublisher
 from torch.utils import _python_dispatch
 
 from course_utils import operators
-from course_utils.grading import messages, wire, witness
-from course_utils.grading.messages import (
+from course_utils.grading.verdict import messages, wire, witness
+from course_utils.grading.verdict.messages import (
     Attribute,
     Call,
     Called,

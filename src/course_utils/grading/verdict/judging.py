@@ -28,9 +28,17 @@ from torch.utils._pytree import tree_leaves
 
 from course_utils.cells import HIDDEN_TESTS
 from course_utils.checks import CHANGED, allow_changes, forbid_changes
-from course_utils.grading import messages, wire, witness
-from course_utils.grading.answering import integrity
-from course_utils.grading.messages import Attribute, Call, Called, Digest, Integrity, Names, Value
+from course_utils.grading.verdict import messages, wire, witness
+from course_utils.grading.verdict.answering import integrity
+from course_utils.grading.verdict.messages import (
+    Attribute,
+    Call,
+    Called,
+    Digest,
+    Integrity,
+    Names,
+    Value,
+)
 from course_utils.operators import OperatorMode
 
 TAMPERED = (
