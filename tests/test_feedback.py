@@ -10,7 +10,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from course_utils.gradebook.feedback import PAGE, Renderer, page_of, plain_cells, rows_of
-from course_utils.grading.report import page_style
+from course_utils.grading.report.contents import page_style
 from support.contrast import contrast, themes
 from support.lab import MarkedProcesses, browser_page, find_browser
 from support.warm import eventually, gone

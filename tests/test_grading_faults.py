@@ -220,7 +220,9 @@ def test_a_full_disk_ends_the_run_which_goes_on_later(chapter, monkeypatch, plac
 
 def test_a_report_that_fails_costs_no_marks(chapter, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("course_utils.grading.report.class_report", lambda *a: {}["no such key"])
+        patch.setattr(
+            "course_utils.grading.report.contents.class_report", lambda *a: {}["no such key"]
+        )
         status, output = run()
     assert status == 1
     assert "the report could not be written (KeyError" in output

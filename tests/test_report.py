@@ -10,7 +10,7 @@ import pytest
 from nbformat.v4 import new_notebook
 
 from course_utils.command.build import read_notebook
-from course_utils.grading.report import (
+from course_utils.grading.report.contents import (
     PAGE,
     SHOWN_COLUMNS,
     SHOWN_LINES,
@@ -27,7 +27,7 @@ from course_utils.grading.report import (
     without_values,
     write_report,
 )
-from course_utils.grading.similar import THE_SAME, SimilarAnswers
+from course_utils.grading.report.similar import THE_SAME, SimilarAnswers
 from course_utils.project import Chapter
 from support.answers import ROOT, exercises
 from support.contrast import contrast, themes

@@ -10,8 +10,8 @@ import nbgrader.plugins
 import course_utils.gradebook.pages
 import course_utils.gradebook.record
 import course_utils.grading.pool
-import course_utils.grading.report
-import course_utils.grading.similar
+import course_utils.grading.report.contents
+import course_utils.grading.report.similar
 from course_utils.grading.cache import environment
 
 # Once for all that is forked: somebody may edit the course while its tests run.

@@ -490,8 +490,8 @@ class Grading:
         return True
 
     def write_report(self, marks: list[Marks], seconds: float) -> None:
-        from course_utils.grading import report
-        from course_utils.grading.similar import similar_answers
+        from course_utils.grading.report import contents as report
+        from course_utils.grading.report.similar import similar_answers
 
         students, texts = [], {}
         for row in marks:
@@ -717,7 +717,7 @@ def show(marks: list[Marks], chapter: Chapter, console: Console) -> None:
         console.measure(table, options=console.options.update(width=1000)).maximum <= console.width
     )
     if not fits:
-        from course_utils.grading.report import exercise_names
+        from course_utils.grading.report.contents import exercise_names
 
         numbers = {exercise: str(place) for place, exercise in enumerate(columns, start=1)}
         if chapter.solution.exists():

@@ -23,7 +23,7 @@ from nbformat import NotebookNode
 
 from course_utils.cells import exercise_of, gives_points, grade_id, is_exercise, marks_of
 from course_utils.gradebook.exporters import WithoutChecks
-from course_utils.grading.report import (
+from course_utils.grading.report.contents import (
     page_environment,
     page_style,
     policy_hash,

@@ -27,12 +27,12 @@ from nbformat import NotebookNode
 from course_utils.cells import SOLUTION, exercise_of, exercises, headings
 from course_utils.files import replacing
 from course_utils.grading.execution import NOT_GRADED
-from course_utils.grading.similar import SimilarAnswers
+from course_utils.grading.report.similar import SimilarAnswers
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-PAGE = Path(__file__).with_name("page")
+PAGE = Path(__file__).with_name("templates")
 ALL_CHECKS = "all checks"
 MOST_BARS = 12
 SLOWEST_CELLS = 10
@@ -155,7 +155,7 @@ def class_report(
         ``flags``
             ``student`` and ``flags``.
         ``similar``
-            as :class:`~course_utils.grading.similar.SimilarAnswers` has it, tuples as lists.
+            as :class:`~course_utils.grading.report.similar.SimilarAnswers` has it, tuples as lists.
         ``alike``
             pairs of students alike in several exercises, most first: ``students``, ``exercises``.
         ``students``
