@@ -490,7 +490,9 @@ class Grading:
         return True
 
     def write_report(self, marks: list[Marks], seconds: float) -> None:
-        from course_utils.grading.report import contents as report
+        from course_utils.grading.report.contents import class_report
+        from course_utils.grading.report.given import ReportedRun, ReportedStudent
+        from course_utils.grading.report.page import write_report
         from course_utils.grading.report.similar import similar_answers
 
         students, texts = [], {}
@@ -500,17 +502,17 @@ class Grading:
             seen["flags"] = [*entry.flags, *(f"repaired: {r}" for r in row.repairs)]
             row_marks = {name: getattr(row, name) for name in MARKS}
             name = visible(row.student)
-            students.append(report.Graded(name, **row_marks | seen))
+            students.append(ReportedStudent(name, **row_marks | seen))
             for exercise, text in entry.answers.items():
                 texts.setdefault(exercise, {})[name] = text
         source = read_notebook(self.chapter.solution)
         solutions = exercises(source.cells)
         ordered = {exercise: texts[exercise] for exercise in solutions if exercise in texts}
         finished = datetime.now().astimezone().isoformat(timespec="seconds")
-        run = report.Run(finished, seconds, self.workers, self.settings.isolation)
+        run = ReportedRun(finished, seconds, self.workers, self.settings.isolation)
         similar = similar_answers(ordered, solutions)
-        content = report.class_report(self.chapter.name, source, students, similar, run)
-        report.write_report(content, self.chapter.root / "reports" / self.chapter.name)
+        content = class_report(self.chapter.name, source, students, similar, run)
+        write_report(content, self.chapter.root / "reports" / self.chapter.name)
 
 
 def own_fault(error: Exception) -> str:

@@ -23,14 +23,10 @@ from nbformat import NotebookNode
 
 from course_utils.cells import exercise_of, gives_points, grade_id, is_exercise, marks_of
 from course_utils.gradebook.exporters import WithoutChecks
-from course_utils.grading.report.contents import (
-    page_environment,
-    page_style,
-    policy_hash,
-    statements,
-)
+from course_utils.grading.report.misunderstandings import statements
+from course_utils.grading.report.page import page_style, page_templates, policy_hash
 
-PAGE = Path(__file__).with_name("page")
+TEMPLATES = Path(__file__).with_name("templates")
 # For one notebook: of the processor's time, since a busy machine is not the student's fault. An
 # ordinary one takes half a second and 150 MB.
 SECONDS = 15
@@ -67,16 +63,16 @@ def page_of(notebook: NotebookNode, names: dict, body: str | None) -> str:
         names: what nbgrader says of it: ``notebook``, ``score``, ``max_score``, ``late_penalty``.
         body: its cells as safe HTML; None where they can't be had.
     """
-    script = (PAGE / "feedback.js").read_text(encoding="utf-8")
+    script = (TEMPLATES / "feedback.js").read_text(encoding="utf-8")
     return (
-        page_environment(PAGE)
+        page_templates(TEMPLATES)
         .get_template("feedback.html")
         .render(
             names=names,
             rows=list(rows_of(notebook)),
             body=None if body is None else Markup(body),
             plain=[] if body is not None else plain_cells(notebook),
-            style=Markup(page_style(PAGE / "feedback.css")),
+            style=Markup(page_style(TEMPLATES / "feedback.css")),
             script=Markup(script),
             script_hash=policy_hash(script),
             mathjax=MATHJAX,

@@ -20,7 +20,7 @@ from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
 from course_utils.gradebook.exporters import WithoutChecks
-from course_utils.gradebook.feedback import PAGE, check_title
+from course_utils.gradebook.feedback import TEMPLATES, check_title
 
 TAGS = {
     *bleach.ALLOWED_TAGS,
@@ -147,7 +147,7 @@ def cells_exporter() -> CellsExporter:
     """What turns a notebook's cells, and nothing around them, into safe HTML."""
     return CellsExporter(
         template_name="cells",
-        extra_template_basedirs=[str(PAGE)],
+        extra_template_basedirs=[str(TEMPLATES)],
         preprocessors=[SafeOutputs],
         filters={
             "check_title": check_title,
