@@ -27,7 +27,7 @@ from IPython.core.displaypub import CapturingDisplayPublisher
 from torch.utils import _python_dispatch
 
 from course_utils import operators
-from course_utils.grading.verdict import messages, wire, witness
+from course_utils.grading.verdict import encoding, memory, messages, wire, witness
 from course_utils.grading.verdict.messages import (
     Attribute,
     Call,
@@ -81,7 +81,7 @@ def small_message(namespace: dict[str, Any], names: list[str]) -> bytes | None:
 
     None of the answer's own code is run for it.
     """
-    encoder = SmallEncoder(wire.Storages(), [], SmallEncoder.refuse)
+    encoder = SmallEncoder(memory.Storages(), [], SmallEncoder.refuse)
     try:
         message = wire.pack(named_values(namespace, names, encoder).fields(), [])
     except Exception:  # whatever it is, the fork will see to it
@@ -89,13 +89,13 @@ def small_message(namespace: dict[str, Any], names: list[str]) -> bytes | None:
     return message if len(message) <= SMALL_BYTES else None
 
 
-def named_values(namespace: dict[str, Any], names: list[str], encoder: wire.Encoder) -> Names:
+def named_values(namespace: dict[str, Any], names: list[str], encoder: encoding.Encoder) -> Names:
     """The values of those names that there are."""
     here = [name for name in names if name in namespace]
     return Names([[name, encoder.encode(namespace[name])] for name in here])
 
 
-class SmallEncoder(wire.Encoder):
+class SmallEncoder(encoding.Encoder):
     """Encodes numbers, texts and their containers, and refuses all else."""
 
     @staticmethod
@@ -169,7 +169,7 @@ class Answering:
 
     def serve(self, names: list[str]) -> None:
         """Tell the values of names, then answer until the judge hangs up."""
-        encoder = wire.Encoder(wire.Storages(), [], self._handle)
+        encoder = encoding.Encoder(memory.Storages(), [], self._handle)
         values = named_values(self.namespace, names, encoder)
         wire.send(self.connection, values.fields(), encoder.blobs)
         answers: dict[type[Message], Callable[..., tuple[Message, list[bytes]]]] = {
@@ -188,17 +188,17 @@ class Answering:
 
     def call(self, request: Call, blobs: list[bytes]) -> tuple[Called, list[bytes]]:
         """Call an object, or its attribute, and say what came of it."""
-        storages = wire.Storages()
-        decoder = wire.Decoder(blobs, storages, [], self._given)
+        storages = memory.Storages()
+        decoder = encoding.Decoder(blobs, storages, [], self._given)
         args, kwargs = decoder.decode(request.arguments)
         if request.random is not None:
             self.state = blobs[request.random]
-            wire.set_state(torch.default_generator, self.state)
+            memory.set_state(torch.default_generator, self.state)
         tensors, given = list(decoder.received), len(storages.known)
-        layouts = [wire.layout_of(tensor) for tensor in tensors]
+        layouts = [memory.layout_of(tensor) for tensor in tensors]
         generators = [torch.default_generator, *decoder.generators]
-        states = [self.state, *map(wire.state_bytes, decoder.generators)]
-        encoder = wire.Encoder(storages, tensors, self._handle)
+        states = [self.state, *map(memory.state_bytes, decoder.generators)]
+        encoder = encoding.Encoder(storages, tensors, self._handle)
         encoder.generators = decoder.generators
         result = failure = None
         recorder, profile = Recorder(request.refused, request.largest), witness.Profile()
@@ -217,12 +217,12 @@ class Answering:
             result = encoder.encode(result)
         except BaseException as error:
             result, failure = None, describe(error)
-        contents_now = [wire.storage_bytes(storage) for storage in storages.known[:given]]
+        contents_now = [memory.storage_bytes(storage) for storage in storages.known[:given]]
         contents = [
             [number, encoder.add_blob(content)]
             for number, content in changed(storages.contents[:given], contents_now)
         ]
-        states_now = [wire.state_bytes(generator) for generator in generators]
+        states_now = [memory.state_bytes(generator) for generator in generators]
         self.state = states_now[0]
         moved = [[number, encoder.add_blob(state)] for number, state in changed(states, states_now)]
         reply = Called(
@@ -231,7 +231,7 @@ class Answering:
             operators=recorder.operators,
             events=profile.events,
             contents=contents,
-            layouts=changed(layouts, [wire.layout_of(tensor) for tensor in tensors]),
+            layouts=changed(layouts, [memory.layout_of(tensor) for tensor in tensors]),
             states=moved,
         )
         return reply, encoder.blobs
@@ -246,7 +246,7 @@ class Answering:
 
     def attribute(self, request: Attribute, _: list[bytes]) -> tuple[Value, list[bytes]]:
         """The value of an object's attribute."""
-        encoder = wire.Encoder(wire.Storages(), [], self._handle)
+        encoder = encoding.Encoder(memory.Storages(), [], self._handle)
         try:
             value = getattr(self.objects[request.number], request.name)
             return Value(encoder.encode(value), None), encoder.blobs
@@ -270,7 +270,7 @@ class Answering:
         if kind == "object":
             return self.objects[rest[0]]
         if kind == "import":
-            return wire.import_name(*rest)
+            return encoding.import_name(*rest)
         raise wire.WireError(f"unknown: {kind!r}")
 
 
@@ -317,6 +317,8 @@ def integrity(salt: str) -> str:
     watching = (
         _python_dispatch,
         operators,
+        encoding,
+        memory,
         messages,
         wire,
         witness,

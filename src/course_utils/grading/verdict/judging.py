@@ -28,7 +28,7 @@ from torch.utils._pytree import tree_leaves
 
 from course_utils.cells import HIDDEN_TESTS
 from course_utils.checks import CHANGED, allow_changes, forbid_changes
-from course_utils.grading.verdict import messages, wire, witness
+from course_utils.grading.verdict import encoding, memory, messages, wire, witness
 from course_utils.grading.verdict.answering import integrity
 from course_utils.grading.verdict.messages import (
     Attribute,
@@ -145,7 +145,7 @@ class Answers:
         """
         with heard():
             reply, blobs = wire.receive(self.stream)
-        decoder = wire.Decoder(blobs, wire.Storages(), [], self._stand_in)
+        decoder = encoding.Decoder(blobs, memory.Storages(), [], self._stand_in)
         with readable():
             told = Names.read(reply).values
             found = {name: decoder.decode(value) for name, value in told if name in names}
@@ -162,9 +162,9 @@ class Answers:
             if modes and not self.watched:
                 self.check_integrity()
                 self.watched = True
-            encoder = wire.Encoder(wire.Storages(), [], self._hand_over)
+            encoder = encoding.Encoder(memory.Storages(), [], self._hand_over)
             arguments = encoder.encode((args, kwargs))
-            state = wire.state_bytes(torch.default_generator)
+            state = memory.state_bytes(torch.default_generator)
             request = Call(
                 number=number,
                 attribute=attribute,
@@ -198,7 +198,7 @@ class Answers:
         return result
 
     def _take(
-        self, reply: Called, blobs: list[bytes], given: wire.Encoder, unasked: str | None
+        self, reply: Called, blobs: list[bytes], given: encoding.Encoder, unasked: str | None
     ) -> Any:
         """Do to the arguments what the answer did to its copies, and rebuild its result.
 
@@ -206,7 +206,7 @@ class Answers:
         it is not refused either, the result lies in copies.
         """
         for number, blob in reply.states:
-            wire.set_state([torch.default_generator, *given.generators][number], blobs[blob])
+            memory.set_state([torch.default_generator, *given.generators][number], blobs[blob])
             if number == 0:
                 self.state = blobs[blob]
         if unasked:
@@ -214,15 +214,15 @@ class Answers:
         storages, sent = given.storages, given.sent
         if unasked is None:
             for number, blob in reply.contents:
-                wire.fill_storage(storages.known[number], blobs[blob])
+                memory.fill_storage(storages.known[number], blobs[blob])
             for number, layout in reply.layouts:
-                changed = wire.lay_out(sent[number].untyped_storage(), layout)
+                changed = memory.lay_out(sent[number].untyped_storage(), layout)
                 with torch.no_grad():
                     sent[number].data = changed
         else:
             contents = {number: blobs[blob] for number, blob in reply.contents}
             storages, sent = copied(storages, sent, contents, dict(reply.layouts))
-        decoder = wire.Decoder(blobs, storages, sent, self._stand_in)
+        decoder = encoding.Decoder(blobs, storages, sent, self._stand_in)
         decoder.generators = given.generators
         return decoder.decode(reply.result) if reply.error is None else None
 
@@ -230,7 +230,7 @@ class Answers:
         """An attribute of an object of the learner's."""
         with _disable_current_modes():
             message, blobs = self.ask(Attribute(number, name), [])
-            decoder = wire.Decoder(blobs, wire.Storages(), [], self._stand_in)
+            decoder = encoding.Decoder(blobs, memory.Storages(), [], self._stand_in)
             with readable():
                 reply = Value.read(message)
                 error = raised(reply.error) if reply.error is not None else None
@@ -259,7 +259,7 @@ class Answers:
     def _hand_over(self, value: Any) -> list:
         if isinstance(value, StandIn):
             return messages.given_back(object.__getattribute__(value, "_number"))
-        name = wire.importable_name(value)
+        name = encoding.importable_name(value)
         if name is None:
             raise TypeError(
                 f"a check hands a {type(value).__name__} to an answer, which cannot travel: "
@@ -295,11 +295,11 @@ class StandIn:
 
 
 def copied(
-    storages: wire.Storages,
+    storages: memory.Storages,
     tensors: list[torch.Tensor],
     contents: dict[int, bytes],
     layouts: dict[int, list],
-) -> tuple[wire.Storages, list[torch.Tensor]]:
+) -> tuple[memory.Storages, list[torch.Tensor]]:
     """Storages and tensors as an answer left them, apart from the arguments.
 
     Args:
@@ -310,23 +310,23 @@ def copied(
     """
     known = list(storages.known)
     for number, content in contents.items():
-        known[number] = wire.new_storage(content)
+        known[number] = memory.new_storage(content)
     found = []
     for number, tensor in enumerate(tensors):
         place, start = storages.find(tensor.untyped_storage()) or (None, 0)
         if place in contents or number in layouts:
-            size, stride, offset, dtype = wire.layout_of(tensor)
+            size, stride, offset, dtype = memory.layout_of(tensor)
             own = [size, stride, offset + start // tensor.element_size(), dtype]
-            tensor = wire.lay_out(
+            tensor = memory.lay_out(
                 known[place] if place is not None else tensor.untyped_storage(),
                 layouts.get(number, own),
             )
         found.append(tensor)
-    return wire.Storages(known, list(storages.contents)), found
+    return memory.Storages(known, list(storages.contents)), found
 
 
 def unasked_change(
-    reply: Called, blobs: list[bytes], given: wire.Encoder, trial: bool
+    reply: Called, blobs: list[bytes], given: encoding.Encoder, trial: bool
 ) -> str | None:
     """What an answer changed of arguments that its check does not let it change.
 
