@@ -13,7 +13,7 @@ from rich.console import Console
 from course_utils.command.build import read_notebook
 from course_utils.command.grade import grade
 from course_utils.grading.scan import scan
-from course_utils.grading.verdict.judging import TOO_LONG
+from course_utils.grading.verdict.wording import TOO_LONG
 from course_utils.kernels.sandbox import why_not
 from course_utils.project import Chapter, pick_chapters
 from support.answers import ROOT, exercises, grader_of

@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 
 from course_utils.grading.execution import Source, read_source
 from course_utils.grading.verdict.answering import Answering
-from course_utils.grading.verdict.judging import Answers
+from course_utils.grading.verdict.snapshot import Snapshot
 from course_utils.project import Chapter
 from support.answers import Answer, checks_of, grader_of, notebook_of, run_cell
 
@@ -36,7 +36,7 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
                 run_cell(cell.source, "locked", namespace)
         pid, connection = fork_answer(answer, before, names)
         try:
-            answers = Answers(connection)
+            answers = Snapshot(connection)
             namespace.update(answers.names(names, source.trials))
             run_cell(check.source, "check", namespace)
             verdicts[grader_of(check)["grade_id"]] = None
