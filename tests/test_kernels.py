@@ -22,8 +22,9 @@ from course_utils.kernels.provisioner import (
     launcher_arguments,
     running_kernel,
 )
-from course_utils.kernels.sandbox import Limits, Sandbox, Scratch, why_not
+from course_utils.kernels.sandbox import Sandbox, why_not
 from course_utils.kernels.template import ADDRESS_VARIABLE, NAME, Request, Template, WarmProcess
+from course_utils.kernels.workplace import Limits, Scratch
 from support.warm import eventually, gone, run_code, run_in, run_warm, variables_of
 
 pytestmark = pytest.mark.skipif(not template.supported(), reason="warm kernels need Linux")
@@ -408,7 +409,8 @@ HOLD_A_KERNEL = """
 import asyncio, os, sys
 from course_utils.kernels import template
 from course_utils.kernels.provisioner import running_kernel
-from course_utils.kernels.sandbox import Limits, Sandbox, Scratch
+from course_utils.kernels.sandbox import Sandbox
+from course_utils.kernels.workplace import Limits, Scratch
 
 async def run():
     with {place}(Limits()) as place:

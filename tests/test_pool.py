@@ -12,7 +12,7 @@ from course_utils.errors import CourseError
 from course_utils.grading import pool
 from course_utils.grading.execution import Outcome, Settings, Submission
 from course_utils.grading.pool import DASK_SETTINGS, Pool, check_address
-from course_utils.kernels.sandbox import SandboxError
+from course_utils.kernels.holder import SandboxError
 from course_utils.kernels.template import TemplateError
 from support.quick import misbehave
 

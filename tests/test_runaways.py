@@ -10,7 +10,8 @@ from nbformat.v4 import new_code_cell
 
 from course_utils.grading import execution
 from course_utils.kernels.provisioner import running_kernel
-from course_utils.kernels.sandbox import Limits, Sandbox, Scratch, why_not
+from course_utils.kernels.sandbox import Sandbox, why_not
+from course_utils.kernels.workplace import Limits, Scratch
 from support.hostile import ERROR, ERROR_CHECK, RIGHT_SHAPES, SHAPES, SHAPES_CHECK, answer
 from support.warm import eventually, run_code
 from test_kindness import points, run, solved

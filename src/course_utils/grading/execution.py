@@ -39,7 +39,8 @@ from course_utils.kernels.provisioner import (
     running_kernel,
     start_program,
 )
-from course_utils.kernels.sandbox import Limits, Sandbox, Scratch, Workplace
+from course_utils.kernels.sandbox import Sandbox
+from course_utils.kernels.workplace import Limits, Scratch, Workplace
 
 # The sockets to the snapshots have these numbers and the following ones in both processes.
 FIRST_DESCRIPTOR = 20
@@ -64,7 +65,7 @@ NOT_GRADED = "not graded"
 MARK = "runs_with_the_answer"
 # An expression, so that nothing is bound in the student's namespace.
 ANSWERING = "__import__('course_utils.grading.verdict.answering', fromlist=['_'])"
-WORKPLACE = "__import__('course_utils.kernels.sandbox', fromlist=['_'])"
+CONFINEMENT = "__import__('course_utils.kernels.confinement', fromlist=['_'])"
 OUTPUTS = frozenset({"stream", "display_data", "execute_result", "update_display_data", "error"})
 
 
@@ -489,7 +490,7 @@ class StudentsNotebook(Runner):
             seed = f"import course_utils; course_utils.seed_everything({self.settings.seed})"
             await self.run_code(f"{seed}; del course_utils")
             if isinstance(sandbox, Scratch):
-                await self.run_code(f"{WORKPLACE}.adopt_orphans()")
+                await self.run_code(f"{CONFINEMENT}.adopt_orphans()")
             inherited = self.memory("VmRSS")
             cells = [cell for cell in self.nb.cells if cell.cell_type == "code"]
             for number, cell in enumerate(cells, start=1):

@@ -20,7 +20,7 @@ from course_utils.errors import CourseError, one_line
 from course_utils.grading import execution
 from course_utils.grading.cache import environment
 from course_utils.grading.execution import NOT_GRADED, NotJudged, Outcome, Settings, Submission
-from course_utils.kernels.sandbox import SandboxError
+from course_utils.kernels.holder import SandboxError
 from course_utils.kernels.template import ADDRESS_VARIABLE, TemplateError, shared_address
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from course_utils.kernels import sandbox
-from course_utils.kernels.sandbox import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
+from course_utils.kernels import confinement
+from course_utils.kernels.confinement import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
 from course_utils.system import cores
 
 # The kernel provisioner's, in pyproject.toml.
@@ -592,7 +592,7 @@ def fork_into_sandbox(rules: dict, holder: int) -> int:
     if between == 0:
         os.close(go_writer)
         try:
-            sandbox.enter(holder, rules["namespaces"])
+            confinement.enter(holder, rules["namespaces"])
             kernel = os.fork()
             if kernel == 0:
                 if not os.read(go_reader, 1):
@@ -625,7 +625,7 @@ def run_kernel(request: Request, descriptors: list[int]) -> NoReturn:
     try:
         os.setsid()
         if request.sandbox is not None:
-            sandbox.confine(request.sandbox["user"], request.sandbox["limits"])
+            confinement.confine(request.sandbox["user"], request.sandbox["limits"])
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         place_descriptors(dict(zip(request.descriptors, descriptors, strict=False)))
         os.chdir(request.folder)
