@@ -8,13 +8,14 @@ import socket
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 
 import pytest
 from jupyter_client.provisioning import KernelProvisionerFactory
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
-from course_utils.kernels import template
+from course_utils.kernels import template, template_process
 from course_utils.kernels.provisioner import (
     WarmManager,
     WarmProvisioner,
@@ -470,7 +471,7 @@ def processes_of(pid):
                     words = file.read().split("\0")
             except OSError:
                 continue
-            if str(pid) in words and "course_utils.kernels.template" in words:
+            if str(pid) in words and template.PROCESS in words:
                 found.append((name, words))
     return found
 
@@ -489,3 +490,10 @@ def test_sandboxes_start_in_threads_that_end():
         time.sleep(0.2)
         sandbox.put({"here": b"still"})
         assert (sandbox.scratch / "here").read_bytes() == b"still"
+
+
+def test_the_modules_that_the_template_imports_are_there():
+    """It goes on where one is missing, as in an older library: not for a module of ours."""
+    ours = [name for name in template_process.MODULES if name.startswith("course_utils.")]
+    assert ours
+    assert [name for name in ours if find_spec(name) is None] == []

@@ -4,6 +4,7 @@ import gc
 import os
 import threading
 from concurrent.futures import CancelledError, Future
+from importlib.util import find_spec
 
 import psutil
 import pytest
@@ -211,3 +212,8 @@ def test_an_outcome_is_waited_for_as_long_as_it_may_take():
     """Twice: the worker may die with it, and then Dask does it again."""
     settings = Settings(notebook_seconds=100, checks_seconds=1000)
     assert pool.patience(settings) > 2 * 1100
+
+
+def test_what_workers_are_forked_with_is_there():
+    """Dask's forkserver goes on where one is missing, and each worker imports it again."""
+    assert [name for name in pool.PRELOADED if find_spec(name) is None] == []
