@@ -12,13 +12,14 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from course_utils.authoring.build import build_into_place
 from course_utils.command import grade as grading
-from course_utils.command.build import build_into_place, read_notebook
 from course_utils.command.cli import main
 from course_utils.errors import CourseError
 from course_utils.gradebook.grader import open_grader, prepare_gradebook
 from course_utils.gradebook.record import WriteFeedback
 from course_utils.grading.cache import FOLDER
+from course_utils.notebooks import read_notebook
 from course_utils.project import Chapter
 from support.answers import ROOT, grader_of
 from support.classroom import fill_in

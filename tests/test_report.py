@@ -9,7 +9,6 @@ from itertools import pairwise
 import pytest
 from nbformat.v4 import new_notebook
 
-from course_utils.command.build import read_notebook
 from course_utils.grading.report.contents import class_report, exercise_names
 from course_utils.grading.report.given import ReportedRun, ReportedStudent
 from course_utils.grading.report.misunderstandings import statements, without_values
@@ -25,6 +24,7 @@ from course_utils.grading.report.page import (
     write_report,
 )
 from course_utils.grading.report.similar import THE_SAME, SimilarAnswers
+from course_utils.notebooks import read_notebook
 from course_utils.project import Chapter
 from support.answers import ROOT, exercises
 from support.contrast import contrast, themes

@@ -8,10 +8,11 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
-from course_utils.command.build import build_into_place, read_notebook
+from course_utils.authoring.build import build_into_place
 from course_utils.command.cli import main
 from course_utils.command.grade import Grading, Marks, show
 from course_utils.grading.cache import FOLDER
+from course_utils.notebooks import read_notebook
 from support.answers import grader_of
 from support.classroom import fill_in
 from support.quick import LOG, execute, quick_grade, quick_resume, state_of

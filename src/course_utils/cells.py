@@ -23,6 +23,8 @@ SOLUTION = re.compile(
 HIDDEN_TESTS = re.compile(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS", re.DOTALL)
 # Where a release keeps, in a cell's metadata, the digest of an exercise as learners get it.
 STUB = "course_stub"
+# How an exercise's cell ends before there is an answer.
+BLANK = "# YOUR CODE HERE"
 
 
 def marks_of(cell: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,3 +96,13 @@ def headings(cells: Iterable[Mapping[str, Any]]) -> dict[str, re.Match[str] | No
 def stub_digest(source: str) -> str:
     """Sixteen hexadecimal digits that stand for the text of an exercise as learners get it."""
     return hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+def is_answered(cell: Mapping[str, Any], released: Iterable[Mapping[str, Any]] = ()) -> bool:
+    """Whether an exercise's cell is not as in the release, whose cells are given where known."""
+    if STUB in cell["metadata"]:
+        return cell["metadata"][STUB] != stub_digest(text_of(cell))
+    for old in released:
+        if grade_id(old) == grade_id(cell):
+            return text_of(old) != text_of(cell)
+    return not text_of(cell).rstrip().endswith(BLANK)

@@ -25,8 +25,8 @@ from unittest.mock import patch
 import jupytext
 from nbformat import NotebookNode
 
+from course_utils.authoring.source import read_source
 from course_utils.cells import marks_of as grader_of
-from course_utils.command.build import read_source
 from course_utils.project import Chapter, all_chapters
 
 ROOT = Path(__file__).resolve().parents[2]

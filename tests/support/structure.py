@@ -19,8 +19,8 @@ from pathlib import Path
 from nbformat import NotebookNode
 from PIL import Image
 
+from course_utils.authoring.source import CHECK_LINES
 from course_utils.cells import HEADING
-from course_utils.command.build import CHECK_LINES
 from course_utils.drawings import SHARPNESS
 from course_utils.gradebook.grader import load_settings
 from support.answers import ROOT, grader_of
@@ -52,8 +52,9 @@ KIND = re.compile(r"torch\.(float16|bfloat16|float64|int32|int64|uint8|bool|comp
 
 # What a notebook may not import: the instructor's door, and what reaches for the network.
 FORBIDDEN_MODULES = (
-    "course_utils.command", "course_utils.gradebook", "ftplib", "gdown", "http.client", "httpx",
-    "requests", "urllib", "wget",
+    "course_utils.authoring", "course_utils.command", "course_utils.copies",
+    "course_utils.gradebook", "course_utils.grading", "course_utils.kernels",
+    "ftplib", "gdown", "http.client", "httpx", "requests", "urllib", "wget",
 )  # fmt: skip
 FORBIDDEN_CALLS = ("os.system", "os.popen", "time.sleep", "torch.hub.")
 CLOCKS = ("time.time", "time.perf_counter", "time.monotonic", "datetime.")

@@ -32,7 +32,6 @@ from rich.table import Table
 from rich.text import Text
 
 from course_utils.cells import exercise_of, exercises, gives_points, grade_id
-from course_utils.command.build import read_notebook
 from course_utils.command.live import LiveTable
 from course_utils.errors import CourseError, one_line, visible
 from course_utils.files import read_json, remove_unfinished, replacing, write_whole
@@ -53,6 +52,7 @@ from course_utils.grading.cache import (
 from course_utils.grading.execution import NOT_GRADED, Outcome, Submission, execute
 from course_utils.grading.intake import check_student
 from course_utils.kernels.template import shared_address, supported
+from course_utils.notebooks import read_notebook
 from course_utils.project import Chapter
 from course_utils.system import cores
 

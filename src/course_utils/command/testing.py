@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from course_utils.authoring.source import read_source
 from course_utils.cells import exercises
-from course_utils.command.build import read_source
 from course_utils.errors import CourseError
 from course_utils.project import Chapter
 

@@ -18,10 +18,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from course_utils.command.build import CELL_TIMEOUT_SECONDS, read_notebook
+from course_utils.authoring.build import CELL_TIMEOUT_SECONDS
 from course_utils.command.progress import progress_bar
 from course_utils.errors import CourseError
 from course_utils.kernels.template import warm_environment
+from course_utils.notebooks import read_notebook
 from course_utils.project import Chapter
 from course_utils.system import cores
 

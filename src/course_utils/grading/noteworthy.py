@@ -37,10 +37,13 @@ NAMES = {
     "jupyter_client": "uses the grader's own tools",
     "zmq": "uses the grader's own tools",
     "sqlite3": "uses the grader's own tools",
-    "course_utils.grading": "uses the grader's own tools",
-    "course_utils.kernels": "uses the grader's own tools",
-    "course_utils.gradebook": "uses the grader's own tools",
-    "course_utils.command": "uses the grader's own tools",
+    **{
+        f"course_utils.{room}": "uses the grader's own tools"
+        for room in (
+            *("authoring", "cells", "command", "copies", "errors", "files", "gradebook", "grading"),
+            *("kernels", "notebooks", "project", "system"),
+        )
+    },
     "os.fork": "starts or ends processes",
     "os.forkpty": "starts or ends processes",
     "os._exit": "starts or ends processes",
