@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import logging
 import os
 import site
 import sys
@@ -22,6 +23,7 @@ from typing import Any
 import course_utils
 from course_utils.grading.execution import Outcome, Settings, Submission
 
+LOG = logging.getLogger(__name__)
 FOLDER = ".course-grade"
 UNFINISHED = ".new-"
 LONGEST_WRITE_SECONDS = 3600
@@ -122,7 +124,7 @@ class Outcomes:
             return None
         try:
             return Outcome(**content["outcome"])
-        except (KeyError, TypeError):
+        except (KeyError, TypeError):  # of another version of the course
             return None
 
     def put(self, key: str, outcome: Outcome) -> None:
@@ -191,7 +193,11 @@ def read_json(path: Path) -> dict:
     """A JSON object out of a file; empty where the file is missing or broken."""
     try:
         content = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
     except (OSError, ValueError, RecursionError):
+        # What it held is made again; who can't make it again says that it is broken.
+        LOG.info("%s is broken", path, exc_info=True)
         return {}
     return content if isinstance(content, dict) else {}
 

@@ -44,6 +44,8 @@ NOT_WATCHED = (
 )
 NO_ANSWER = "The notebook's kernel had ended before this check."
 LONGEST_WORDS = 10_000
+# Of what a snapshot says of its own failure.
+LONGEST_FAULT = 2000
 MOST_LINES = 10_000
 # Of a result, that are looked at for what a message could quote.
 MOST_LEAVES = 1000
@@ -109,6 +111,8 @@ class Answers:
         self.chosen: set[str] = set()
         # Of PyTorch's global generator, as the snapshot has it.
         self.state = b""
+        # What the snapshot says of its own failure, for the log.
+        self.fault = ""
 
     def hang_up(self) -> None:
         """Tell the snapshot that it is no longer needed."""
@@ -123,7 +127,19 @@ class Answers:
         """
         with heard():
             wire.send(self.connection, messages.request(request), blobs)
-            return wire.receive(self.stream)
+            return self.receive()
+
+    def receive(self) -> tuple[Any, list[bytes]]:
+        """What the snapshot says next.
+
+        Raises:
+            wire.WireError: it is gone, or says what is no message.
+        """
+        message, blobs = wire.receive(self.stream)
+        if isinstance(message, dict) and message.keys() == {"fault"}:
+            self.fault = str(message["fault"])[:LONGEST_FAULT]
+            raise wire.Gone("the other side failed")
+        return message, blobs
 
     def names(self, names: list[str], trials: Container[str] = ()) -> dict[str, Any]:
         """The values of those names that the learner's notebook has; the snapshot tells them first.
@@ -136,7 +152,7 @@ class Answers:
             NoAnswer: as ``ask`` says.
         """
         with heard():
-            reply, blobs = wire.receive(self.stream)
+            reply, blobs = self.receive()
         decoder = wire.Decoder(blobs, wire.Storages(), [], self._stand_in)
         with readable():
             told = Names.read(reply).values
@@ -446,6 +462,13 @@ class Judge:
             self.failure = (NoAnswer.__name__, NO_ANSWER, [f"{NoAnswer.__name__}: {NO_ANSWER}"])
             return False
         return True
+
+    def fault(self) -> str:
+        """What the check's snapshot said of its own failure; empty when it has been asked for."""
+        if self.answers is None:
+            return ""
+        fault, self.answers.fault = self.answers.fault, ""
+        return fault
 
     def end(self) -> None:
         """Hang up on the last check's snapshot."""

@@ -14,6 +14,7 @@ import contextlib
 import ctypes
 import functools
 import json
+import logging
 import math
 import os
 import re
@@ -34,6 +35,7 @@ from typing import Any, Protocol
 
 from course_utils.kernels.system_calls import join_new_keyring, refuse_system_calls
 
+LOG = logging.getLogger(__name__)
 INSIDE = "/scratch"
 START_SECONDS = 20
 # The user and group inside, where the sandbox has users of its own.
@@ -193,13 +195,18 @@ class Workplace:
         kills, pause = 0, WATCH_SECONDS
         while not self._closed.wait(pause):
             start = time.monotonic()
-            with contextlib.suppress(OSError):  # processes and the sandbox end while they are read
+            try:
                 self._share_processors()
                 reason = self.excess()
                 if reason:
                     self.killed_because = self.killed_because or reason
                     kills += 1
                     self._kill_one(kills)
+            except OSError:
+                pass  # processes and the sandbox end while they are read
+            except Exception:
+                # It goes on: without it nothing would limit the memory.
+                LOG.exception("a look at the processes of a sandbox failed")
             # Looking at much memory takes long: spend a tenth of the time on it.
             pause = max(WATCH_SECONDS, 9 * (time.monotonic() - start))
 

@@ -17,6 +17,7 @@ import ctypes
 import importlib
 import importlib.util
 import json
+import logging
 import os
 import secrets
 import select
@@ -25,14 +26,16 @@ import socket
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Generator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 from course_utils.kernels import sandbox
 from course_utils.kernels.sandbox import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
 
+LOG = logging.getLogger(__name__)
 # The kernel provisioner's, in pyproject.toml.
 NAME = "course-warm"
 ADDRESS_VARIABLE = "COURSE_KERNEL_TEMPLATE"
@@ -41,6 +44,8 @@ INHERITED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_L
 MESSAGE_BYTES = 2**20
 MOST_DESCRIPTORS = 64
 EXIT_SECONDS = 5
+# Within which the next line of a traceback follows.
+PAUSE_SECONDS = 0.2
 
 # What a notebook of the course imports sooner or later. The grading modules are there only where
 # a kernel answers for, or judges, another.
@@ -211,8 +216,11 @@ class Template:
                 pass_fds=[descriptor],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
                 start_new_session=True,
             )
+        assert self.process.stderr is not None
+        threading.Thread(target=log_what_it_says, args=(self.process.stderr,), daemon=True).start()
 
     def stop(self) -> None:
         """End the process and every kernel it forked."""
@@ -224,6 +232,19 @@ class Template:
                 self.process.kill()
                 self.process.wait()
             self.process = None
+
+
+def log_what_it_says(stderr: IO[bytes]) -> None:
+    """Log what the template process writes to stderr, to its end; no kernel has that descriptor."""
+    with stderr:
+        while text := os.read(stderr.fileno(), MESSAGE_BYTES):
+            while select.select([stderr], [], [], PAUSE_SECONDS)[0]:
+                more = os.read(stderr.fileno(), MESSAGE_BYTES)
+                text += more
+                if not more or len(text) > MESSAGE_BYTES:
+                    break
+            words = text.decode(errors="replace").strip()
+            LOG.warning("the process that starts kernels says:\n%s", words)
 
 
 @contextlib.contextmanager
@@ -517,6 +538,8 @@ class Server:
             connection.setblocking(False)
             self.kernels[pid] = Kernel(pid, connection)
         except Exception as error:  # whatever it is, the requester is told and the next one served
+            if not isinstance(error, PermissionError):  # of which others could make any number
+                traceback.print_exc()
             with contextlib.suppress(OSError):
                 reason = f"{type(error).__name__}: {error}"
                 connection.send(json.dumps({"error": reason}).encode())
@@ -600,7 +623,8 @@ def fork_into_sandbox(rules: dict, holder: int) -> int:
                     os.close(descriptor)
                 return 0
             answer = {"pid": kernel}
-        except OSError as error:
+        except Exception as error:  # nothing may lead back into the loop of the template process
+            traceback.print_exc()
             answer = {"error": str(error)}
         os.write(answer_writer, json.dumps(answer).encode())
         os._exit(0)
@@ -640,8 +664,7 @@ def run_kernel(request: Request, descriptors: list[int]) -> NoReturn:
     except SystemExit as exit:
         status = exit.code if isinstance(exit.code, int) else int(exit.code is not None)
     except BaseException:
-        import traceback
-
+        # A kernel's own stderr, or, as long as it has none, that of the template process.
         traceback.print_exc(file=sys.__stderr__)
     finally:
         # What the interpreter does at its end, but for taking torch apart, which takes long.
