@@ -77,7 +77,7 @@ class Done:
 
 
 def test_what_is_said_of_it():
-    assert pool.result_of(Done(), 1) == (
+    assert pool.result_of(Done(), 1, "ada") == (
         f"{NOT_GRADED}: the process that judges failed in halve-check: it ended, twice"
     )
 

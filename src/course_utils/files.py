@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import time
@@ -10,6 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+LOG = logging.getLogger(__name__)
 UNFINISHED = ".new-"
 LONGEST_WRITE_SECONDS = 3600
 
@@ -64,6 +66,10 @@ def read_json(path: Path) -> dict:
     """A JSON object out of a file; empty where the file is missing or broken."""
     try:
         content = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
     except (OSError, ValueError, RecursionError):
+        # What it held is made again; who can't make it again says that it is broken.
+        LOG.info("%s is broken", path, exc_info=True)
         return {}
     return content if isinstance(content, dict) else {}

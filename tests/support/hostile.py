@@ -228,7 +228,7 @@ def trace_by_strides(matrix, anti=False):
 
 # A cell that puts the student's own words in the place of what answers the judge: it needs a
 # function ``answer(connection, request)``. The first request is of ours, a list of names: what a
-# snapshot tells of before the judge asks; the others are the judge's, of ``grading.messages``.
+# snapshot tells of before the judge asks; the others are the judge's, of ``verdict.messages``.
 PROTOCOL = """
 import os, socket, struct, sys, types
 from course_utils.grading.verdict import wire

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 
 import click
 
@@ -206,6 +207,7 @@ def grade(chapter: str, students: tuple[str, ...], resume: bool, **options) -> N
     stays 0. It does not where something was left undone through no fault of a student's.
     """
     from course_utils.command import grade as grading
+    from course_utils.command import log
     from course_utils.command.live import Output
 
     if resume and (students or any(options[name] for name in FIXED_BY_A_RUN)):
@@ -215,12 +217,13 @@ def grade(chapter: str, students: tuple[str, ...], resume: bool, **options) -> N
         )
     console = Output()
     (picked,) = pick_chapters(find_root(), [chapter])
-    marks = grading.grade(picked, students, console=console, resume=resume, **options)
-    if not marks:
-        raise CourseError(
-            f"{picked.name}: nothing to resume: the last run came to its end, or there was none"
-        )
-    grading.show(marks, picked, console)
-    undone = grading.left_undone(picked, marks)
-    if undone:
-        raise CourseError(undone)
+    with log.kept(picked.root, partial(console.print, highlight=False)):
+        marks = grading.grade(picked, students, console=console, resume=resume, **options)
+        if not marks:
+            raise CourseError(
+                f"{picked.name}: nothing to resume: the last run came to its end, or there was none"
+            )
+        grading.show(marks, picked, console)
+        undone = grading.left_undone(picked, marks)
+        if undone:
+            raise CourseError(undone)

@@ -11,6 +11,7 @@ import csv
 import gc
 import glob
 import json
+import logging
 import os
 import re
 import secrets
@@ -33,6 +34,7 @@ from rich.text import Text
 
 from course_utils.cells import exercise_of, exercises, gives_points, grade_id
 from course_utils.command.live import LiveTable
+from course_utils.command.log import rotating
 from course_utils.errors import CourseError, one_line, visible
 from course_utils.files import read_json, remove_unfinished, replacing, write_whole
 from course_utils.gradebook.grader import (
@@ -56,6 +58,7 @@ from course_utils.notebooks import read_notebook
 from course_utils.project import Chapter
 from course_utils.system import cores
 
+LOG = logging.getLogger(__name__)
 # What the journal keeps of an outcome, and the report takes from the marks.
 SEEN = ("cells", "messages", "died", "flags", "memory_bytes")
 MARKS = ("score", "max_score", "points", "possible", "problem")
@@ -210,9 +213,11 @@ def in_one_line(after: str = "") -> Generator[None]:
     try:
         yield
     except OSError as error:
+        LOG.exception("the run ended")
         where = f"{error.filename!s}: " if error.filename is not None else ""
         raise CourseError(f"{where}{error.strerror or one_line(error)}{after}") from error
     except SQLAlchemyError as error:
+        LOG.exception("the run ended")
         reason = one_line(getattr(error, "orig", None) or error)
         raise CourseError(f"the gradebook: {reason}{after}") from error
 
@@ -233,8 +238,9 @@ def only_run(root: Path) -> Generator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise CourseError("another course grade is under way here: wait for its end") from error
-        remove_unfinished(path.parent)
-        yield
+        with rotating():
+            remove_unfinished(path.parent)
+            yield
 
 
 @contextmanager
@@ -402,7 +408,7 @@ class Grading:
                 self.record(student, "", None, error.message)
                 continue
             except Exception as error:  # whatever one submission does costs that student alone
-                self.record(student, "", None, own_fault(error))
+                self.record(student, "", None, own_fault(error, student))
                 continue
             phases = {"sanitise": time.monotonic() - start}
             self.notes[student] = replace(self.notes[student], phases=phases)
@@ -444,9 +450,12 @@ class Grading:
         entry = self.notes.pop(student, Entry(self.run.name))
         start = time.monotonic()
         try:
-            problem = problem or self.recorder.record(student)
+            if outcome is not None:
+                problem = self.recorder.record(student, outcome)
         except Exception as error:  # as in to_execute
-            problem = own_fault(error)
+            problem = own_fault(error, student)
+        if is_undone(problem):
+            LOG.error("%s: %s", student, problem, extra={"student": student})
         if not is_graded(problem):
             self.record_problem(student, problem)
         phases = entry.phases | {"record": time.monotonic() - start}
@@ -467,8 +476,8 @@ class Grading:
         except CourseError:
             # A folder whose name is not allowed is nobody's: it will be graded under another.
             return
-        except Exception as error:
-            own_fault(error)
+        except Exception as error:  # the problem itself is said and noted down all the same
+            own_fault(error, student)
 
     def read_marks(self, student: str) -> Marks:
         entry = self.journal.read(student)
@@ -484,6 +493,7 @@ class Grading:
         try:
             self.write_report(marks, seconds)
         except Exception as error:  # it is made of what students wrote
+            LOG.exception("the report could not be written")
             words = f"the report could not be written ({type(error).__name__}: {one_line(error)})"
             self.console.print(Text(visible(words)), soft_wrap=True)
             return False
@@ -515,7 +525,7 @@ class Grading:
         write_report(content, self.chapter.root / "reports" / self.chapter.name)
 
 
-def own_fault(error: Exception) -> str:
+def own_fault(error: Exception, student: str) -> str:
     """In words, what went wrong with one submission, through no fault that we know of.
 
     Raises:
@@ -525,6 +535,7 @@ def own_fault(error: Exception) -> str:
 
     if fault := machines_fault(error):
         raise fault from None
+    LOG.error("%s: a step failed", student, exc_info=error, extra={"student": student})
     kind, words = type(error).__name__, one_line(error)
     return f"{NOT_GRADED}: {words if words.startswith(kind) else f'{kind}: {words}'}"
 
@@ -602,6 +613,7 @@ def enter_chapter(grader, chapter: Chapter) -> None:
         finally:
             grader.coursedir.release_directory = released
     if not outcome["success"]:
+        LOG.error("nbgrader's log:\n%s%s", outcome.get("log", ""), outcome.get("error", ""))
         reason = reason_of(outcome)
         if reason.startswith(("sqlalchemy.", "sqlite3.")):
             raise CourseError(f"the gradebook cannot be used: {reason}")

@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import functools
 import json
+import logging
 import re
 import signal
 import subprocess
@@ -25,7 +26,9 @@ from course_utils.cells import exercise_of, gives_points, grade_id, is_exercise,
 from course_utils.gradebook.exporters import WithoutChecks
 from course_utils.grading.report.misunderstandings import statements
 from course_utils.grading.report.page import page_style, page_templates, policy_hash
+from course_utils.kernels.overheard import Overheard
 
+LOG = logging.getLogger(__name__)
 TEMPLATES = Path(__file__).with_name("templates")
 # For one notebook: of the processor's time, since a busy machine is not the student's fault. An
 # ordinary one takes half a second and 150 MB.
@@ -156,17 +159,20 @@ class Renderer:
     def __init__(self, seconds: int = SECONDS, memory_bytes: int = MEMORY_BYTES) -> None:
         self.limits = (str(seconds), str(memory_bytes))
         self.process: subprocess.Popen | None = None
+        self.overheard: Overheard | None = None
         self.used = False
+        self.last_words = ""
 
     def start(self) -> subprocess.Popen:
         """The process, started if there is none; it gets ready while others work."""
         if self.process is None:
             self.used = False
+            self.overheard = Overheard()
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "course_utils.gradebook.feedback", *self.limits],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=self.overheard.writer,
             )
         return self.process
 
@@ -181,7 +187,11 @@ class Renderer:
             assert pipe is not None
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
-        return process.wait()
+        status = process.wait()
+        assert self.overheard is not None
+        with self.overheard:
+            self.last_words = self.overheard.text()
+        return status
 
     def body(self, notebook: NotebookNode) -> str | None:
         """A notebook's cells as safe HTML; None if they can't be had within the limits."""
@@ -197,6 +207,9 @@ class Renderer:
         if line.endswith(b"\n"):
             return json.loads(line)
         status = self.stop()
+        # Expected of some notebooks; yet a slip of our own would look the same.
+        words = "the process that lays out feedback ended with %s; it said:\n%s"
+        LOG.info(words, status, self.last_words)
         self.start()
         # What earlier notebooks left in its memory is not this one's fault.
         return self.body(notebook) if used and status != -signal.SIGPROF else None

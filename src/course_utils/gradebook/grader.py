@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 from course_utils.errors import CourseError, one_line
 from course_utils.files import replacing
 
+LOG = logging.getLogger(__name__)
 SETTINGS_FILE = "nbgrader_config.py"
 
 
@@ -29,6 +31,7 @@ def blaming_the_settings(root: Path) -> Generator[None]:
     except CourseError:
         raise
     except Exception as error:  # the file is Python: anything can be wrong with it
+        LOG.info("%s is blamed for this", path, exc_info=error)
         numbers = [
             frame.lineno
             for frame in traceback.extract_tb(error.__traceback__)

@@ -25,13 +25,17 @@ from course_utils.grading.cache import Outcomes, key_of
 from course_utils.grading.execution import Outcome, Settings, Submission, execute
 from course_utils.grading.intake import NBGRADER_FILES, check_folder, read_files
 
+# The key of nbconvert's resources under which an outcome is given.
+OUTCOME = "course_outcome"
+
 
 class ExecuteSandboxed(NbGraderPreprocessor):
     """Where nbgrader executes a notebook: ours runs it in a sandbox and judges it outside of it.
 
     What came of the same submission before is taken from the course's ``.course-grade`` folder, so
     ``nbgrader autograde`` and formgrader's button are as safe as ``course grade``, and record what
-    it found.
+    it found. ``course grade`` itself has the outcome, and gives it with the resources: where it
+    records, nothing is executed.
 
     nbgrader gives nothing to a check that wrote to stderr, and a right answer may warn or log. Here
     what a check wrote to stderr stays in the feedback as ordinary output; errors alone cost points.
@@ -76,6 +80,12 @@ class ExecuteSandboxed(NbGraderPreprocessor):
     def preprocess(
         self, nb: NotebookNode, resources: ResourcesDict
     ) -> tuple[NotebookNode, ResourcesDict]:
+        outcome = resources.get(OUTCOME) or self.outcome(nb, resources)
+        show_outcome(nb, outcome)
+        return nb, resources
+
+    def outcome(self, nb: NotebookNode, resources: ResourcesDict) -> Outcome:
+        """What came of the submission: as it is stored, else executed here and now."""
         assert self.parent is not None, "an exporter of nbgrader's"
         courses = self.parent.parent.coursedir
         names = resources["nbgrader"]
@@ -89,8 +99,7 @@ class ExecuteSandboxed(NbGraderPreprocessor):
         if outcome is None:
             outcome = execute(submission, settings)
             outcomes.put(key, outcome)
-        show_outcome(nb, outcome)
-        return nb, resources
+        return outcome
 
 
 def working_isolation(wanted: str) -> str:

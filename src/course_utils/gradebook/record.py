@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbconvert.exporters import Exporter
@@ -24,11 +26,13 @@ from course_utils.cells import grade_id
 from course_utils.errors import CourseError, one_line
 from course_utils.gradebook.exporters import CheckedNotebookExporter
 from course_utils.gradebook.feedback import shared_renderer
-from course_utils.gradebook.preprocessors import HideTests
+from course_utils.gradebook.preprocessors import OUTCOME, HideTests
 from course_utils.grading.cache import FOLDER
+from course_utils.grading.execution import Outcome
 from course_utils.grading.intake import NBGRADER_FILES, HandedIn
 from course_utils.project import Chapter
 
+LOG = logging.getLogger(__name__)
 STAGING = f"{FOLDER}/staging"
 # How a problem begins where the marks are recorded and only the page for the student is missing.
 NO_FEEDBACK = "graded, but without feedback"
@@ -95,6 +99,13 @@ class RecordMarks(KeptExporter, Autograde):
     exporter_class = Type(  # ty: ignore[incompatible-attribute-override]
         CheckedNotebookExporter, klass=Exporter
     )
+
+    outcome: Outcome | None = None
+
+    def init_single_notebook_resources(self, notebook_filename: str) -> dict[str, Any]:
+        assert self.outcome is not None, "nothing is executed here"
+        resources = super().init_single_notebook_resources(notebook_filename)
+        return resources | {OUTCOME: self.outcome}
 
     def convert_single_notebook(self, notebook_filename: str) -> None:
         courses = self.coursedir
@@ -182,6 +193,9 @@ class Recorder:
         except Exception as error:  # a notebook's metadata can be wrong in any way
             if fault := machines_fault(error):
                 raise fault from None
+            # Expected of what students hand in; yet a slip of our own would look the same.
+            words = "%s: its cells' marks are broken"
+            LOG.info(words, student, exc_info=error, extra={"student": student})
             raise CourseError(f"its cells' marks are broken ({one_line(error)})") from error
         folder = Path(self.staged.format_path(self.staged.submitted_directory, student, name))
         remove(folder)
@@ -192,10 +206,14 @@ class Recorder:
         (folder / f"{name}.ipynb").write_text(text, encoding="utf-8")
         return text
 
-    def record(self, student: str) -> str:
+    def record(self, student: str, outcome: Outcome) -> str:
         """Enter the marks into the gradebook and publish the graded notebook and the feedback.
 
         Doing it again changes nothing.
+
+        Args:
+            student: whose submission; it was sanitised and lies in the staging folder.
+            outcome: what came of it.
 
         Returns:
             Why there is no feedback; empty when there is.
@@ -205,12 +223,15 @@ class Recorder:
         """
         problem = ""
         with temp_attrs(self.staged, assignment_id=self.chapter.name, student_id=student):
+            self.marks.outcome = outcome
             self.marks.start()
             try:
                 self.feedback.start()
             except Exception as error:  # a page of what a student wrote can fail in any way
                 if fault := machines_fault(error):
                     raise fault from None
+                words = "%s: feedback could not be made"
+                LOG.error(words, student, exc_info=error, extra={"student": student})
                 problem = f"{NO_FEEDBACK}: {one_line(error)}"
         self.publish(student)
         return problem
@@ -272,7 +293,14 @@ class Recorder:
 
 def remove(path: Path) -> None:
     """Delete a folder, if it is there."""
-    shutil.rmtree(path, ignore_errors=True)
+    try:
+        shutil.rmtree(path)
+    except FileNotFoundError:
+        return
+    except OSError:
+        # What is in the way of something needed makes that fail, which is told then.
+        LOG.warning("%s cannot be removed", path, exc_info=True)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def repairs(before: NotebookNode, after: str) -> list[str]:

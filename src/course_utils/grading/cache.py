@@ -117,7 +117,7 @@ class Outcomes:
             return None
         try:
             return Outcome(**content["outcome"])
-        except (KeyError, TypeError):
+        except (KeyError, TypeError):  # of another version of the course
             return None
 
     def put(self, key: str, outcome: Outcome) -> None:

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import functools
 import json
+import logging
 import math
 import re
 import signal
@@ -33,6 +34,7 @@ from nbformat.v4 import new_output
 
 from course_utils.cells import grade_id, is_check, is_code, is_exercise, is_locked
 from course_utils.grading.scan import scan
+from course_utils.kernels.overheard import Overheard
 from course_utils.kernels.provisioner import (
     PromptClient,
     WarmProvisioner,
@@ -42,10 +44,12 @@ from course_utils.kernels.provisioner import (
 from course_utils.kernels.sandbox import Sandbox
 from course_utils.kernels.workplace import Limits, Scratch, Workplace
 
+LOG = logging.getLogger(__name__)
 # The sockets to the snapshots have these numbers and the following ones in both processes.
 FIRST_DESCRIPTOR = 20
 # The socket between grader and judge, in the judge's process.
 JUDGES_DESCRIPTOR = 19
+STDERR = 2
 START_SECONDS = 120
 # For a line of ours in a kernel: to seed it, to fork a snapshot.
 SETUP_SECONDS = 20
@@ -213,7 +217,7 @@ async def _execute(submission: Submission, settings: Settings) -> Outcome:
                 theirs.close()
         try:
             judging = {numbers[name]: ours.fileno() for name, (ours, _) in pairs.items()}
-            judge = Judgement(source, settings, numbers)
+            judge = Judgement(source, settings, numbers, submission.student)
             with workplace(settings) as court:
                 await judge.run(court, judging)
         finally:
@@ -377,13 +381,14 @@ class Runner(NotebookClient):
         )
 
     async def interrupt(self) -> None:
-        with contextlib.suppress(OSError, RuntimeError):
+        with contextlib.suppress(OSError, RuntimeError):  # it has ended
             await self.km.interrupt_kernel()
 
     async def reply(self, request: str) -> None:
         """Wait until the kernel's shell has replied to a request."""
         while True:
             await asyncio.sleep(0)
+            # As in ``listen``: a student's code may send anything.
             with contextlib.suppress(Exception):
                 message = await self.next_message(self.kc.shell_channel)
                 if message["parent_header"].get("msg_id") == request:
@@ -545,8 +550,10 @@ class Judgement:
         seconds: what its cells took.
     """
 
-    def __init__(self, source: Source, settings: Settings, descriptors: dict[str, int]) -> None:
-        self.settings = settings
+    def __init__(
+        self, source: Source, settings: Settings, descriptors: dict[str, int], student: str
+    ) -> None:
+        self.settings, self.student = settings, student
         self.cells = [cell for cell in source.notebook.cells if is_check(cell) or is_locked(cell)]
         orders: list[dict[str, Any]] = [{"source": cell.source} for cell in self.cells]
         for cell, order in zip(self.cells, orders, strict=True):
@@ -572,18 +579,25 @@ class Judgement:
         """
         began = time.monotonic()
         ours, theirs = socket.socketpair()
-        with ours:
+        with ours, Overheard() as overheard:
             with theirs:
                 self.process = await start_program(
                     court,
                     "course_utils.grading.verdict.judge_process",
                     [str(JUDGES_DESCRIPTOR)],
-                    fds={JUDGES_DESCRIPTOR: theirs.fileno(), **descriptors},
+                    fds={
+                        STDERR: overheard.writer,
+                        JUDGES_DESCRIPTOR: theirs.fileno(),
+                        **descriptors,
+                    },
                     env=environment(self.settings),
                     threads=self.settings.threads,
                 )
             try:
                 await self.listen(ours, began)
+            except NotJudged as error:
+                error.add_note(f"what that process said: {overheard.text() or 'nothing'}")
+                raise
             finally:
                 self.process.kill()
                 await self.process.ended()
@@ -611,12 +625,20 @@ class Judgement:
                         outputs = [error_output(words)]
                     else:
                         seconds = min(left, self.settings.cell_seconds)
-                        outputs = await self.message(reader, seconds)
+                        told = await self.message(reader, seconds)
+                        outputs = told["outputs"]
                         self.seconds = time.monotonic() - ready
+                        self.log(grade_id(cell), told["fault"])
                     if is_check(cell):
                         self.verdicts[grade_id(cell)] = [nbformat.from_dict(one) for one in outputs]
             except (KernelEnded, OSError) as error:
                 raise NotJudged(f"the process that judges failed {where}: {error}") from error
+
+    def log(self, check: str, fault: str) -> None:
+        """Log what a snapshot told of its own failure. It may have made that up."""
+        if fault:
+            words = "%s: a snapshot of the notebook failed at %s; it says:\n%s"
+            LOG.warning(words, self.student, check, fault, extra={"student": self.student})
 
     async def message(self, reader: asyncio.StreamReader, seconds: float) -> Any:
         """The next line; a cell that takes too long is interrupted.

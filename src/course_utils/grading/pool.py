@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 ATTEMPTS = 3
 FETCHERS = 4
 SECONDS_TO_CONNECT = 60
+LOG = logging.getLogger(__name__)
+# All that the course logs, here and in the workers.
+LOGGED = "course_utils"
 # Between two tries to start a kernel: it may have been this machine's moment.
 PAUSE_SECONDS = 2
 # So many submissions in a row without a kernel, and it is the machine that starts none.
@@ -68,7 +71,8 @@ class Lost(RuntimeError):
     """What came of a submission did not arrive here."""
 
 
-Result = Outcome | str | CourseError | NoKernel | Lost
+# What came of a submission; an exception, but for these two, ends the run.
+Result = Outcome | str | Exception
 
 
 def check_address(scheduler: str) -> None:
@@ -192,7 +196,9 @@ class Pool:
                 )
                 self.client = Client(self.cluster)
             except (OSError, RuntimeError, TimeoutError) as error:
+                LOG.exception("no worker can be started here")
                 raise CourseError(f"no worker can be started here: {one_line(error)}") from error
+            self.listen()
             return
         try:
             # No time limit of ours: a client takes as long to notice that the scheduler is gone.
@@ -201,6 +207,12 @@ class Pool:
         except (OSError, TypeError, ValueError, TimeoutError) as error:
             reason = "it has no worker" if self.client else one_line(error)
             raise CourseError(f"no Dask scheduler to use at {self.scheduler}: {reason}") from error
+        self.listen()
+
+    def listen(self) -> None:
+        """Have what workers log handed over to this process."""
+        assert self.client is not None
+        self.client.forward_logging(LOGGED, logging.WARNING)
 
     def environment(self) -> dict[str, str]:
         """The variables of this machine's workers: those of the command, as they are now.
@@ -245,7 +257,7 @@ class Pool:
             self.hand_out(settings)
             key, result = self.finished.get()
             under_way -= 1
-            if isinstance(result, CourseError):
+            if isinstance(result, Exception) and not isinstance(result, (NoKernel, Lost)):
                 raise result
             in_a_row = in_a_row + 1 if isinstance(result, NoKernel) else 0
             if isinstance(result, NoKernel) and in_a_row == WITHOUT_KERNEL:
@@ -270,6 +282,7 @@ class Pool:
         try:
             return max(1, sum(self.client.nthreads().values()))
         except Exception as error:  # a lost connection shows in many ways
+            LOG.exception("the scheduler does not answer")
             raise CourseError(SCHEDULER_IS_GONE) from error
 
     def hand_out(self, settings: Settings) -> None:
@@ -299,34 +312,63 @@ class Pool:
             run_one, submission, settings, expected, self.execute, pure=False
         )
         retry = None if again else submission
-        future.add_done_callback(partial(self.take_back, key, settings, retry))
+        future.add_done_callback(partial(self.take_back, key, settings, submission.student, retry))
 
     def take_back(
-        self, key: str, settings: Settings, retry: Submission | None, future: Future
+        self,
+        key: str,
+        settings: Settings,
+        student: str,
+        retry: Submission | None,
+        future: Future,
     ) -> None:
         """Called in a thread of Dask's: the freed worker goes on while the outcome is fetched."""
         with self.lock:
             self.running -= 1
         try:
             self.hand_out(settings)
-        except CourseError as error:
+        except Exception as error:  # Dask would drop it, and the run would wait for ever
             self.finished.put((key, error))
             return
         # At once, for the outcome lies in the worker, which may die.
         with suppress(RuntimeError):  # the pool is closed: nobody waits for it any more
-            self.fetchers.submit(self.fetch, key, settings, retry, future, patience(settings))
+            self.fetchers.submit(
+                self.fetch, key, settings, student, retry, future, patience(settings)
+            )
 
     def fetch(
         self,
         key: str,
         settings: Settings,
+        student: str,
         retry: Submission | None,
         future: Future,
         patience: float,
     ) -> None:
-        """Bring an outcome here, and keep it; where it was lost on the way, run it once again."""
+        """Put what came of a submission to what is finished, unless it is run once again."""
+        try:
+            result = self.fetched(key, settings, student, retry, future, patience)
+        except Exception as error:  # as in take_back
+            result = error
+        if result is not None:
+            self.finished.put((key, result))
+
+    def fetched(
+        self,
+        key: str,
+        settings: Settings,
+        student: str,
+        retry: Submission | None,
+        future: Future,
+        patience: float,
+    ) -> Result | None:
+        """Bring an outcome here, and keep it; where it was lost on the way, run it once again.
+
+        Returns:
+            What came of it; None where it is run again.
+        """
         assert self.client is not None
-        result = result_of(future, patience)
+        result = result_of(future, patience, student)
         if isinstance(result, Lost):
             try:
                 # Answers where only this outcome is lost, and not the scheduler.
@@ -335,18 +377,20 @@ class Pool:
                     with self.lock:
                         self.submit(key, retry, settings, again=True)
                         self.running += 1
-                    return
+                    return None
             except Exception:  # a lost connection shows in many ways
+                LOG.exception("the scheduler does not answer")
                 result = CourseError(SCHEDULER_IS_GONE)
         if isinstance(result, Outcome):
             try:
                 self.keep(key, result)
             except OSError as error:
+                LOG.exception("%s: an outcome can't be stored", student)
                 result = CourseError(
                     f"an outcome can't be stored: {one_line(error)}; "
                     "that mended, go on with: course grade --resume"
                 )
-        self.finished.put((key, result))
+        return result
 
 
 def patience(settings: Settings) -> float:
@@ -354,29 +398,39 @@ def patience(settings: Settings) -> float:
     return SECONDS_TO_CONNECT + 2 * (settings.notebook_seconds + settings.checks_seconds)
 
 
-def result_of(future: Future, seconds: float) -> Result:
+def result_of(future: Future, seconds: float, student: str) -> Result:
     """What came of a task: an outcome, why there is none, or what has to end the run.
 
     Args:
         future: a task that is done.
         seconds: how long to wait; Dask does a task again when its worker dies with the result.
+        student: whose submission it was.
     """
     from distributed import KilledWorker
 
     # No student's code runs in a worker: none of these ends is known to be a student's doing.
     try:
         return future.result(timeout=seconds)
-    except KilledWorker:
-        return f"{NOT_GRADED}: the process that ran it ended, {ATTEMPTS} times"
-    except (CourseError, NoKernel) as error:
+    except CourseError as error:
         return error
     except Exception as error:  # whatever execution raised for this one submission, or Dask
+        # With the worker's part of the traceback.
+        LOG.exception("%s: no outcome", student, extra={"student": student})
+        if isinstance(error, KilledWorker):
+            return f"{NOT_GRADED}: the process that ran it ended, {ATTEMPTS} times"
+        if isinstance(error, NoKernel):
+            return error
         # Both may raise the same kinds: a worker that waited too long for something, for one.
         if future.status != "error":
             return Lost(f"what came of it was lost, twice ({type(error).__name__})")
         if isinstance(error, NotJudged):
             return f"{NOT_GRADED}: {one_line(error)}, twice"
         return f"{NOT_GRADED}: it could not be run ({type(error).__name__}: {one_line(error)})"
+
+
+def about(submission: Submission) -> dict[str, str]:
+    """What a record of the log says beside its words."""
+    return {"student": submission.student}
 
 
 def run_one(submission: Submission, settings: Settings, expected: str, execute: Execute) -> Outcome:
@@ -404,6 +458,8 @@ def run_one(submission: Submission, settings: Settings, expected: str, execute: 
             raise
         except Exception:
             # Once again: it may have been this machine's moment.
+            words = "%s: execution failed, and is tried once again"
+            LOG.warning(words, submission.student, exc_info=True, extra=about(submission))
             time.sleep(PAUSE_SECONDS)
             return execute(submission, settings)
     except (SandboxError, TemplateError) as error:

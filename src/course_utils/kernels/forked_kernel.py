@@ -9,6 +9,7 @@ import importlib.util
 import os
 import signal
 import sys
+import traceback
 from typing import NoReturn
 
 from course_utils.kernels import confinement
@@ -41,8 +42,7 @@ def run_kernel(request: Request, descriptors: list[int]) -> NoReturn:
     except SystemExit as exit:
         status = exit.code if isinstance(exit.code, int) else int(exit.code is not None)
     except BaseException:
-        import traceback
-
+        # A kernel's own stderr, or, as long as it has none, that of the template process.
         traceback.print_exc(file=sys.__stderr__)
     finally:
         # What the interpreter does at its end, but for taking torch apart, which takes long.

@@ -11,6 +11,7 @@ import asyncio
 import atexit
 import contextlib
 import json
+import logging
 import os
 import secrets
 import select
@@ -21,8 +22,9 @@ import sys
 import threading
 from collections.abc import Generator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import IO, Any
 
+LOG = logging.getLogger(__name__)
 # The kernel provisioner's, in pyproject.toml.
 NAME = "course-warm"
 ADDRESS_VARIABLE = "COURSE_KERNEL_TEMPLATE"
@@ -32,6 +34,8 @@ PROCESS = "course_utils.kernels.template_process"
 INHERITED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH")
 MESSAGE_BYTES = 2**20
 EXIT_SECONDS = 5
+# Within which the next line of a traceback follows.
+PAUSE_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -178,8 +182,11 @@ class Template:
                 pass_fds=[descriptor],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
                 start_new_session=True,
             )
+        assert self.process.stderr is not None
+        threading.Thread(target=log_what_it_says, args=(self.process.stderr,), daemon=True).start()
 
     def stop(self) -> None:
         """End the process and every kernel it forked."""
@@ -191,6 +198,19 @@ class Template:
                 self.process.kill()
                 self.process.wait()
             self.process = None
+
+
+def log_what_it_says(stderr: IO[bytes]) -> None:
+    """Log what the template process writes to stderr, to its end; no kernel has that descriptor."""
+    with stderr:
+        while text := os.read(stderr.fileno(), MESSAGE_BYTES):
+            while select.select([stderr], [], [], PAUSE_SECONDS)[0]:
+                more = os.read(stderr.fileno(), MESSAGE_BYTES)
+                text += more
+                if not more or len(text) > MESSAGE_BYTES:
+                    break
+            words = text.decode(errors="replace").strip()
+            LOG.warning("the process that starts kernels says:\n%s", words)
 
 
 @contextlib.contextmanager

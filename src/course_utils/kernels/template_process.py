@@ -17,6 +17,7 @@ import select
 import signal
 import socket
 import sys
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -243,6 +244,8 @@ class Server:
             connection.setblocking(False)
             self.kernels[pid] = Kernel(pid, connection)
         except Exception as error:  # whatever it is, the requester is told and the next one served
+            if not isinstance(error, PermissionError):  # of which others could make any number
+                traceback.print_exc()
             with contextlib.suppress(OSError):
                 reason = f"{type(error).__name__}: {error}"
                 connection.send(json.dumps({"error": reason}).encode())
@@ -326,7 +329,8 @@ def fork_into_sandbox(rules: dict, holder: int) -> int:
                     os.close(descriptor)
                 return 0
             answer = {"pid": kernel}
-        except OSError as error:
+        except Exception as error:  # nothing may lead back into the loop of the template process
+            traceback.print_exc()
             answer = {"error": str(error)}
         os.write(answer_writer, json.dumps(answer).encode())
         os._exit(0)

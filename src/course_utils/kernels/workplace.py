@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import sys
@@ -25,6 +26,7 @@ from course_utils.kernels.processes import (
     resident_memory,
 )
 
+LOG = logging.getLogger(__name__)
 WATCH_SECONDS = 0.1
 # For all processes of a notebook to be gone once they are killed.
 END_SECONDS = 10
@@ -148,13 +150,18 @@ class Workplace:
         kills, pause = 0, WATCH_SECONDS
         while not self._closed.wait(pause):
             start = time.monotonic()
-            with contextlib.suppress(OSError):  # processes and the sandbox end while they are read
+            try:
                 self._share_processors()
                 reason = self.excess()
                 if reason:
                     self.killed_because = self.killed_because or reason
                     kills += 1
                     self._kill_one(kills)
+            except OSError:
+                pass  # processes and the sandbox end while they are read
+            except Exception:
+                # It goes on: without it nothing would limit the memory.
+                LOG.exception("a look at the processes of a sandbox failed")
             # Looking at much memory takes long: spend a tenth of the time on it.
             pause = max(WATCH_SECONDS, 9 * (time.monotonic() - start))
 

@@ -67,11 +67,17 @@ def wait_for_the_judge(descriptor: int, names: list[str]) -> None:
         os.setpgid(child, child)
         os.close(descriptor)
         return
+    connection = socket.socket(fileno=descriptor)
     try:
         _go_quiet(descriptor)
-        Answering(socket.socket(fileno=descriptor), namespace).serve(names)
+        Answering(connection, namespace).serve(names)
+    except wire.Gone:
+        os._exit(0)  # the judge needs no more
     except BaseException:
-        # Nobody is there to be told: the judge sees the connection close.
+        # For the log. Where even this fails, the judge sees the connection close.
+        with contextlib.suppress(BaseException):
+            failed = messages.Failed(traceback.format_exc()[-LONGEST_TEXT:])
+            wire.send(connection, failed.fields(), [])
         os._exit(1)
     os._exit(0)
 

@@ -2,15 +2,18 @@
 
 It is forked from the template process, in a sandbox of its own. It is no Jupyter kernel, for nobody
 but the grader talks to it: the grader sends one line of JSON, the order; a line comes back when the
-process is ready, and one for each cell that has run.
+process is ready, and one for each cell that has run: its ``outputs``, and the ``fault`` that the
+check's snapshot told of itself. What goes wrong here, Python's or not, is written to stderr.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import io
 import json
 import signal
 import socket
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
@@ -37,12 +40,15 @@ def main(arguments: list[str]) -> None:
         arguments: the descriptor of the socket to the grader.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    assert sys.__stderr__ is not None
+    faulthandler.enable(sys.__stderr__)
     with socket.socket(fileno=int(arguments[0])) as connection, connection.makefile("rw") as lines:
         order = json.loads(lines.readline())
         court = Court(order["seed"], order["names"], order["trials"], order["output_bytes"])
         tell(lines, None)
         for cell in order["cells"]:
-            tell(lines, court.run(**cell))
+            outputs = court.run(**cell)
+            tell(lines, {"outputs": outputs, "fault": court.judge.fault()})
 
 
 def tell(lines: Any, message: Any) -> None:

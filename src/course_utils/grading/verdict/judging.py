@@ -62,6 +62,13 @@ class Judge:
             return False
         return True
 
+    def fault(self) -> str:
+        """What the check's snapshot said of its own failure; empty when it has been asked for."""
+        if self.snapshot is None:
+            return ""
+        fault, self.snapshot.fault = self.snapshot.fault, ""
+        return fault
+
     def end(self) -> None:
         """Hang up on the last check's snapshot."""
         if self.snapshot is not None:

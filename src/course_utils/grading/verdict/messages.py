@@ -1,8 +1,9 @@
 """What the judge and a snapshot of a student's kernel say to each other: a class for each message.
 
 The snapshot begins with ``Names``. Then the judge asks, with ``Call``, ``Attribute`` or
-``Integrity``, and the snapshot answers, with ``Called``, ``Value`` or ``Digest``. ``wire`` carries
-their fields, and makes the encoded values in them.
+``Integrity``, and the snapshot answers, with ``Called``, ``Value`` or ``Digest``. A snapshot that
+fails says ``Failed`` in place of what it was to say. ``wire`` carries their fields, and makes the
+encoded values in them.
 """
 
 from __future__ import annotations
@@ -116,6 +117,13 @@ class Digest(Message):
     """The digest that was asked for; empty where no answer can be watched."""
 
     digest: str
+
+
+@dataclass(frozen=True)
+class Failed(Message):
+    """Told last, by a snapshot that can't go on: the traceback."""
+
+    fault: str
 
 
 REQUESTS = {kind.__name__: kind for kind in (Call, Attribute, Integrity)}

@@ -49,6 +49,8 @@ NOT_WATCHED = (
     "the operators of the answer could not be watched: it starts or stops PyTorch's profiler, or "
     "the notebook left one running. Leave the profiler alone here."
 )
+# Of what a snapshot says of its own failure.
+LONGEST_FAULT = 2000
 MOST_LINES = 10_000
 # Of a result, that are looked at for what a message could quote.
 MOST_LEAVES = 1000
@@ -113,6 +115,8 @@ class Snapshot:
         self.chosen: set[str] = set()
         # Of PyTorch's global generator, as the snapshot has it.
         self.state = b""
+        # What the snapshot says of its own failure, for the log.
+        self.fault = ""
 
     def hang_up(self) -> None:
         """Tell the snapshot that it is no longer needed."""
@@ -127,7 +131,19 @@ class Snapshot:
         """
         with heard():
             wire.send(self.connection, messages.request(request), blobs)
-            return wire.receive(self.stream)
+            return self.receive()
+
+    def receive(self) -> tuple[Any, list[bytes]]:
+        """What the snapshot says next.
+
+        Raises:
+            wire.WireError: it is gone, or says what is no message.
+        """
+        message, blobs = wire.receive(self.stream)
+        if isinstance(message, dict) and message.keys() == {"fault"}:
+            self.fault = str(message["fault"])[:LONGEST_FAULT]
+            raise wire.Gone("the other side failed")
+        return message, blobs
 
     def names(self, names: list[str], trials: Container[str] = ()) -> dict[str, Any]:
         """The values of those names that the learner's notebook has; the snapshot tells them first.
@@ -140,7 +156,7 @@ class Snapshot:
             NoAnswer: as ``ask`` says.
         """
         with heard():
-            reply, blobs = wire.receive(self.stream)
+            reply, blobs = self.receive()
         decoder = encoding.Decoder(blobs, memory.Storages(), [], self._stand_in)
         with readable():
             told = Names.read(reply).values
