@@ -9,7 +9,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, writes
 
 from course_utils.files import remove_unfinished, write_whole
 from course_utils.grading.cache import Entry, Journal, Outcomes, environment, key_of
-from course_utils.grading.execution import Outcome, Settings, Submission
+from course_utils.grading.submission import Outcome, Settings, Submission
 
 OUTCOME = Outcome("{}", [{"id": "a", "grade_id": "", "seconds": 1.0}], {}, {"a": "b"}, "", ["f"], 7)
 

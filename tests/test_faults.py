@@ -5,7 +5,8 @@ from click.testing import CliRunner
 
 from course_utils.command.cli import main
 from course_utils.grading import pool
-from course_utils.grading.execution import NOT_GRADED, Judgement, NotJudged, Settings
+from course_utils.grading.submission import NOT_GRADED, Settings
+from course_utils.grading.verdict.judgement import Judgement, NotJudged
 from course_utils.grading.verdict.wording import TOO_LONG
 from support.hostile import ERROR, ERROR_CHECK, SHAPES_CHECK, add_cell, answer
 from test_kindness import ALL, points, run, solved

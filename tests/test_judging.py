@@ -25,7 +25,7 @@ from course_utils import (
     forbid_copies,
     forbid_operators,
 )
-from course_utils.grading.execution import bound_names, names_of_the_answer, read_source
+from course_utils.grading.source import bound_names, names_of_the_answer, read_source
 from course_utils.grading.verdict import wire
 from course_utils.grading.verdict.answering import Answering, integrity, small_message
 from course_utils.grading.verdict.snapshot import NoAnswer, Snapshot, StandIn, raised

@@ -16,8 +16,9 @@ from course_utils.command import log
 from course_utils.command.cli import main
 from course_utils.gradebook.feedback import Renderer
 from course_utils.gradebook.record import RecordMarks, WriteFeedback
-from course_utils.grading.execution import Judgement, NotJudged, Settings, Submission
 from course_utils.grading.pool import Pool
+from course_utils.grading.submission import Settings, Submission
+from course_utils.grading.verdict.judgement import Judgement, NotJudged
 from course_utils.kernels import template
 from course_utils.kernels.sandbox import why_not
 from course_utils.kernels.template import Request, Template, TemplateError

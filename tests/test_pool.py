@@ -11,8 +11,8 @@ import pytest
 
 from course_utils.errors import CourseError
 from course_utils.grading import pool
-from course_utils.grading.execution import Outcome, Settings, Submission
 from course_utils.grading.pool import DASK_SETTINGS, Pool, check_address
+from course_utils.grading.submission import Outcome, Settings, Submission
 from course_utils.kernels.holder import SandboxError
 from course_utils.kernels.template import TemplateError
 from support.quick import misbehave

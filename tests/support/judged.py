@@ -13,7 +13,7 @@ import torch
 import torch._dynamo
 from nbformat import NotebookNode
 
-from course_utils.grading.execution import Source, read_source
+from course_utils.grading.source import Source, read_source
 from course_utils.grading.verdict.answering import Answering
 from course_utils.grading.verdict.snapshot import Snapshot
 from course_utils.project import Chapter

@@ -21,7 +21,7 @@ from rich.console import Console
 from course_utils.command.grade import Grading, Marks, grade
 from course_utils.errors import CourseError
 from course_utils.grading.cache import FOLDER
-from course_utils.grading.execution import Outcome, Settings, Submission
+from course_utils.grading.submission import Outcome, Settings, Submission
 from course_utils.project import Chapter
 
 LOG = "EXECUTED"

@@ -51,8 +51,9 @@ from course_utils.grading.cache import (
     Outcomes,
     key_of,
 )
-from course_utils.grading.execution import NOT_GRADED, Outcome, Submission, execute
+from course_utils.grading.execution import execute
 from course_utils.grading.intake import check_student
+from course_utils.grading.submission import NOT_GRADED, Outcome, Submission
 from course_utils.kernels.template import shared_address, supported
 from course_utils.notebooks import read_notebook
 from course_utils.project import Chapter

@@ -22,8 +22,9 @@ from traitlets import Bool, Enum, Float, Integer, Unicode
 from course_utils.cells import STUB, marks_of, stub_digest
 from course_utils.errors import CourseError
 from course_utils.grading.cache import Outcomes, key_of
-from course_utils.grading.execution import Outcome, Settings, Submission, execute
+from course_utils.grading.execution import execute
 from course_utils.grading.intake import NBGRADER_FILES, check_folder, read_files
+from course_utils.grading.submission import Outcome, Settings, Submission
 
 # The key of nbconvert's resources under which an outcome is given.
 OUTCOME = "course_outcome"

@@ -28,8 +28,8 @@ from course_utils.gradebook.exporters import CheckedNotebookExporter
 from course_utils.gradebook.feedback import shared_renderer
 from course_utils.gradebook.preprocessors import OUTCOME, HideTests
 from course_utils.grading.cache import FOLDER
-from course_utils.grading.execution import Outcome
 from course_utils.grading.intake import NBGRADER_FILES, HandedIn
+from course_utils.grading.submission import Outcome
 from course_utils.project import Chapter
 
 LOG = logging.getLogger(__name__)

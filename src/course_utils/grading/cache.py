@@ -17,7 +17,7 @@ from typing import Any
 
 import course_utils
 from course_utils.files import read_json, write_whole
-from course_utils.grading.execution import Outcome, Settings, Submission
+from course_utils.grading.submission import Outcome, Settings, Submission
 
 FOLDER = ".course-grade"
 

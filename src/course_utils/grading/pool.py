@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from course_utils.errors import CourseError, one_line
 from course_utils.grading import execution
 from course_utils.grading.cache import environment
-from course_utils.grading.execution import NOT_GRADED, NotJudged, Outcome, Settings, Submission
+from course_utils.grading.submission import NOT_GRADED, Outcome, Settings, Submission
+from course_utils.grading.verdict.judgement import NotJudged
 from course_utils.kernels.holder import SandboxError
 from course_utils.kernels.template import ADDRESS_VARIABLE, TemplateError, shared_address
 

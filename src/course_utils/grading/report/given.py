@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from course_utils.grading.execution import NOT_GRADED
+from course_utils.grading.submission import NOT_GRADED
 
 
 @dataclass(frozen=True)
