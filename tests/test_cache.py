@@ -8,7 +8,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, writes
 
 from course_utils.files import remove_unfinished, write_whole
-from course_utils.grading.cache import Entry, Journal, Outcomes, environment, key_of
+from course_utils.grading.cache import Entry, Journal, Outcomes, installation, key_of
 from course_utils.grading.submission import Outcome, Settings, Submission
 
 OUTCOME = Outcome("{}", [{"id": "a", "grade_id": "", "seconds": 1.0}], {}, {"a": "b"}, "", ["f"], 7)
@@ -66,9 +66,9 @@ def test_the_course_s_own_code_counts(monkeypatch, tmp_path):
     seen = set()
     for text in ("1", "2"):
         (tmp_path / "module.py").write_text(text)
-        environment.cache_clear()
-        seen.add(environment())
-    environment.cache_clear()
+        installation.cache_clear()
+        seen.add(installation())
+    installation.cache_clear()
     assert len(seen) == 2
 
 

@@ -12,7 +12,7 @@ import course_utils.gradebook.record
 import course_utils.grading.pool
 import course_utils.grading.report.contents
 import course_utils.grading.report.similar
-from course_utils.grading.cache import environment
+from course_utils.grading.cache import installation
 
 # Once for all that is forked: somebody may edit the course while its tests run.
-environment()
+installation()

@@ -178,7 +178,7 @@ def grade(
             "grading needs Linux: on Windows use WSL 2, on macOS a virtual machine; "
             "docs/instructors.md says how"
         )
-    from course_utils.grading.pool import check_address
+    from course_utils.grading.scheduler import check_address
 
     check_address(scheduler)
     with in_one_line():

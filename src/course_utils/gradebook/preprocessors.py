@@ -47,21 +47,34 @@ class ExecuteSandboxed(NbGraderPreprocessor):
         "auto",
         help='`"bwrap"`, `"none"`; `"auto"` refuses where bubblewrap does not work',
     ).tag(config=True)
-    seed = Integer(0, help="The seed of every random generator.").tag(config=True)
-    pictures = Bool(False, help="Whether the course's pictures are drawn.").tag(config=True)
-    cell_seconds = Float(60, help="one cell, in seconds").tag(config=True)
-    notebook_seconds = Float(600, help="all cells together, in seconds").tag(config=True)
-    checks_seconds = Float(600, help="all checks together, in seconds").tag(config=True)
-    memory_bytes = Integer(4 * 2**30, help="a notebook's processes together").tag(config=True)
-    processes = Integer(128, help="processes and threads").tag(config=True)
-    file_bytes = Integer(
-        256 * 2**20, help="one file, and all files of its working folder; these lie in memory"
-    ).tag(config=True)
-    output_bytes = Integer(1_000_000, help="what one cell prints and shows, in bytes").tag(
+    seed = Integer(Settings.seed, help="The seed of every random generator.").tag(config=True)
+    pictures = Bool(Settings.pictures, help="Whether the course's pictures are drawn.").tag(
         config=True
     )
-    grace_seconds = Float(5, help="How long an interrupted cell may go on.").tag(config=True)
-    threads = Integer(1, help="The threads that a notebook computes with.").tag(config=True)
+    cell_seconds = Float(Settings.cell_seconds, help="one cell, in seconds").tag(config=True)
+    notebook_seconds = Float(Settings.notebook_seconds, help="all cells together, in seconds").tag(
+        config=True
+    )
+    checks_seconds = Float(Settings.checks_seconds, help="all checks together, in seconds").tag(
+        config=True
+    )
+    memory_bytes = Integer(Settings.memory_bytes, help="a notebook's processes together").tag(
+        config=True
+    )
+    processes = Integer(Settings.processes, help="processes and threads").tag(config=True)
+    file_bytes = Integer(
+        Settings.file_bytes,
+        help="one file, and all files of its working folder; these lie in memory",
+    ).tag(config=True)
+    output_bytes = Integer(
+        Settings.output_bytes, help="what one cell prints and shows, in bytes"
+    ).tag(config=True)
+    grace_seconds = Float(
+        Settings.grace_seconds, help="How long an interrupted cell may go on."
+    ).tag(config=True)
+    threads = Integer(Settings.threads, help="The threads that a notebook computes with.").tag(
+        config=True
+    )
     run = Unicode("", help="Take stored outcomes of this run alone.").tag(config=True)
 
     def settings(self) -> Settings:

@@ -23,7 +23,7 @@ FOLDER = ".course-grade"
 
 
 @functools.cache
-def environment() -> str:
+def installation() -> str:
     """A hash of what an outcome depends on besides the submission and the settings.
 
     That is Python, the versions of everything installed, and the course's own code.
@@ -93,7 +93,7 @@ def key_of(submission: Submission, settings: Settings) -> str:
             "files": {name: digest(data) for name, data in submission.files.items()},
             "source": source_digest(submission.source),
             "settings": limits,
-            "environment": environment(),
+            "installation": installation(),
         }
     )
 

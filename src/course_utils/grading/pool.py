@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import os
 import queue
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future as StartFuture
@@ -18,54 +16,29 @@ from typing import TYPE_CHECKING
 
 from course_utils.errors import CourseError, one_line
 from course_utils.grading import execution
-from course_utils.grading.cache import environment
+from course_utils.grading.cache import installation
+from course_utils.grading.scheduler import (
+    ATTEMPTS,
+    DASK_SETTINGS,
+    PRELOADED,
+    SCHEDULER_IS_GONE,
+    SECONDS_TO_CONNECT,
+    check_address,
+)
 from course_utils.grading.submission import NOT_GRADED, Outcome, Settings, Submission
 from course_utils.grading.verdict.judgement import NotJudged
-from course_utils.kernels.holder import SandboxError
-from course_utils.kernels.template import ADDRESS_VARIABLE, TemplateError, shared_address
+from course_utils.grading.worker import Execute, NoKernel, run_one
+from course_utils.kernels.template import ADDRESS_VARIABLE, shared_address
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-# A submission that ends its worker process this often is given up.
-ATTEMPTS = 3
 FETCHERS = 4
-SECONDS_TO_CONNECT = 60
 LOG = logging.getLogger(__name__)
 # All that the course logs, here and in the workers.
 LOGGED = "course_utils"
-# Between two tries to start a kernel: it may have been this machine's moment.
-PAUSE_SECONDS = 2
 # So many submissions in a row without a kernel, and it is the machine that starts none.
 WITHOUT_KERNEL = 3
-SCHEDULER_IS_GONE = "the Dask scheduler is gone; go on with: course grade --resume"
-DASK_SETTINGS = {
-    "distributed.scheduler.allowed-failures": ATTEMPTS - 1,
-    "distributed.scheduler.work-stealing": False,
-    # A submission of a few megabytes is no mistake.
-    "distributed.admin.large-graph-warning-threshold": "1GB",
-    # How long a scheduler is looked for, and an outcome asked of a worker that is gone before the
-    # submission is done again.
-    "distributed.comm.timeouts.connect": "10s",
-    # Its log of the last messages would hold a thousand submissions.
-    "distributed.admin.low-level-log-length": 1,
-    # Workers are forked from a process that has imported everything, a dead one's successor too.
-    "distributed.worker.multiprocessing-method": "forkserver",
-    # No web pages: other users of the machine could read them.
-    "distributed.scheduler.http.routes": [],
-    "distributed.worker.http.routes": [],
-}
-PRELOADED = (
-    # First: it keeps a slow import out of the others.
-    *("course_utils.lean_imports", "distributed.nanny", "distributed.worker"),
-    *("course_utils.grading.execution", "course_utils.grading.worker_signals"),
-)
-
-Execute = Callable[[Submission, Settings], Outcome]
-
-
-class NoKernel(RuntimeError):
-    """A worker could start no kernel for a submission, twice; nothing that the student did."""
 
 
 class Lost(RuntimeError):
@@ -74,30 +47,6 @@ class Lost(RuntimeError):
 
 # What came of a submission; an exception, but for these two, ends the run.
 Result = Outcome | str | Exception
-
-
-def check_address(scheduler: str) -> None:
-    """Refuse a scheduler on another machine whose connections are not encrypted.
-
-    Who can listen on the way reads submissions, and who can reach the port gives the workers
-    orders.
-
-    Raises:
-        CourseError: it is such an address.
-    """
-    protocol, _, place = scheduler.rpartition("://")
-    if not scheduler or protocol in ("tls", "wss", "inproc"):
-        return
-    host = place.partition("/")[0].rpartition(":")[0].strip("[]") or place
-    try:
-        here = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        here = host == "localhost"
-    if not here:
-        raise CourseError(
-            f"{scheduler} is another machine, reached without encryption: start scheduler and "
-            "workers with TLS and name it tls://HOST:PORT; docs/instructors.md says how"
-        )
 
 
 class Pool:
@@ -192,7 +141,7 @@ class Pool:
                     dashboard_address=None,
                     scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                     memory_limit=0,
-                    env=self.environment(),
+                    env=self.worker_variables(),
                     silence_logs=logging.CRITICAL,
                 )
                 self.client = Client(self.cluster)
@@ -215,7 +164,7 @@ class Pool:
         assert self.client is not None
         self.client.forward_logging(LOGGED, logging.WARNING)
 
-    def environment(self) -> dict[str, str]:
+    def worker_variables(self) -> dict[str, str]:
         """The variables of this machine's workers: those of the command, as they are now.
 
         All workers share one process that warm kernels are forked from; it starts here.
@@ -307,7 +256,7 @@ class Pool:
             settings: how it is executed.
             again: whether an outcome of it was lost before.
         """
-        expected = environment() if self.scheduler else ""
+        expected = installation() if self.scheduler else ""
         assert self.client is not None
         future = self.client.submit(
             run_one, submission, settings, expected, self.execute, pure=False
@@ -334,7 +283,7 @@ class Pool:
         # At once, for the outcome lies in the worker, which may die.
         with suppress(RuntimeError):  # the pool is closed: nobody waits for it any more
             self.fetchers.submit(
-                self.fetch, key, settings, student, retry, future, patience(settings)
+                self.fetch, key, settings, student, retry, future, longest_wait(settings)
             )
 
     def fetch(
@@ -344,11 +293,11 @@ class Pool:
         student: str,
         retry: Submission | None,
         future: Future,
-        patience: float,
+        seconds: float,
     ) -> None:
         """Put what came of a submission to what is finished, unless it is run once again."""
         try:
-            result = self.fetched(key, settings, student, retry, future, patience)
+            result = self.fetched(key, settings, student, retry, future, seconds)
         except Exception as error:  # as in take_back
             result = error
         if result is not None:
@@ -361,7 +310,7 @@ class Pool:
         student: str,
         retry: Submission | None,
         future: Future,
-        patience: float,
+        seconds: float,
     ) -> Result | None:
         """Bring an outcome here, and keep it; where it was lost on the way, run it once again.
 
@@ -369,7 +318,7 @@ class Pool:
             What came of it; None where it is run again.
         """
         assert self.client is not None
-        result = result_of(future, patience, student)
+        result = result_of(future, seconds, student)
         if isinstance(result, Lost):
             try:
                 # Answers where only this outcome is lost, and not the scheduler.
@@ -394,7 +343,7 @@ class Pool:
         return result
 
 
-def patience(settings: Settings) -> float:
+def longest_wait(settings: Settings) -> float:
     """How long an outcome may be on its way, in seconds: Dask may do the submission again first."""
     return SECONDS_TO_CONNECT + 2 * (settings.notebook_seconds + settings.checks_seconds)
 
@@ -427,41 +376,3 @@ def result_of(future: Future, seconds: float, student: str) -> Result:
         if isinstance(error, NotJudged):
             return f"{NOT_GRADED}: {one_line(error)}, twice"
         return f"{NOT_GRADED}: it could not be run ({type(error).__name__}: {one_line(error)})"
-
-
-def about(submission: Submission) -> dict[str, str]:
-    """What a record of the log says beside its words."""
-    return {"student": submission.student}
-
-
-def run_one(submission: Submission, settings: Settings, expected: str, execute: Execute) -> Outcome:
-    """What a worker does.
-
-    Args:
-        submission: what is executed.
-        settings: how.
-        expected: the command's environment, for a worker that may have another.
-        execute: what executes it.
-
-    Raises:
-        CourseError: the worker's installation is not the command's.
-        NoKernel: no kernel could be started for it, twice.
-    """
-    if expected and environment() != expected:
-        raise CourseError(
-            "a worker has another Python, other packages or another version of the course than "
-            "this command: install the same on both"
-        )
-    try:
-        try:
-            return execute(submission, settings)
-        except CourseError:
-            raise
-        except Exception:
-            # Once again: it may have been this machine's moment.
-            words = "%s: execution failed, and is tried once again"
-            LOG.warning(words, submission.student, exc_info=True, extra=about(submission))
-            time.sleep(PAUSE_SECONDS)
-            return execute(submission, settings)
-    except (SandboxError, TemplateError) as error:
-        raise NoKernel(f"no kernel can be started: {one_line(error)}") from error

@@ -42,21 +42,6 @@ class KernelEnded(Exception):
     """The kernel is gone; the message says why."""
 
 
-def environment(settings: Settings) -> dict[str, str]:
-    """The variables of a kernel beside those of its workplace."""
-    threads = str(settings.threads)
-    return {
-        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-        "NBGRADER_EXECUTION": "autograde",
-        "COURSE_DEVICE": "cpu",
-        "COURSE_PICTURES": "drawn" if settings.pictures else "words",
-        "CUDA_VISIBLE_DEVICES": "",
-        "OMP_NUM_THREADS": threads,
-        "MKL_NUM_THREADS": threads,
-        "OPENBLAS_NUM_THREADS": threads,
-    }
-
-
 class Runner(NotebookClient):
     """Runs cells of one notebook in a kernel that may be hostile.
 
@@ -83,7 +68,7 @@ class Runner(NotebookClient):
         async with running_kernel(
             sandbox,
             fds=descriptors,
-            env=environment(self.settings),
+            env=self.settings.variables(),
             threads=self.settings.threads,
             startup_seconds=START_SECONDS,
         ) as (self.km, self.kc):

@@ -59,9 +59,9 @@ class Settings:
     cell_seconds: float = 60
     notebook_seconds: float = 600
     checks_seconds: float = 600
-    memory_bytes: int = 4 * 2**30
-    processes: int = 128
-    file_bytes: int = 256 * 2**20
+    memory_bytes: int = Limits.memory_bytes
+    processes: int = Limits.processes
+    file_bytes: int = Limits.file_bytes
     output_bytes: int = 1_000_000
     grace_seconds: float = 5
 
@@ -84,6 +84,20 @@ class Settings:
         # The kernel works while the notebook runs, its snapshots while the checks do.
         busy = self.threads * max(self.notebook_seconds, self.checks_seconds)
         return math.ceil(min(busy, MOST_CPU_SECONDS)) + CPU_ROOM_SECONDS
+
+    def variables(self) -> dict[str, str]:
+        """The environment of a kernel, beside that of its workplace."""
+        threads = str(self.threads)
+        return {
+            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+            "NBGRADER_EXECUTION": "autograde",
+            "COURSE_DEVICE": "cpu",
+            "COURSE_PICTURES": "drawn" if self.pictures else "words",
+            "CUDA_VISIBLE_DEVICES": "",
+            "OMP_NUM_THREADS": threads,
+            "MKL_NUM_THREADS": threads,
+            "OPENBLAS_NUM_THREADS": threads,
+        }
 
     def limits(self) -> Limits:
         return Limits(

@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from course_utils.cells import grade_id, is_check, is_locked
-from course_utils.grading.runner import LOUD_CELLS, START_SECONDS, KernelEnded, environment
+from course_utils.grading.runner import LOUD_CELLS, START_SECONDS, KernelEnded
 from course_utils.grading.source import Source
 from course_utils.grading.submission import Settings
 from course_utils.kernels.overheard import Overheard
@@ -86,7 +86,7 @@ class Judgement:
                         JUDGES_DESCRIPTOR: theirs.fileno(),
                         **descriptors,
                     },
-                    env=environment(self.settings),
+                    env=self.settings.variables(),
                     threads=self.settings.threads,
                 )
             try:
