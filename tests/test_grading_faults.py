@@ -13,9 +13,10 @@ import pytest
 from click.testing import CliRunner
 
 from course_utils.authoring.build import build_into_place
-from course_utils.command import grade as grading
 from course_utils.command.cli import main
 from course_utils.errors import CourseError
+from course_utils.gradebook import grade_class
+from course_utils.gradebook.export import plain_cell
 from course_utils.gradebook.grader import open_grader, prepare_gradebook
 from course_utils.gradebook.record import WriteFeedback
 from course_utils.grading.cache import FOLDER
@@ -45,7 +46,7 @@ def built(tmp_path_factory):
 def chapter(built, tmp_path, monkeypatch):
     shutil.copytree(built.root, tmp_path / "course")
     monkeypatch.chdir(tmp_path / "course")
-    monkeypatch.setattr(grading.Grading, "execute", staticmethod(execute))
+    monkeypatch.setattr(grade_class.Grading, "execute", staticmethod(execute))
     monkeypatch.setattr("course_utils.grading.pool.Pool", Here)
     monkeypatch.setattr(Here, "ends", {})
     return Chapter(built.name, tmp_path / "course")
@@ -128,22 +129,22 @@ def test_whatever_a_step_raises_costs_one_alone(chapter, monkeypatch):
     """Also what nobody thought of: here, while taking in and while recording."""
     for student in ("bob", "cleo"):
         submit(chapter, student)
-    sanitise = grading.Grading.sanitise
+    sanitise = grade_class.Grading.sanitise
 
     def fail_for_bob(self, student):
         if student == "bob":
             raise RecursionError("too deep")
         return sanitise(self, student)
 
-    record = grading.Grading.record
+    record = grade_class.Grading.record
 
     def fail_for_cleo(self, student, *arguments):
         if student == "cleo":
             monkeypatch.setattr(self.recorder.marks, "start", lambda: {}["no such key"])
         record(self, student, *arguments)
 
-    monkeypatch.setattr(grading.Grading, "sanitise", fail_for_bob)
-    monkeypatch.setattr(grading.Grading, "record", fail_for_cleo)
+    monkeypatch.setattr(grade_class.Grading, "sanitise", fail_for_bob)
+    monkeypatch.setattr(grade_class.Grading, "record", fail_for_cleo)
     status, output = run()
     assert status == 1
     assert "bob: not graded: RecursionError: too deep" in output
@@ -152,8 +153,8 @@ def test_whatever_a_step_raises_costs_one_alone(chapter, monkeypatch):
         f"Error: not graded, through no fault of theirs: bob, cleo; to try again: {RESUME}"
     )
     assert scores(chapter)["ada"] == 3
-    monkeypatch.setattr(grading.Grading, "sanitise", sanitise)
-    monkeypatch.setattr(grading.Grading, "record", record)
+    monkeypatch.setattr(grade_class.Grading, "sanitise", sanitise)
+    monkeypatch.setattr(grade_class.Grading, "record", record)
     status, output = run("--resume")
     assert status == 0, output
     assert scores(chapter) == {"ada": 3, "bob": 3, "cleo": 3}
@@ -203,8 +204,8 @@ def test_a_full_disk_ends_the_run_which_goes_on_later(chapter, monkeypatch, plac
 
     targets = {
         "feedback": (WriteFeedback, "start"),
-        "journal": (grading.Journal, "write"),
-        "export": (grading, "export"),
+        "journal": (grade_class.Journal, "write"),
+        "export": (grade_class, "export"),
     }
     with monkeypatch.context() as patch:
         patch.setattr(*targets[place], full)
@@ -234,7 +235,7 @@ def test_a_report_that_fails_costs_no_marks(chapter, monkeypatch):
 
 TERMINATED = """
 import os, signal, sys, time
-from course_utils.command import grade as grading
+from course_utils.gradebook import grade_class
 from course_utils.command.cli import main
 from course_utils.gradebook.record import WriteFeedback
 from support.quick import Here, execute
@@ -243,7 +244,7 @@ def ended(self):
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(60)
 
-grading.Grading.execute = staticmethod(execute)
+grade_class.Grading.execute = staticmethod(execute)
 import course_utils.grading.pool
 course_utils.grading.pool.Pool = Here
 WriteFeedback.start = ended
@@ -424,7 +425,7 @@ def test_grades_csv_holds_no_formula(chapter):
 
 
 def test_numbers_stay_numbers():
-    assert [grading.plain_cell(value) for value in (-1.5, None, "ada", "\tx", "\uff1dx")] == [
+    assert [plain_cell(value) for value in (-1.5, None, "ada", "\tx", "\uff1dx")] == [
         "-1.5",
         "",
         "ada",

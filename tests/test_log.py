@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from course_utils.authoring.build import build_into_place
-from course_utils.command import grade as grading
-from course_utils.command import log
+from course_utils.command import grade as command
 from course_utils.command.cli import main
+from course_utils.gradebook import grade_class, log
 from course_utils.gradebook.feedback import Renderer
 from course_utils.gradebook.record import RecordMarks, WriteFeedback
 from course_utils.grading.pool import Pool
@@ -52,7 +52,7 @@ def built(tmp_path_factory):
 def chapter(built, tmp_path, monkeypatch):
     shutil.copytree(built.root, tmp_path / "course")
     monkeypatch.chdir(tmp_path / "course")
-    monkeypatch.setattr(grading.Grading, "execute", staticmethod(execute))
+    monkeypatch.setattr(grade_class.Grading, "execute", staticmethod(execute))
     monkeypatch.setattr("course_utils.grading.pool.Pool", Here)
     return Chapter(built.name, tmp_path / "course")
 
@@ -96,7 +96,7 @@ def test_what_a_step_of_recording_raises(chapter, monkeypatch, step):
     assert lines.count(LINE) == 1
     assert lines[-1].startswith("Error: "), "what to do comes last"
     text = written(chapter.root)
-    assert "ERROR course_utils.command." in text
+    assert "ERROR course_utils.gradebook." in text
     assert " ada: " in text
     assert "Traceback (most recent call last)" in text
     assert "in raise_key_error" in text
@@ -111,16 +111,21 @@ def test_a_submission_that_was_not_graded(chapter, monkeypatch):
     assert "ada: not graded: the process that judges ended, twice" in written(chapter.root)
 
 
-@pytest.mark.parametrize("name", ["export", "show"])
-def test_what_nobody_foresaw_is_one_line_and_the_log_s_path(chapter, monkeypatch, name):
-    monkeypatch.setattr(grading, name, raise_key_error)
+@pytest.mark.parametrize(
+    ("module", "name", "caller"),
+    [(grade_class, "export", "gradebook/grade_class.py"), (command, "show", "command/cli.py")],
+)
+def test_what_nobody_foresaw_is_one_line_and_the_log_s_path(
+    chapter, monkeypatch, module, name, caller
+):
+    monkeypatch.setattr(module, name, raise_key_error)
     status, lines = grade()
     assert status == 1
     assert lines[-2:] == [LINE, "Error: nobody foresaw this: KeyError: 'no such key'"]
     assert not any("Traceback" in line for line in lines)
     text = written(chapter.root)
     assert "in raise_key_error" in text
-    assert f"course_utils/command/{'cli' if name == 'show' else 'grade'}.py" in text
+    assert f"course_utils/{caller}" in text
 
 
 def test_a_log_that_cannot_be_written_is_named_to_no_one(chapter, monkeypatch):

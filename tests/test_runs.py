@@ -10,7 +10,9 @@ from click.testing import CliRunner
 
 from course_utils.authoring.build import build_into_place
 from course_utils.command.cli import main
-from course_utils.command.grade import Grading, Marks, show
+from course_utils.command.grade import show
+from course_utils.gradebook.grade_class import Grading
+from course_utils.gradebook.marks import Marks
 from course_utils.grading.cache import FOLDER
 from course_utils.notebooks import read_notebook
 from support.answers import grader_of

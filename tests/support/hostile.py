@@ -24,7 +24,7 @@ from types import ModuleType
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from course_utils.command.grade import Marks
+from course_utils.gradebook.marks import Marks
 from course_utils.project import Chapter
 from support.answers import ROOT, grader_of
 

@@ -207,8 +207,8 @@ def grade(chapter: str, students: tuple[str, ...], resume: bool, **options) -> N
     stays 0. It does not where something was left undone through no fault of a student's.
     """
     from course_utils.command import grade as grading
-    from course_utils.command import log
     from course_utils.command.live import Output
+    from course_utils.gradebook import log
 
     if resume and (students or any(options[name] for name in FIXED_BY_A_RUN)):
         raise CourseError(
