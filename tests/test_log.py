@@ -130,7 +130,7 @@ def test_what_nobody_foresaw_is_one_line_and_the_log_s_path(
 
 def test_a_log_that_cannot_be_written_is_named_to_no_one(chapter, monkeypatch):
     (chapter.root / log.NAME).mkdir(parents=True)
-    monkeypatch.setattr(grading, "export", raise_key_error)
+    monkeypatch.setattr(grade_class, "export", raise_key_error)
     status, lines = grade()
     assert status == 1
     assert lines[-1] == "Error: nobody foresaw this: KeyError: 'no such key'"
@@ -277,7 +277,7 @@ def test_the_log_is_rotated_by_the_run_that_holds_the_lock(tmp_path, monkeypatch
 def test_a_run_rotates(chapter, monkeypatch):
     rotated = []
     monkeypatch.setattr(
-        grading, "check_folders", lambda *_: rotated.append(OWN.handlers[-1].maxBytes)
+        grade_class, "check_folders", lambda *_: rotated.append(OWN.handlers[-1].maxBytes)
     )
     assert grade()[0] == 0
     assert rotated == [log.LOG_BYTES]
