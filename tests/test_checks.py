@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.checks import (
+from course_utils.learner.checks import (
     TOLERANCES,
     check_close,
     check_copied,

@@ -11,7 +11,7 @@ import torch
 
 import course_utils
 from course_utils import seed_everything
-from course_utils.devices import _choose_device
+from course_utils.learner.devices import _choose_device
 from support.kernel import run_cells, traceback_of
 
 

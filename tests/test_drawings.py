@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from PIL import Image
 
-from course_utils.checks import check_close
-from course_utils.drawings import (
+from course_utils.learner.checks import check_close
+from course_utils.learner.drawings import (
     FRAME,
     MOST_BOXES,
     SHARPNESS,

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils.layers import (
+from course_utils.learner.layers import (
     agrees,
     bytes_of,
     check_no_loop,
@@ -151,7 +151,9 @@ def test_saved_bytes_count_each_storage_once():
 
 def test_curves_are_drawn_with_words(monkeypatch):
     shown = []
-    monkeypatch.setattr("course_utils.layers.show", lambda figure, alt: shown.append((figure, alt)))
+    monkeypatch.setattr(
+        "course_utils.learner.layers.show", lambda figure, alt: shown.append((figure, alt))
+    )
     draw_curves([1, 2], {"one": [3, 4], "two": [5, 6]}, title="t", labels=("x", "y"), alt="two")
     figure, alt = shown[0]
     assert alt == "two"

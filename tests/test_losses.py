@@ -7,7 +7,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from course_utils.losses import (
+from course_utils.learner.losses import (
     check_imbalance,
     check_info_nce,
     check_number,

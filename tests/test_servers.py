@@ -13,9 +13,10 @@ import psutil
 import pytest
 from PIL import Image
 
-from course_utils import servers, tensorboard_server, visdom_server
+from course_utils import tensorboard_server, visdom_server
 from course_utils.kernels.sandbox import Sandbox, why_not
-from course_utils.servers import ServerError
+from course_utils.learner import servers
+from course_utils.learner.servers import ServerError
 from support.lab import MarkedProcesses, browser_page, find_browser
 from support.warm import eventually, gone, run_in
 

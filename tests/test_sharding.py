@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course_utils import sharding
+from course_utils.learner import sharding
 
 
 def test_random_numbers_depend_on_all_seeds_and_on_nothing_else():

@@ -4,8 +4,9 @@ import matplotlib.pyplot as plt
 import pytest
 import torch
 
-from course_utils import every_case, visualization
-from course_utils.visualization import CURES, HEALTHY, ILLNESSES, PATIENTS, check_named, run
+from course_utils import every_case
+from course_utils.learner import visualization
+from course_utils.learner.visualization import CURES, HEALTHY, ILLNESSES, PATIENTS, check_named, run
 
 
 def test_each_illness_is_one_patients_and_changes_what_its_cure_restores():

@@ -21,7 +21,7 @@ from PIL import Image
 
 from course_utils.command.build import CHECK_LINES
 from course_utils.command.grader import load_settings
-from course_utils.drawings import SHARPNESS
+from course_utils.learner.drawings import SHARPNESS
 from support.answers import ROOT, grader_of
 from support.curriculum import meanings
 

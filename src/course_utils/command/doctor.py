@@ -17,7 +17,7 @@ from rich.text import Text
 
 from course_utils.command.project import CourseError, find_root
 from course_utils.command.verify import cores
-from course_utils.servers import (
+from course_utils.learner.servers import (
     end,
     free_port,
     last_line,
@@ -70,7 +70,7 @@ def device() -> Finding:
     try:
         import torch
 
-        from course_utils.devices import device as chosen
+        from course_utils.learner.devices import device as chosen
 
         torch.ones(2, device=chosen).sum().item()
     except (ImportError, RuntimeError) as error:

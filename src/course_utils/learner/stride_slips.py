@@ -13,8 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from course_utils.checks import MISSING, check_equal
-from course_utils.tracebacks import ends_in_notebook
+from course_utils.learner.checks import MISSING, check_equal
+from course_utils.learner.tracebacks import ends_in_notebook
 
 OFFSET = "it starts at box 0 of the storage: the offset counts from there, so add storage_offset()"
 CONTIGUOUS = "the strides of a contiguous tensor were assumed: ask the tensor for its own"

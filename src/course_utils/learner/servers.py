@@ -275,7 +275,7 @@ def server_command(
         work: a folder to remove when the parent ends.
     """
     fixed = [kind, str(folder), str(port), str(parent), str(work)]
-    return [sys.executable, "-m", "course_utils.servers", *fixed, *options]
+    return [sys.executable, "-m", "course_utils.learner.servers", *fixed, *options]
 
 
 def free_port() -> int:

@@ -26,18 +26,18 @@ from matplotlib.patches import Rectangle
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch.utils.tensorboard import SummaryWriter
 
-from course_utils.checks import (
+from course_utils.learner.checks import (
     check_close,
     check_equal,
     check_predictions,
     forbid_changes,
 )
-from course_utils.devices import device
-from course_utils.drawings import show_difference
-from course_utils.gradients import grad_of
-from course_utils.layers import python_calls
-from course_utils.servers import visdom_server
-from course_utils.tracebacks import ends_in_notebook
+from course_utils.learner.devices import device
+from course_utils.learner.drawings import show_difference
+from course_utils.learner.gradients import grad_of
+from course_utils.learner.layers import python_calls
+from course_utils.learner.servers import visdom_server
+from course_utils.learner.tracebacks import ends_in_notebook
 
 # --- data, and a training that can be spoilt ---------------------------------------------------
 

@@ -46,7 +46,7 @@ POLL_SECONDS = 0.01
 
 # Where a frame is a library's, not the reader's.
 LIBRARIES = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-LIBRARIES |= {str(Path(__file__).parent)}
+LIBRARIES |= {str(Path(__file__).parents[1])}
 # What libraries wrap around their functions, in place of the function's own name.
 WRAPPERS = {"wrapper", "inner", "_fn", "decorate_context", "_wrapped_call_impl", "_call_impl"}
 
@@ -287,7 +287,7 @@ def _spawn(order: _Order, rank: int, listener: socket.socket, before: list[_Rank
     listener.close()
     with open(order.file(rank, "output"), "wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "course_utils.launching", str(wanted)],
+            [sys.executable, "-m", "course_utils.learner.launching", str(wanted)],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
@@ -487,9 +487,9 @@ def _exit_words(status: int) -> str:
 
 
 def main() -> None:
-    """A rank in a fresh Python: ``python -m course_utils.launching FILE``."""
+    """A rank in a fresh Python: ``python -m course_utils.learner.launching FILE``."""
     # By its own name: what travelled was made there, not in __main__.
-    from course_utils import launching
+    from course_utils.learner import launching
 
     with open(sys.argv[1], "rb") as file:
         order, rank = pickle.load(file)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.patches import Rectangle
 
-from course_utils.drawings import DOTS_PER_INCH, INK, LINES, TINTS, Drawing, words_only
+from course_utils.learner.drawings import DOTS_PER_INCH, INK, LINES, TINTS, Drawing, words_only
 
 GAP = 1.6  # between two operands; a cell is one wide
 UNIT = 0.44  # inches

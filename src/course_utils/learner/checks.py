@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from course_utils.tracebacks import ends_in_notebook
+from course_utils.learner.tracebacks import ends_in_notebook
 
 # Relative and absolute tolerance for each dtype, as torch.testing.assert_close documents them.
 TOLERANCES = {
@@ -125,7 +125,7 @@ def check_close(
     wrong = _tensor_difference(actual, expected, rtol, atol)
     if wrong:
         if drawn:
-            from course_utils.drawings import show_difference
+            from course_utils.learner.drawings import show_difference
 
             show_difference(actual, expected, what)
         raise AssertionError(what + wrong)

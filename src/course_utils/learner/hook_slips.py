@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_utils.tracebacks import ends_in_notebook
+from course_utils.learner.tracebacks import ends_in_notebook
 
 
 def reversal(x: Tensor, strength: float, weight: float) -> tuple[Tensor, dict[str, Tensor]]:

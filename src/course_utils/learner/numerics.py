@@ -15,10 +15,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from course_utils.checks import check_close, every_case, forbid_changes
-from course_utils.drawings import show
-from course_utils.layers import agrees, check_rules, check_value
-from course_utils.operators import count_operators
+from course_utils.learner.checks import check_close, every_case, forbid_changes
+from course_utils.learner.drawings import show
+from course_utils.learner.layers import agrees, check_rules, check_value
+from course_utils.learner.operators import count_operators
 
 Answer = Callable[..., Any]
 OWN_LOGSUMEXP = (

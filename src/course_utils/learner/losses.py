@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from torch.overrides import TorchFunctionMode
 
-from course_utils.checks import MISSING, check_close
-from course_utils.tracebacks import ends_in_notebook
+from course_utils.learner.checks import MISSING, check_close
+from course_utils.learner.tracebacks import ends_in_notebook
 
 Sequences = list[tuple[Tensor, Tensor]]
 

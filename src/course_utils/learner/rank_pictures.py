@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import torch
 from torch.utils.data.distributed import DistributedSampler
 
-from course_utils.drawings import show
+from course_utils.learner.drawings import show
 
 
 def draw_collectives() -> None:

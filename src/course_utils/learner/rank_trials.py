@@ -21,11 +21,11 @@ import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data.distributed import DistributedSampler
 
-from course_utils.checks import check_close, check_equal, every_case
-from course_utils.gradients import grad_of
-from course_utils.launching import LaunchError, launch
-from course_utils.ranks import count_traffic, rank_device
-from course_utils.tracebacks import ends_in_notebook
+from course_utils.learner.checks import check_close, check_equal, every_case
+from course_utils.learner.gradients import grad_of
+from course_utils.learner.launching import LaunchError, launch
+from course_utils.learner.ranks import count_traffic, rank_device
+from course_utils.learner.tracebacks import ends_in_notebook
 
 with count_traffic():
     torch.zeros(1).add(1)  # loads what each rank would have to load for itself

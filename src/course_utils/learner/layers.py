@@ -15,9 +15,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
 import course_utils
-from course_utils.checks import check_close
-from course_utils.drawings import LINES, show
-from course_utils.tracebacks import ends_in_notebook
+from course_utils.learner.checks import check_close
+from course_utils.learner.drawings import LINES, show
+from course_utils.learner.tracebacks import ends_in_notebook
 
 # What a name alone doesn't say: torch.func.vjp ends in a call that the learner never typed.
 SPOKEN = {"grad": "autograd.grad (torch.func goes through it, too)"}

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from course_utils.checks import MISSING
-from course_utils.tracebacks import ends_in_notebook
+from course_utils.learner.checks import MISSING
+from course_utils.learner.tracebacks import ends_in_notebook
 
 NO_GRAPH = (
     "no gradient flows back to the arguments: was the result made with detach, item, NumPy "

@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from course_utils.tracebacks import ends_in_notebook
+from course_utils.learner.tracebacks import ends_in_notebook
 
 
 def _name(operator) -> str:

@@ -24,10 +24,10 @@ from torch.distributed.tensor import DTensor, Shard, distribute_tensor
 from torch.distributed.tensor.debug import CommDebugMode
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from course_utils.checks import check_close, check_equal
-from course_utils.gradients import grad_of
-from course_utils.launching import LaunchError, LaunchTimeout, launch
-from course_utils.tracebacks import ends_in_notebook
+from course_utils.learner.checks import check_close, check_equal
+from course_utils.learner.gradients import grad_of
+from course_utils.learner.launching import LaunchError, LaunchTimeout, launch
+from course_utils.learner.tracebacks import ends_in_notebook
 
 
 def local(tensor: torch.Tensor) -> torch.Tensor:

@@ -15,7 +15,15 @@ from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 from torch.autograd.graph import GradientEdge
 
-from course_utils.drawings import DOTS_PER_INCH, INK, LINES, TINTS, as_png, text_of, words_only
+from course_utils.learner.drawings import (
+    DOTS_PER_INCH,
+    INK,
+    LINES,
+    TINTS,
+    as_png,
+    text_of,
+    words_only,
+)
 
 MOST_NODES = 60
 MOST_VALUES = 4

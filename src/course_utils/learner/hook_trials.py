@@ -19,13 +19,13 @@ from torch.autograd.function import BackwardCFunction
 from torch.utils._pytree import tree_leaves
 
 import course_utils
-from course_utils import hook_slips
-from course_utils.checks import check_close, check_equal, forbid_changes
-from course_utils.gradients import grad_of
-from course_utils.hook_slips import check_entries, check_log, check_near
-from course_utils.layers import agrees, bytes_of, check_value
-from course_utils.operators import forbid_operators
-from course_utils.tracebacks import ends_in_notebook
+from course_utils.learner import hook_slips
+from course_utils.learner.checks import check_close, check_equal, forbid_changes
+from course_utils.learner.gradients import grad_of
+from course_utils.learner.hook_slips import check_entries, check_log, check_near
+from course_utils.learner.layers import agrees, bytes_of, check_value
+from course_utils.learner.operators import forbid_operators
+from course_utils.learner.tracebacks import ends_in_notebook
 
 # A network that a notebook defines: what its parts are, only the notebook knows.
 Network = Any

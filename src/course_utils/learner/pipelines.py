@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader, Dataset, get_worker_info
 
-from course_utils.shapes_data import draw_shapes
+from course_utils.learner.shapes_data import draw_shapes
 
 # Milliseconds for one unit of what is counted: a file opened, a pixel decoded, a number computed
 # as a float, a byte copied, a worker started.

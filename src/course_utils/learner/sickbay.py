@@ -26,10 +26,10 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.data import Dataset, get_worker_info
 
-from course_utils.checks import check_equal, forbid_changes
-from course_utils.devices import device
-from course_utils.gradients import grad_of
-from course_utils.tracebacks import ends_in_notebook
+from course_utils.learner.checks import check_equal, forbid_changes
+from course_utils.learner.devices import device
+from course_utils.learner.gradients import grad_of
+from course_utils.learner.tracebacks import ends_in_notebook
 
 
 @ends_in_notebook

@@ -20,10 +20,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import course_utils
-from course_utils.checks import check_close, check_equal, every_case, forbid_changes
-from course_utils.graphs import draw_graph
-from course_utils.layers import bytes_of, check_parts, check_rules, check_value
-from course_utils.tracebacks import ends_in_notebook
+from course_utils.learner.checks import check_close, check_equal, every_case, forbid_changes
+from course_utils.learner.graphs import draw_graph
+from course_utils.learner.layers import bytes_of, check_parts, check_rules, check_value
+from course_utils.learner.tracebacks import ends_in_notebook
 
 NO_RULE = "a rule returns None: is there an answer yet?"
 NO_AUTOGRAD = ("grad", "backward", "*_make_dual", "*_backward", "*_backward_data")

@@ -19,11 +19,11 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from course_utils.checks import check_close, check_equal, every_case, forbid_changes
-from course_utils.devices import device
-from course_utils.layers import agrees, check_value, python_calls
-from course_utils.operators import OperatorMode, count_operators, forbid_operators
-from course_utils.tracebacks import ends_in_notebook
+from course_utils.learner.checks import check_close, check_equal, every_case, forbid_changes
+from course_utils.learner.devices import device
+from course_utils.learner.layers import agrees, check_value, python_calls
+from course_utils.learner.operators import OperatorMode, count_operators, forbid_operators
+from course_utils.learner.tracebacks import ends_in_notebook
 
 
 def require_written(function):

@@ -1,0 +1,1 @@
+"""What notebooks use: checkers, pictures, processes, and the helpers of single chapters."""
