@@ -12,8 +12,6 @@ from course_utils.learner.losses import (
     check_info_nce,
     check_number,
     check_triplets,
-    generalised_truth,
-    imbalance_truth,
     info_nce_truth,
     kl_truths,
     names_of_calls,
@@ -22,9 +20,11 @@ from course_utils.learner.losses import (
     pinball_truth,
     priced,
     sequence_truths,
-    triplet_truth,
     value_and_gradient,
 )
+from course_utils.learner.losses.embeddings import triplet_truth
+from course_utils.learner.losses.penalties import generalised_truth
+from course_utils.learner.losses.rare_classes import imbalance_truth
 
 
 def test_a_right_number_passes():
