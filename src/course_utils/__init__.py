@@ -43,7 +43,7 @@ _HOME = {
     "rank_device": "learner.ranks",
     "draw_einsum": "learner.index_diagrams",
     "draw_graph": "learner.graphs",
-    "draw_storage": "learner.drawings",
+    "draw_storage": "learner.storage_drawings",
     "show": "learner.drawings",
     "damaged_folder": "learner.pipelines",
     "measure_pipeline": "learner.pipelines",

@@ -125,7 +125,7 @@ def check_close(
     wrong = _tensor_difference(actual, expected, rtol, atol)
     if wrong:
         if drawn:
-            from course_utils.learner.drawings import show_difference
+            from course_utils.learner.difference_drawings import show_difference
 
             show_difference(actual, expected, what)
         raise AssertionError(what + wrong)
