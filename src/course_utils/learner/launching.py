@@ -13,99 +13,29 @@ that the kernel is gone, and the rank ends itself with everything that it starte
 from __future__ import annotations
 
 import contextlib
-import io
 import math
 import os
 import pickle
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import sysconfig
 import tempfile
-import threading
 import time
-import traceback
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import torch
 
-LOOPBACK = "127.0.0.1"
-# How long the ranks may take to start and find each other, beside the caller's time limit.
-START_SECONDS = 60.0
+from course_utils.learner.launch_reports import LaunchError, LaunchTimeout, RankReport
+from course_utils.learner.launched_rank import LOOPBACK, START_SECONDS, Order, run_rank
+
 # When one rank fails, how long the others may go on: often they fail for a reason worth seeing.
 GRACE_SECONDS = 0.5
 STACK_SECONDS = 2.0
 POLL_SECONDS = 0.01
-
-# Where a frame is a library's, not the reader's.
-LIBRARIES = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-LIBRARIES |= {str(Path(__file__).parents[1])}
-# What libraries wrap around their functions, in place of the function's own name.
-WRAPPERS = {"wrapper", "inner", "_fn", "decorate_context", "_wrapped_call_impl", "_call_impl"}
-
-
-@dataclass
-class RankReport:
-    """What became of one rank.
-
-    Attributes:
-        rank: its number, from 0.
-        status: ``"returned"``, ``"raised"``, ``"ended"`` (the process ended without a word),
-            ``"waited"`` (it was still at work when the others had failed or time was up).
-        value: what the function returned.
-        error: for ``"raised"``, the exception's kind and message; for ``"ended"``, how.
-        stack: where it was when it raised or waited, each ``"function, line N: the line"``,
-            outermost first; last the library's function that was called there, if one was.
-        output: what it printed, errors included.
-    """
-
-    rank: int
-    status: str = "waited"
-    value: Any = None
-    error: str = ""
-    stack: list[str] = field(default_factory=list)
-    output: str = ""
-
-    def tell(self) -> str:
-        """One paragraph about this rank."""
-        if self.status == "returned":
-            words = "returned"
-        elif self.status == "raised":
-            words = "raised " + self.error.replace("\n", "\n    ")
-        elif self.status == "ended":
-            words = f"ended {self.error}"
-        else:
-            words = "was in " + (self.stack[-1] if self.stack else "code that can't be looked into")
-        lines = [f"rank {self.rank} {words}"]
-        above = self.stack if self.status == "raised" else self.stack[:-1]
-        lines += [f"    in {frame}" for frame in reversed(above)]
-        if self.output.strip():
-            lines += ["  it printed:"]
-            lines += [f"    {line}" for line in self.output.rstrip().splitlines()]
-        return "\n".join(lines)
-
-
-class LaunchError(RuntimeError):
-    """A rank failed, or time was up. ``reports`` holds a :class:`RankReport` for each rank."""
-
-    def __init__(self, summary: str, reports: list[RankReport]) -> None:
-        super().__init__("\n".join([summary, *(report.tell() for report in reports)]))
-        self.reports = reports
-
-    def _render_traceback_(self) -> list[str]:
-        # IPython asks for this: the frames of launch itself tell a reader nothing.
-        return [f"{type(self).__name__}: {self}"]
-
-
-class LaunchTimeout(LaunchError, TimeoutError):
-    """Time was up before every rank had returned."""
 
 
 def launch(
@@ -153,7 +83,7 @@ def launch(
     sys.stdout.flush()
     sys.stderr.flush()
     with tempfile.TemporaryDirectory(prefix="course-launch-") as folder:
-        order = _Order(function, args, world_size, backend, Path(folder), dict(env or {}))
+        order = Order(function, args, world_size, backend, Path(folder), dict(env or {}))
         ranks: list[_Rank] = []
         start = _fork if _may_fork() else _spawn
         try:
@@ -178,37 +108,6 @@ def launch(
             for line in report.output.splitlines():
                 print(f"rank {report.rank}: {line}")
     return [report.value for report in reports]
-
-
-@dataclass
-class _Order:
-    """What every rank is told."""
-
-    function: Callable
-    args: tuple
-    world_size: int
-    backend: str | None
-    folder: Path
-    env: dict[str, str]
-    port: int = 0
-
-    def file(self, rank: int, kind: str) -> Path:
-        return self.folder / f"{rank}.{kind}"
-
-    def variables(self, rank: int) -> dict[str, str]:
-        return {
-            "RANK": str(rank),
-            "LOCAL_RANK": str(rank),
-            "WORLD_SIZE": str(self.world_size),
-            "LOCAL_WORLD_SIZE": str(self.world_size),
-            "MASTER_ADDR": LOOPBACK,
-            "MASTER_PORT": str(self.port),
-            "OMP_NUM_THREADS": "1",
-            # Without it gloo asks for the address of the machine's name, which a sandbox and many
-            # a laptop can't answer.
-            **({"GLOO_SOCKET_IFNAME": "lo"} if sys.platform == "linux" else {}),
-            **self.env,
-        }
 
 
 class _Rank:
@@ -255,10 +154,10 @@ def _may_fork() -> bool:
     return sys.platform == "linux" and not torch.cuda.is_initialized()
 
 
-def _fork(order: _Order, rank: int, listener: socket.socket, before: list[_Rank]) -> _Rank:
+def _fork(order: Order, rank: int, listener: socket.socket, before: list[_Rank]) -> _Rank:
     reader, writer = os.pipe()
     with warnings.catch_warnings():
-        # From Python 3.12 on: "this process is multi-threaded". See _run_rank for the care taken.
+        # From Python 3.12 on: "this process is multi-threaded". See run_rank for the care taken.
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid == 0:
@@ -267,7 +166,7 @@ def _fork(order: _Order, rank: int, listener: socket.socket, before: list[_Rank]
             for other in before:
                 os.close(other.control)
             listener_fd = listener.fileno()
-            _run_rank(order, rank, reader, listener_fd if rank == 0 and listener_fd >= 0 else None)
+            run_rank(order, rank, reader, listener_fd if rank == 0 and listener_fd >= 0 else None)
         finally:
             # Never back into the notebook's own loop.
             os._exit(1)
@@ -278,7 +177,7 @@ def _fork(order: _Order, rank: int, listener: socket.socket, before: list[_Rank]
     return _Rank(rank, pid, writer, None)
 
 
-def _spawn(order: _Order, rank: int, listener: socket.socket, before: list[_Rank]) -> _Rank:
+def _spawn(order: Order, rank: int, listener: socket.socket, before: list[_Rank]) -> _Rank:
     import cloudpickle
 
     wanted = order.file(rank, "order")
@@ -287,7 +186,7 @@ def _spawn(order: _Order, rank: int, listener: socket.socket, before: list[_Rank
     listener.close()
     with open(order.file(rank, "output"), "wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "course_utils.learner.launching", str(wanted)],
+            [sys.executable, "-m", "course_utils.learner.launched_rank", str(wanted)],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
@@ -300,119 +199,7 @@ def _spawn(order: _Order, rank: int, listener: socket.socket, before: list[_Rank
     return _Rank(rank, process.pid, control, process)
 
 
-def _run_rank(order: _Order, rank: int, control: int, listener_fd: int | None) -> None:
-    """A rank's whole life, in its own process; it ends the process."""
-    torch.set_num_threads(1)  # first of all: the threads of the kernel's maths are not in a fork
-    if hasattr(os, "setpgid"):
-        with contextlib.suppress(OSError):
-            os.setpgid(0, 0)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.environ.update(order.variables(rank))
-    output = open(order.file(rank, "output"), "ab", buffering=0)  # noqa: SIM115
-    os.dup2(output.fileno(), 1)
-    os.dup2(output.fileno(), 2)
-    sys.stdout = sys.stderr = io.TextIOWrapper(output, "utf-8", "replace", write_through=True)
-    threading.Thread(target=_obey, args=(order, rank, control), daemon=True).start()
-    result = order.file(rank, "result")
-    try:
-        if order.backend is not None:
-            _join_group(order, rank, listener_fd)
-        order.file(rank, "ready").touch()
-        told = _told_value(order.function(rank, order.world_size, *order.args))
-    except BaseException as error:
-        places = _places(traceback.extract_tb(error.__traceback__))
-        told = pickle.dumps(("raised", _one_line(error), places))
-    part = result.with_suffix(".part")
-    part.write_bytes(told)
-    part.replace(result)
-    # No clean shutdown: destroying a group waits for the others, and this interpreter may abort
-    # when it ends with gloo's threads alive. The kernel ends every rank when all have answered.
-    sys.stdout.flush()
-    threading.Event().wait()
-
-
-def _join_group(order: _Order, rank: int, listener_fd: int | None) -> None:
-    import torch.distributed as dist
-
-    if order.backend == "nccl":
-        torch.cuda.set_device(rank)
-    limit = timedelta(seconds=START_SECONDS)
-    store = dist.TCPStore(
-        LOOPBACK,
-        order.port,
-        order.world_size,
-        is_master=rank == 0,
-        timeout=limit,
-        master_listen_fd=listener_fd,
-    )
-    # Beyond any limit of ours, so that it is launch which says where each rank waits.
-    dist.init_process_group(
-        order.backend,
-        store=store,
-        rank=rank,
-        world_size=order.world_size,
-        timeout=timedelta(hours=1),
-    )
-
-
-def _obey(order: _Order, rank: int, control: int) -> None:
-    """In a rank's own thread: tell the stack when asked, end everything when the kernel is gone."""
-    main = threading.main_thread().ident
-    assert main is not None
-    while os.read(control, 1):
-        stack = traceback.extract_stack(sys._current_frames()[main])
-        part = order.file(rank, "part-of-stack")
-        part.write_text("\n".join(_places(stack)), encoding="utf-8")
-        part.replace(order.file(rank, "stack"))
-    shutil.rmtree(order.folder, ignore_errors=True)
-    if hasattr(os, "killpg"):
-        os.killpg(os.getpgrp(), signal.SIGKILL)
-    os._exit(1)
-
-
-def _places(stack: traceback.StackSummary) -> list[str]:
-    """The frames that a reader wrote, outermost first, and the library's function that they called.
-
-    Frames above the launched function, and those inside a library, tell a reader nothing.
-    """
-    below = [place for place, frame in enumerate(stack) if frame.filename == __file__]
-    frames = list(stack)[below[-1] + 1 :] if below else list(stack)
-    own = [frame for frame in frames if not _is_library(frame.filename)]
-    told = [f"{frame.name}, line {frame.lineno}: {frame.line}".rstrip(": ") for frame in own]
-    if own:
-        inside = frames[frames.index(own[-1]) + 1 :]
-        named = [frame.name for frame in inside if frame.name not in WRAPPERS]
-        told += named[:1]
-    return told
-
-
-def _is_library(filename: str) -> bool:
-    return filename.startswith("<frozen") or any(
-        Path(filename).is_relative_to(folder) for folder in LIBRARIES
-    )
-
-
-def _one_line(error: BaseException) -> str:
-    words = str(error).strip().split("\n\n")[0]
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
-
-
-def _told_value(value: Any) -> bytes:
-    try:
-        return pickle.dumps(("returned", value, []))
-    except Exception as error:
-        return pickle.dumps(
-            (
-                "raised",
-                f"{type(error).__name__}: what the function returned can't be sent back ({error}); "
-                "return numbers, texts, tensors, or lists and dicts of them",
-                [],
-            )
-        )
-
-
-def _wait(ranks: list[_Rank], order: _Order, timeout: float) -> tuple[str, type[LaunchError]]:
+def _wait(ranks: list[_Rank], order: Order, timeout: float) -> tuple[str, type[LaunchError]]:
     """Wait until all is done (no words), one has failed, or time is up (words for either)."""
     started, ready_at, failed_at = time.monotonic(), None, math.inf
     while True:
@@ -444,7 +231,7 @@ def _wait(ranks: list[_Rank], order: _Order, timeout: float) -> tuple[str, type[
         time.sleep(POLL_SECONDS)
 
 
-def _ask_for_stacks(waiting: list[_Rank], order: _Order) -> None:
+def _ask_for_stacks(waiting: list[_Rank], order: Order) -> None:
     for rank in waiting:
         rank.ask_for_stack()
     limit = time.monotonic() + STACK_SECONDS
@@ -454,7 +241,7 @@ def _ask_for_stacks(waiting: list[_Rank], order: _Order) -> None:
         time.sleep(POLL_SECONDS)
 
 
-def _told(rank: _Rank, order: _Order) -> tuple[str, Any, list[str]]:
+def _told(rank: _Rank, order: Order) -> tuple[str, Any, list[str]]:
     """What a rank left as its result; ``("", None, [])`` where there is none yet."""
     if rank.told is None:
         with contextlib.suppress(FileNotFoundError):
@@ -462,7 +249,7 @@ def _told(rank: _Rank, order: _Order) -> tuple[str, Any, list[str]]:
     return rank.told or ("", None, [])
 
 
-def _report(rank: _Rank, order: _Order) -> RankReport:
+def _report(rank: _Rank, order: Order) -> RankReport:
     report = RankReport(rank.number)
     with contextlib.suppress(FileNotFoundError):
         report.output = order.file(rank.number, "output").read_text("utf-8", "replace")
@@ -484,17 +271,3 @@ def _exit_words(status: int) -> str:
     if status < 0:
         return f"by {signal.Signals(-status).name}"
     return f"with exit status {status}"
-
-
-def main() -> None:
-    """A rank in a fresh Python: ``python -m course_utils.learner.launching FILE``."""
-    # By its own name: what travelled was made there, not in __main__.
-    from course_utils.learner import launching
-
-    with open(sys.argv[1], "rb") as file:
-        order, rank = pickle.load(file)
-    launching._run_rank(order, rank, sys.stdin.fileno(), None)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 import torch._dynamo  # or each rank would load it for itself
 
-from course_utils.learner.launching import LaunchError, launch
+from course_utils.learner.launch_reports import LaunchError
+from course_utils.learner.launching import launch
 from course_utils.learner.ranks import count_traffic
 
 with count_traffic():

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import torch
 from torch.distributed.tensor import DTensor
 
-from course_utils.learner.launching import LaunchError, LaunchTimeout, launch
+from course_utils.learner.launch_reports import LaunchError, LaunchTimeout
+from course_utils.learner.launching import launch
 
 
 def local(tensor: torch.Tensor) -> torch.Tensor:
