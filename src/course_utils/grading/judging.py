@@ -29,7 +29,7 @@ from torch.utils._pytree import tree_leaves
 from course_utils.grading import messages, wire, witness
 from course_utils.grading.answering import integrity
 from course_utils.grading.messages import Attribute, Call, Called, Digest, Integrity, Names, Value
-from course_utils.learner.checks import CHANGED, allow_changes, forbid_changes
+from course_utils.learner.changes import CHANGED, allow_changes, forbid_changes
 from course_utils.learner.operators import OperatorMode
 
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS", re.DOTALL)

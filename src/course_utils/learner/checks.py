@@ -6,9 +6,8 @@ left out of a notebook's traceback, so that a learner sees the check cell's own 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Mapping
-from contextlib import contextmanager
-from typing import Any, ClassVar
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,10 +26,6 @@ TOLERANCES = {
 }
 
 MISSING = "{} is None: is there an answer yet, and does it return a value?"
-CHANGED = (
-    "an argument was changed (its {}): operators such as += and methods ending in _ work in "
-    "place; leave the argument alone and return a new tensor"
-)
 
 
 def _refuse_missing(actual: Any, what: str) -> None:
@@ -310,150 +305,6 @@ def _wrong_kind(value: Any, answers: Collection[Any]) -> str:
     if isinstance(value, bool) and bool not in kinds and str not in kinds:
         return "expected a number, not True or False" if kinds <= {int, float} else ""
     return ""
-
-
-class every_case:
-    """Run several independent cases and list all that is wrong, not only the first.
-
-    ::
-
-        with every_case() as case:
-            for name, text in examples.items():
-                with case(name):
-                    check_equal(answer(text), len(text), "the length")
-
-    Inside ``case(name)`` an exception ends that case alone and is kept. At the end of the outer
-    block the failures are listed, each behind its case's name.
-
-    Args:
-        at_most: how many failures are shown; the rest is counted.
-
-    Raises:
-        AssertionError: at the end of the outer block, if a case failed.
-    """
-
-    def __init__(self, at_most: int = 8) -> None:
-        self.at_most = at_most
-        self.cases = 0
-        self.failures: list[tuple[str, str]] = []
-
-    def __enter__(self) -> every_case:
-        return self
-
-    @contextmanager
-    def __call__(self, name: str) -> Generator[None]:
-        self.cases += 1
-        try:
-            yield
-        except AssertionError as error:
-            self.failures.append((name, str(error) or "this does not hold"))
-        except Exception as error:
-            self.failures.append((name, f"raised {type(error).__name__}: {error}"))
-
-    @ends_in_notebook
-    def __exit__(self, kind, error, traceback) -> None:
-        __tracebackhide__ = True
-        if error is not None or not self.failures:
-            return
-        shown = [f"{name}: {words}" for name, words in self.failures[: self.at_most]]
-        more = len(self.failures) - len(shown)
-        if self.cases == 1:
-            raise AssertionError(shown[0])
-        lines = [f"{len(self.failures)} of {self.cases} cases fail:"]
-        lines += [f"  {line}" for line in shown]
-        lines += [f"  … and {more} more"] if more else []
-        raise AssertionError("\n".join(lines))
-
-
-def runs_with_the_answer(function: Callable) -> Callable:
-    """Mark a function of a locked cell that tries the learner's function out.
-
-    A module, a context manager or a closure cannot travel from the judge to an answer. So a locked
-    function makes them, calls the learner's function by its name and returns plain values; the
-    judge lets it run in the learner's process. In a notebook the mark does nothing.
-    """
-    return function
-
-
-class forbid_changes:
-    """Refuse that the given tensors are changed inside a ``with`` block.
-
-    ::
-
-        with forbid_changes(x):
-            result = the_learners_function(x)
-
-    Args:
-        tensors: strided tensors; their values are copied when the block begins.
-
-    Raises:
-        AssertionError: at the end of the block one has other values, another shape, stride or
-            offset, or its storage another size.
-    """
-
-    forbidden: ClassVar[list[torch.Tensor]] = []
-
-    def __init__(self, *tensors: torch.Tensor) -> None:
-        self.tensors = tensors
-
-    def __enter__(self) -> None:
-        self.forbidden.extend(self.tensors)
-        self.layouts = [_layout(tensor) for tensor in self.tensors]
-        self.values = [tensor.detach().clone() for tensor in self.tensors]
-
-    @ends_in_notebook
-    def __exit__(self, kind, error, traceback) -> None:
-        __tracebackhide__ = True
-        del self.forbidden[len(self.forbidden) - len(self.tensors) :]
-        if error is not None:
-            return
-        for tensor, layout, values in zip(self.tensors, self.layouts, self.values, strict=True):
-            # The layout first: a storage that was cut short has no values that could be read.
-            if _layout(tensor) != layout:
-                changed = "shape, stride or storage"
-            elif not _same_values(tensor.detach(), values):
-                changed = "values"
-            else:
-                continue
-            raise AssertionError(CHANGED.format(changed))
-
-
-class allow_changes:
-    """Ask for work in place: let the given tensors be changed inside a ``with`` block.
-
-    ::
-
-        with allow_changes(x):
-            the_learners_function(x)
-
-    When a submission is graded, a call that changes any other argument is refused: the truth is
-    often computed from the arguments, and must not be what an answer makes of them. In a notebook
-    the block does nothing; there, :class:`forbid_changes` refuses.
-
-    Args:
-        tensors: what may be changed, and all that shares memory with it.
-    """
-
-    allowed: ClassVar[list[torch.Tensor]] = []
-
-    def __init__(self, *tensors: torch.Tensor) -> None:
-        self.tensors = tensors
-
-    def __enter__(self) -> None:
-        self.allowed.extend(self.tensors)
-
-    def __exit__(self, *_: object) -> None:
-        del self.allowed[len(self.allowed) - len(self.tensors) :]
-
-
-def _layout(tensor: torch.Tensor) -> tuple:
-    storage = tensor.untyped_storage()
-    return tensor.shape, tensor.stride(), tensor.storage_offset(), storage.nbytes(), tensor.dtype
-
-
-def _same_values(x: torch.Tensor, y: torch.Tensor) -> bool:
-    """Whether all values are equal; a NaN equals a NaN."""
-    return bool(((x == y) | ((x != x) & (y != y))).all())
 
 
 @ends_in_notebook

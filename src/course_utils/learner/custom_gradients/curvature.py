@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import torch
 
-from course_utils.learner.checks import forbid_changes
+from course_utils.learner.changes import forbid_changes
 from course_utils.learner.custom_gradients.watching import Largest, gradient_words, left_behind
 from course_utils.learner.devices import device
 from course_utils.learner.layers import check_value, python_calls

@@ -6,7 +6,8 @@ from typing import Any
 
 import torch
 
-from course_utils.learner.checks import check_close, forbid_changes
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_close
 from course_utils.learner.custom_gradients.watching import gradient_words, require_written
 from course_utils.learner.devices import device
 from course_utils.learner.layers import check_value, python_calls

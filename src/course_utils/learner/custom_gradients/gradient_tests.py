@@ -7,7 +7,7 @@ import random
 import numpy as np
 import torch
 
-from course_utils.learner.checks import every_case
+from course_utils.learner.cases import every_case
 from course_utils.learner.tracebacks import ends_in_notebook
 
 BASES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from course_utils.learner.checks import forbid_changes
+from course_utils.learner.changes import forbid_changes
 from course_utils.learner.custom_gradients.watching import left_behind
 from course_utils.learner.devices import device
 from course_utils.learner.layers import agrees, check_value, python_calls

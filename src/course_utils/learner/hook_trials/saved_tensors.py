@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
-from course_utils.learner.checks import check_close, forbid_changes
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_close
 from course_utils.learner.layers import bytes_of, check_value
 from course_utils.learner.tracebacks import ends_in_notebook
 

@@ -6,7 +6,9 @@ from math import prod
 
 import torch
 
-from course_utils.learner.checks import check_close, every_case, forbid_changes
+from course_utils.learner.cases import every_case
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_close
 from course_utils.learner.layers import check_value
 from course_utils.learner.numerics.notes import Answer, check_form
 from course_utils.learner.operators import count_operators

@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from course_utils.learner.checks import every_case, forbid_changes
+from course_utils.learner.cases import every_case
+from course_utils.learner.changes import forbid_changes
 from course_utils.learner.layers import agrees
 from course_utils.learner.numerics.notes import Answer, check_form
 

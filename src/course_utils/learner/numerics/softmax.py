@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from course_utils.learner.checks import check_close, every_case, forbid_changes
+from course_utils.learner.cases import every_case
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_close
 from course_utils.learner.layers import check_rules, check_value
 from course_utils.learner.numerics.notes import Answer
 

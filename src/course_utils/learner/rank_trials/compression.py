@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from course_utils.learner.checks import check_close, every_case
+from course_utils.learner.cases import every_case
+from course_utils.learner.checks import check_close
 from course_utils.learner.rank_trials.launches import check_ran, launched
 from course_utils.learner.ranks import count_traffic, rank_device
 from course_utils.learner.tracebacks import ends_in_notebook

@@ -9,7 +9,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel as DDP
 
-from course_utils.learner.checks import check_close, every_case
+from course_utils.learner.cases import every_case
+from course_utils.learner.checks import check_close
 from course_utils.learner.gradients import grad_of
 from course_utils.learner.rank_trials.launches import check_ran, launched
 from course_utils.learner.ranks import count_traffic, rank_device

@@ -7,7 +7,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from course_utils.learner.checks import check_equal, every_case
+from course_utils.learner.cases import every_case
+from course_utils.learner.checks import check_equal
 from course_utils.learner.rank_trials.launches import check_ran, launched
 from course_utils.learner.tracebacks import ends_in_notebook
 

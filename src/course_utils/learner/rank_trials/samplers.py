@@ -8,7 +8,8 @@ from unittest import mock
 import torch
 from torch.utils.data.distributed import DistributedSampler
 
-from course_utils.learner.checks import check_equal, every_case
+from course_utils.learner.cases import every_case
+from course_utils.learner.checks import check_equal
 from course_utils.learner.tracebacks import ends_in_notebook
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from course_utils.learner.checks import every_case
+from course_utils.learner.cases import every_case
 from course_utils.learner.tracebacks import ends_in_notebook
 
 

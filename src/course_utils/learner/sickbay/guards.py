@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import torch.nn as nn
 
-from course_utils.learner.checks import forbid_changes
+from course_utils.learner.changes import forbid_changes
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 

@@ -8,7 +8,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
-from course_utils.learner.checks import check_equal, forbid_changes
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 from course_utils.learner.visualization.comparing import check_named

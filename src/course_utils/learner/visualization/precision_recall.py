@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from course_utils.learner.checks import forbid_changes
+from course_utils.learner.changes import forbid_changes
 from course_utils.learner.difference_drawings import show_difference
 from course_utils.learner.layers import python_calls
 from course_utils.learner.tracebacks import ends_in_notebook

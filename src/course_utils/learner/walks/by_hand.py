@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from course_utils.learner.checks import every_case
+from course_utils.learner.cases import every_case
 from course_utils.learner.tracebacks import ends_in_notebook
 
 WALK = {"y": 1, "q": 6, "p": 15, "a": 45, "b": 36}

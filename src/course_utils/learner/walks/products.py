@@ -9,7 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import course_utils
-from course_utils.learner.checks import every_case, forbid_changes
+from course_utils.learner.cases import every_case
+from course_utils.learner.changes import forbid_changes
 from course_utils.learner.layers import check_parts, check_rules, check_value
 from course_utils.learner.tracebacks import ends_in_notebook
 

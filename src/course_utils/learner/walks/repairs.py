@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 import course_utils
-from course_utils.learner.checks import check_close, every_case
+from course_utils.learner.cases import every_case
+from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
 
