@@ -5,21 +5,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils.learner.layers import (
-    agrees,
-    bytes_of,
-    check_no_loop,
-    check_parts,
-    check_rules,
-    check_value,
-    draw_curves,
-    dry_run,
-    python_calls,
-    refused,
-    saved_bytes,
-    seeded,
-    watched,
-)
+from course_utils.learner.byte_counts import bytes_of, saved_bytes
+from course_utils.learner.calls import check_no_loop, check_rules, python_calls, watched
+from course_utils.learner.layers import draw_curves, dry_run, refused, seeded
+from course_utils.learner.values import agrees, check_parts, check_value
 
 X = torch.tensor([1.0, 2.0])
 

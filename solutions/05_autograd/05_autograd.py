@@ -1389,7 +1389,7 @@ sum(draw_graph(loss).saved_bytes for loss in losses), "bytes for 100 losses of t
 # factors are inputs.
 
 # %% nbgrader={"grade_id": "saved-bytes-trials", "locked": true} jupyter={"source_hidden": true}
-from course_utils.learner.layers import bytes_of
+from course_utils.learner.byte_counts import bytes_of
 from course_utils.learner.walks import FUNCTIONS, check_bytes, kept
 
 

@@ -1738,7 +1738,7 @@ check_back([1 / 3, -2 / 3], torch.float64)
 
 
 # %%
-from course_utils.learner.layers import bytes_of
+from course_utils.learner.byte_counts import bytes_of
 
 
 def kept_bytes(activation: nn.Module, form) -> int:

@@ -6,9 +6,9 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
+from course_utils.learner.calls import python_calls
 from course_utils.learner.checks import check_equal
 from course_utils.learner.custom_gradients.watching import gradient_words, require_written
-from course_utils.learner.layers import python_calls
 from course_utils.learner.tracebacks import ends_in_notebook
 
 

@@ -6,11 +6,12 @@ from contextlib import nullcontext
 
 import torch
 
+from course_utils.learner.calls import python_calls
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.custom_gradients.watching import Largest, gradient_words, left_behind
 from course_utils.learner.devices import device
-from course_utils.learner.layers import check_value, python_calls
 from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
 
 LANDSCAPES = {
     "saddle": lambda x: x[0] ** 2 * x[1] - x[1] ** 2,

@@ -6,13 +6,14 @@ from typing import Any
 
 import torch
 
+from course_utils.learner.calls import python_calls
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close
 from course_utils.learner.custom_gradients.watching import gradient_words, require_written
 from course_utils.learner.devices import device
-from course_utils.learner.layers import check_value, python_calls
 from course_utils.learner.operators import count_operators, forbid_operators
 from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
 
 
 def run_length(function, x, g):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import torch
 
+from course_utils.learner.calls import python_calls
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.custom_gradients.watching import gradient_words, left_behind
 from course_utils.learner.devices import device
-from course_utils.learner.layers import check_value, python_calls
 from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
 
 
 def draw_jacobian(axes, rows, columns, row=None, column=None, title=""):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
+from course_utils.learner.calls import python_calls
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.custom_gradients.watching import left_behind
 from course_utils.learner.devices import device
-from course_utils.learner.layers import agrees, check_value, python_calls
 from course_utils.learner.operators import count_operators
 from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import agrees, check_value
 
 
 def _sample_loss(weights: dict, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from course_utils.learner import hook_slips
 from course_utils.learner.checks import check_equal
 from course_utils.learner.hook_trials.counting import Network, about_names, bystander, hooks_on
-from course_utils.learner.layers import check_value
 from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
 
 
 def run_grad_cam(

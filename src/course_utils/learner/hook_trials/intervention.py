@@ -14,8 +14,8 @@ from course_utils.learner import hook_slips
 from course_utils.learner.checks import check_equal
 from course_utils.learner.hook_slips import check_entries
 from course_utils.learner.hook_trials.counting import about_names, bystander, hooks_on
-from course_utils.learner.layers import agrees, check_value
 from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import agrees, check_value
 
 
 class Committee(nn.Module):

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 import course_utils
 from course_utils.learner.hook_slips import check_log
-from course_utils.learner.layers import check_value
 from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
 
 
 class Pieces(nn.Module):

@@ -8,10 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
+from course_utils.learner.byte_counts import bytes_of
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close
-from course_utils.learner.layers import bytes_of, check_value
 from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
 
 
 def run_offload(keep: Callable, back: Callable, x: Tensor) -> tuple[int, list[Tensor], bool]:

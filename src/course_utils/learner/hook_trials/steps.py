@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.learner import hook_slips
-from course_utils.learner.layers import check_value
 from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
 
 
 def run_steps(

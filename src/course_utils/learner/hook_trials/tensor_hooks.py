@@ -12,8 +12,8 @@ from torch.autograd.function import BackwardCFunction
 from course_utils.learner import hook_slips
 from course_utils.learner.checks import check_close
 from course_utils.learner.gradients import grad_of
-from course_utils.learner.layers import check_value
 from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
 
 
 def run_reversal(

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from course_utils.learner import hook_slips
 from course_utils.learner.checks import check_close, check_equal
-from course_utils.learner.layers import check_value
 from course_utils.learner.operators import forbid_operators
 from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
 
 
 def layer_of(weight: Tensor) -> nn.Module:

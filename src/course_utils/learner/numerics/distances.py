@@ -7,8 +7,8 @@ import torch
 from course_utils.learner.cases import every_case
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close
-from course_utils.learner.layers import check_value
 from course_utils.learner.numerics.notes import Answer, check_form
+from course_utils.learner.values import check_value
 
 
 def check_root(

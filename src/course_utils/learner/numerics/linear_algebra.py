@@ -9,9 +9,9 @@ import torch
 from course_utils.learner.cases import every_case
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close
-from course_utils.learner.layers import check_value
 from course_utils.learner.numerics.notes import Answer, check_form
 from course_utils.learner.operators import count_operators
+from course_utils.learner.values import check_value
 
 SYSTEMS = "_linalg_solve_ex", "linalg_cholesky_ex", "linalg_ldl_factor_ex", "linalg_lu_factor_ex"
 FITS = {"normal": SYSTEMS, "qr": ("linalg_qr", "geqrf"), "lstsq": ("linalg_lstsq",)}

@@ -9,8 +9,8 @@ import torch
 
 from course_utils.learner.cases import every_case
 from course_utils.learner.changes import forbid_changes
-from course_utils.learner.layers import agrees
 from course_utils.learner.numerics.notes import Answer, check_form
+from course_utils.learner.values import agrees
 
 
 def check_white(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import torch
 
+from course_utils.learner.calls import check_rules
 from course_utils.learner.cases import every_case
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close
-from course_utils.learner.layers import check_rules, check_value
 from course_utils.learner.numerics.notes import Answer
+from course_utils.learner.values import check_value
 
 OWN_LOGSUMEXP = (
     "*logsumexp*", "logaddexp*", "*softmax*", "*softmin*", "logcumsumexp", "*_loss*",

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import torch
 
+from course_utils.learner.calls import python_calls
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.difference_drawings import show_difference
-from course_utils.learner.layers import python_calls
 from course_utils.learner.tracebacks import ends_in_notebook
 from course_utils.learner.visualization.comparing import FAILED, check_named, on_cpu, tried
 

@@ -12,9 +12,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import course_utils
+from course_utils.learner.byte_counts import bytes_of
 from course_utils.learner.checks import check_equal
 from course_utils.learner.graphs import draw_graph
-from course_utils.learner.layers import bytes_of
 from course_utils.learner.tracebacks import ends_in_notebook
 
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {

@@ -9,9 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import course_utils
+from course_utils.learner.calls import check_rules
 from course_utils.learner.cases import every_case
-from course_utils.learner.layers import check_parts, check_rules
 from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_parts
 from course_utils.learner.walks.products import NO_AUTOGRAD, check_each
 
 

@@ -9,10 +9,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import course_utils
+from course_utils.learner.calls import check_rules
 from course_utils.learner.cases import every_case
 from course_utils.learner.changes import forbid_changes
-from course_utils.learner.layers import check_parts, check_rules, check_value
 from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_parts, check_value
 
 NO_AUTOGRAD = ("grad", "backward", "*_make_dual", "*_backward", "*_backward_data")
 
