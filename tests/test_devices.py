@@ -47,6 +47,12 @@ def test_every_name_of_the_door_opens():
     assert set(course_utils.__all__) <= set(dir(course_utils))
 
 
+def test_every_helper_of_a_chapter_is_handed_out():
+    for name in course_utils._HELPERS:
+        assert getattr(course_utils, name).__name__ == f"course_utils.learner.{name}"
+    assert set(course_utils._HELPERS) <= set(dir(course_utils))
+
+
 def test_an_unknown_name_is_refused_as_python_does():
     with pytest.raises(AttributeError, match="'course_utils' has no attribute 'chek_close'"):
         course_utils.chek_close  # noqa: B018

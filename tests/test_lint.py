@@ -56,3 +56,11 @@ def test_ty_reads_the_whole_package(tmp_path):
     found = ty(tmp_path).stdout
     missing = [folder for folder in folders if f"{folder / 'slip.py'}:1:" not in found]
     assert not missing, found
+
+
+def test_no_file_on_the_learners_side_is_long():
+    files = ROOT.glob("src/course_utils/learner/**/*.py")
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    assert lengths
+    long = {name: length for name, length in lengths.items() if length > 400}
+    assert not long, "cut them at their seams, into files whose names say what they hold"

@@ -10,6 +10,7 @@ _HOME = {
     "device": "learner.devices",
     "seed_everything": "learner.devices",
     "allow_changes": "learner.changes",
+    "forbid_changes": "learner.changes",
     "check_close": "learner.checks",
     "check_copied": "learner.checks",
     "check_equal": "learner.checks",
@@ -18,7 +19,6 @@ _HOME = {
     "check_raises": "learner.checks",
     "check_shares_storage": "learner.checks",
     "every_case": "learner.cases",
-    "forbid_changes": "learner.changes",
     "runs_with_the_answer": "learner.cases",
     "count_operators": "learner.operators",
     "forbid_copies": "learner.operators",
@@ -27,15 +27,15 @@ _HOME = {
     "show_progress": "exercises",
     "gradient_of": "learner.gradients",
     "check_no_loop": "learner.calls",
-    "check_parts": "learner.values",
     "check_rules": "learner.calls",
+    "watched": "learner.calls",
+    "check_parts": "learner.values",
     "check_value": "learner.values",
     "draw_curves": "learner.layers",
     "dry_run": "learner.layers",
     "refused": "learner.layers",
-    "saved_bytes": "learner.byte_counts",
     "seeded": "learner.layers",
-    "watched": "learner.calls",
+    "saved_bytes": "learner.byte_counts",
     "LaunchError": "learner.launch_reports",
     "LaunchTimeout": "learner.launch_reports",
     "launch": "learner.launching",
@@ -83,4 +83,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_HELPERS})
