@@ -38,6 +38,7 @@ def test_a_right_number_passes():
     ("actual", "words"),
     [
         (None, "the loss is None: is there an answer yet"),
+        (..., "the loss is still the placeholder"),
         (2.0, "the loss is of type float"),
         (torch.ones(1), "has shape \\(1,\\), expected one number"),
         (torch.tensor(3.0), "expected 2, got 3 \\(one too many\\)"),

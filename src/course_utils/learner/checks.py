@@ -25,20 +25,24 @@ TOLERANCES = {
     torch.complex128: (1e-7, 1e-7),
 }
 
-MISSING = "{} is None: is there an answer yet, and does it return a value?"
 
+@ends_in_notebook
+def refuse_missing(actual: Any, what: str) -> None:
+    """Refuse ``None`` and ``...``: there is no answer yet.
 
-def _refuse_missing(actual: Any, what: str) -> None:
+    Raises:
+        AssertionError: it is one of the two; the message says which.
+    """
     __tracebackhide__ = True
     if actual is None:
-        raise AssertionError(MISSING.format(what))
+        raise AssertionError(f"{what} is None: is there an answer yet, and does it return a value?")
     if actual is ...:
         raise AssertionError(f"{what} is still the placeholder ...: there is no answer yet")
 
 
 def _require_tensor(actual: Any, what: str) -> None:
     __tracebackhide__ = True
-    _refuse_missing(actual, what)
+    refuse_missing(actual, what)
     if not isinstance(actual, torch.Tensor):
         raise AssertionError(f"{what} is of type {type(actual).__name__}, expected a torch.Tensor")
 
@@ -62,7 +66,7 @@ def check_equal(actual: Any, expected: Any, what: str = "the result", because: s
     __tracebackhide__ = True
     reason = f" ({because})" if because else ""
     if expected is not None and not (actual is None and because):
-        _refuse_missing(actual, what)
+        refuse_missing(actual, what)
     if isinstance(actual, torch.Tensor):
         raise AssertionError(
             f"{what} is a tensor, expected the plain value {expected!r}: "

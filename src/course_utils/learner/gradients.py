@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from course_utils.learner.checks import MISSING
+from course_utils.learner.checks import refuse_missing
 from course_utils.learner.tracebacks import ends_in_notebook
 
 NO_GRAPH = (
@@ -42,8 +42,7 @@ def gradient_of(
     leaves = [arg for arg in args if isinstance(arg, torch.Tensor) and arg.requires_grad]
     with torch.enable_grad():
         result = function(*args)
-        if result is None:
-            raise AssertionError(MISSING.format("the result"))
+        refuse_missing(result, "the result")
         if not isinstance(result, torch.Tensor):
             raise AssertionError(f"the result is of type {type(result).__name__}, not a tensor")
         if not result.requires_grad:

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from course_utils.learner.checks import MISSING, check_equal
+from course_utils.learner.checks import check_equal, refuse_missing
 from course_utils.learner.tracebacks import ends_in_notebook
 
 OFFSET = "it starts at box 0 of the storage: the offset counts from there, so add storage_offset()"
@@ -136,10 +136,10 @@ def check_pair(pair: Any, what: str) -> None:
     """Check that an answer is a pair.
 
     Raises:
-        AssertionError: it is None, or no pair.
+        AssertionError: it is missing, or no pair.
     """
     __tracebackhide__ = True
-    assert pair is not None, MISSING.format("the result")
+    refuse_missing(pair, "the result")
     both = isinstance(pair, (tuple, list)) and len(pair) == 2
     assert both, f"return the pair {what}, not a {type(pair).__name__}"
 

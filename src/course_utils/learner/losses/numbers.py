@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from course_utils.learner.checks import MISSING
+from course_utils.learner.checks import refuse_missing
 from course_utils.learner.tracebacks import ends_in_notebook
 
 
@@ -39,8 +39,7 @@ def check_number(
             slip that would give it.
     """
     __tracebackhide__ = True
-    if actual is None or actual is ...:
-        raise AssertionError(MISSING.format(what))
+    refuse_missing(actual, what)
     if tensor:
         kind = type(actual).__name__
         assert isinstance(actual, Tensor), f"{what} is of type {kind}, expected a torch.Tensor"
