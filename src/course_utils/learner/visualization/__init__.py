@@ -16,7 +16,7 @@ from course_utils.learner.visualization.class_maps import (
     shape_network,
     shapes,
 )
-from course_utils.learner.visualization.comparing import check_named
+from course_utils.learner.visualization.comparing import check_seen
 from course_utils.learner.visualization.curves import (
     check_lies,
     draw_lies,

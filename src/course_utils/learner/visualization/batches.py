@@ -12,7 +12,7 @@ from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
-from course_utils.learner.visualization.comparing import check_named
+from course_utils.learner.visualization.comparing import check_seen
 
 
 def seen_show_batch(answer: Callable, *arguments) -> dict:
@@ -62,7 +62,7 @@ def check_batch(attempt, images, labels, names, mean, std) -> None:
             ),
             "bytes wrap around: clamp first": ((back * 255).long() % 256).permute(1, 2, 0) / 255,
         }
-        check_named(picture, truth.permute(1, 2, 0), f"picture {n}", slips, atol=0.005)
+        check_seen(picture, truth.permute(1, 2, 0), f"picture {n}", slips, atol=0.005)
 
 
 @ends_in_notebook

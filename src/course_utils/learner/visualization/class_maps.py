@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
-from course_utils.learner.visualization.comparing import FAILED, check_named, on_cpu, tried
+from course_utils.learner.visualization.comparing import FAILED, check_seen, on_cpu, tried
 
 SHAPES = ("disk", "square", "cross")
 
@@ -211,12 +211,12 @@ def check_cams(case, attempt, kind, target):
             )
         else:
             check_size(result[0], kind)
-            check_named(
+            check_seen(
                 result[0], truth["cam"].cpu(), "cam", {w: s.cpu() for w, s in slips["cam"].items()}
             )
     with case(f"{kind}, class {target}: grad_cam"):
         check_size(result[1], kind)
-        check_named(
+        check_seen(
             result[1],
             truth["grad_cam"].cpu(),
             "grad_cam",

@@ -14,7 +14,7 @@ from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
-from course_utils.learner.visualization.comparing import FAILED, check_named, on_cpu, tried
+from course_utils.learner.visualization.comparing import FAILED, check_seen, on_cpu, tried
 
 
 def seen_embedding_map(answer: Callable, features: torch.Tensor, labels: list[str]) -> dict:
@@ -59,7 +59,7 @@ def check_pca(mine: torch.Tensor, features: torch.Tensor) -> None:
         same = slip.shape == mine.shape and torch.allclose(mine * signs, slip, 1e-3, 1e-3)
         if same and not torch.allclose(mine * flips, truth, 1e-3, 1e-3):
             raise AssertionError(f"the coordinates: {words}")
-    check_named(mine * flips, truth, "the coordinates", {}, rtol=1e-3, atol=1e-3)
+    check_seen(mine * flips, truth, "the coordinates", {}, rtol=1e-3, atol=1e-3)
 
 
 @ends_in_notebook
@@ -96,7 +96,7 @@ def check_map(case, attempt, name, features):
         check_neighbours(parts[1], features)
     with case(f"{name}: the projector's files"):
         assert found["tables"], "nothing was handed to the projector"
-        check_named(
+        check_seen(
             found["tables"][0],
             features.cpu().double(),
             "the projector's table",

@@ -15,7 +15,7 @@ from torch.utils.tensorboard import SummaryWriter
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
-from course_utils.learner.visualization.comparing import FAILED, check_named, on_cpu, tried
+from course_utils.learner.visualization.comparing import FAILED, check_seen, on_cpu, tried
 from course_utils.learner.visualization.trainings import digits
 
 
@@ -111,7 +111,7 @@ def check_dashboard(case, attempt, name, frozen, sizes):
             mine = {
                 w.split(": ")[1]: torch.tensor(v) for w, v in slips.items() if w.startswith(tag)
             }
-            check_named(torch.tensor(logged), torch.tensor(values), "the values", mine, rtol=1e-3)
+            check_seen(torch.tensor(logged), torch.tensor(values), "the values", mine, rtol=1e-3)
     with case(f"{name}, the training"):
         same = found and all(map(torch.allclose, weights, true_weights))
         assert same or not found, "other weights came out: does a line change gradients or rate?"
@@ -217,7 +217,7 @@ def check_histograms(case, attempt, kind, size, step):
                 "that is the share of units that live": 1 - dead,
                 "that is the number of dead units, not their share": dead * out.shape[1],
             }
-            check_named(
+            check_seen(
                 torch.tensor(shares[name]), dead.cpu(), f"{name}, share of dead units", slips
             )
     for tag in sorted(set(tags) | set(found)) if shares else ():
@@ -228,7 +228,7 @@ def check_histograms(case, attempt, kind, size, step):
             value = tags[tag].double()
             truth = [value.min(), value.max(), value.numel(), value.sum()]
             seen = torch.tensor(found[tag][0][1:])
-            check_named(
+            check_seen(
                 seen,
                 torch.tensor(truth),
                 "its minimum, maximum, count and sum (eval mode?)",

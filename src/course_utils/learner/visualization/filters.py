@@ -12,7 +12,7 @@ from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
-from course_utils.learner.visualization.comparing import FAILED, check_named, on_cpu, tried
+from course_utils.learner.visualization.comparing import FAILED, check_seen, on_cpu, tried
 
 
 def make_filters(kind: str) -> nn.Sequential:
@@ -115,6 +115,6 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
             why = {"filters": "a filter of equal numbers", "dream": "where the gradient is 0"}
             is_nan = isinstance(mine, torch.Tensor) and mine.isnan().any()
             assert not (is_nan and name in why), f"{name}: {nothing}{why.get(name)}"
-            check_named(mine, right.cpu(), name, words, rtol=1e-3, atol=1e-4)
+            check_seen(mine, right.cpu(), name, words, rtol=1e-3, atol=1e-4)
     with case(f"{kind}: model and image afterwards"):
         check_equal(left, [], "what is not as it was")

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
-from course_utils.learner.visualization.comparing import FAILED, check_named, on_cpu, tried
+from course_utils.learner.visualization.comparing import FAILED, check_seen, on_cpu, tried
 from course_utils.learner.visualization.trainings import digits
 
 
@@ -182,6 +182,6 @@ def check_slice(case, attempt, kind, alphas):
             if "zeros" in kind
             else "NaN among the losses"
         )
-        check_named(torch.as_tensor(losses), truth, "the losses", slips, rtol=2e-3, atol=1e-4)
+        check_seen(torch.as_tensor(losses), truth, "the losses", slips, rtol=2e-3, atol=1e-4)
     with case(f"{kind}: the model afterwards"):
         check_equal(left, [], "what is not as it was")

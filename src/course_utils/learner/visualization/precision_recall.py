@@ -10,7 +10,7 @@ from course_utils.learner.calls import python_calls
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.difference_drawings import show_difference
 from course_utils.learner.tracebacks import ends_in_notebook
-from course_utils.learner.visualization.comparing import FAILED, check_named, on_cpu, tried
+from course_utils.learner.visualization.comparing import FAILED, check_seen, on_cpu, tried
 
 
 def seen_pr(
@@ -71,7 +71,7 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
             more = isinstance(mine, torch.Tensor) and mine.shape == (len(truth[n]) + 1,)
             if more and torch.allclose(mine[:-1], truth[n].double()):
                 raise AssertionError("one entry too many: without the point (1, 0) of libraries")
-            check_named(mine, truth[n].double(), part, slips)
+            check_seen(mine, truth[n].double(), part, slips)
     said, is_one = scores.cpu() >= threshold, labels.cpu().bool()
     table = torch.tensor(
         [[((is_one == i) & (said == j)).sum() for j in (False, True)] for i in (False, True)]
@@ -90,4 +90,4 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
     with case(f"{name}: matrix"):
         if name == "the example" and mine.tolist() != table.tolist():
             show_difference(mine, table, "the matrix")
-        check_named(mine.double(), table.double(), "the matrix", slips)
+        check_seen(mine.double(), table.double(), "the matrix", slips)

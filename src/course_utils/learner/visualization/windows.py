@@ -14,7 +14,7 @@ import torch
 from course_utils.learner.checks import check_equal
 from course_utils.learner.servers import visdom_server
 from course_utils.learner.tracebacks import ends_in_notebook
-from course_utils.learner.visualization.comparing import FAILED, check_named, tried
+from course_utils.learner.visualization.comparing import FAILED, check_seen, tried
 
 
 def seen_visdom_live(answer: Callable, steps: list[tuple], about: dict) -> dict:
@@ -91,7 +91,7 @@ def check_loss(window, steps, about) -> None:
             [float(s[0]) for s in steps],
             f"the steps of {name}",
         )
-        check_named(
+        check_seen(
             torch.tensor(curves[name]["y"]), torch.tensor([s[column] for s in steps]), name, {}
         )
 
@@ -103,7 +103,7 @@ def check_scatter(window, steps, about) -> None:
     for curve, number in zip(traces(window), classes.unique(), strict=True):
         check_equal((curve["type"], curve["mode"]), ("scatter", "markers"), "the kind of plot")
         mine = torch.tensor([curve["x"], curve["y"]]).T
-        check_named(
+        check_seen(
             mine, about["points"].cpu()[classes == number], f"the points of class {number}", {}
         )
 
@@ -112,7 +112,7 @@ def check_scatter(window, steps, about) -> None:
 def check_cloud(window, steps, about) -> None:
     check_equal([curve["type"] for curve in traces(window)], ["scatter3d"], "the kind of plot")
     mine = torch.tensor([traces(window)[0][axis] for axis in "xyz"]).T
-    check_named(mine, about["cloud"].cpu(), "the points", {})
+    check_seen(mine, about["cloud"].cpu(), "the points", {})
 
 
 @ends_in_notebook
@@ -123,7 +123,7 @@ def check_spikes(window, steps, about) -> None:
         [0.0, None],
         "the foot of a spike, and the gap behind it (is it a stem plot?)",
     )
-    check_named(torch.tensor(heights[1::3]), about["spikes"].cpu(), "the heights", {})
+    check_seen(torch.tensor(heights[1::3]), about["spikes"].cpu(), "the heights", {})
 
 
 @ends_in_notebook
@@ -133,9 +133,7 @@ def check_heat(window, steps, about) -> None:
         "upside down": about["confusion"].cpu().flip(0),
         "transposed": about["confusion"].cpu().T,
     }
-    check_named(
-        torch.tensor(traces(window)[0]["z"]), about["confusion"].cpu(), "the numbers", slips
-    )
+    check_seen(torch.tensor(traces(window)[0]["z"]), about["confusion"].cpu(), "the numbers", slips)
 
 
 @ends_in_notebook
