@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from unittest import mock
-
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -12,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
 from course_utils.learner.gradients import grad_of
-from course_utils.learner.rank_trials.launches import check_ran, launched
+from course_utils.learner.rank_trials.launches import check_ran, launched, refusing
 from course_utils.learner.ranks import count_traffic, rank_device
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -65,8 +63,8 @@ def run_ddp(answer, world_size: int, bucket_bytes: int, batches: list, mixed: bo
     """For each rank: weights at the start, gradients, buffer, calls, and how many were early."""
 
     def work(rank, world_size):
-        refused = AssertionError("this uses DistributedDataParallel itself: do its work by hand")
-        with mock.patch.object(DDP, "__init__", side_effect=refused), count_traffic() as traffic:
+        words = "this uses DistributedDataParallel itself: do its work by hand"
+        with refusing(DDP, words), count_traffic() as traffic:
             model, early = Branches(rank).to(rank_device()), []
             finish = answer(model, bucket_bytes)
             assert finish is not None, "ddp_by_hand returned None: is there an answer yet?"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import torch
 import torch._dynamo  # or each rank would load it for itself
 
@@ -41,6 +43,21 @@ def stuck(function, world_size, *args, timeout=0.8):
 
 
 STANDSTILLS = {"all_reduce", "broadcast", "barrier", "send", "recv", "wait"}
+
+
+@contextmanager
+def refusing(kind: type, words: str):
+    """Inside the block, making one of ``kind`` fails with ``words``."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError(words)
+
+    made = kind.__init__
+    setattr(kind, "__init__", refuse)  # noqa: B010  a type checker wants a method's own signature
+    try:
+        yield
+    finally:
+        setattr(kind, "__init__", made)  # noqa: B010
 
 
 def check_ran(found, world_size, what):
