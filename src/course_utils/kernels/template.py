@@ -56,11 +56,8 @@ MODULES = (
     # Not matplotlib_inline.backend_inline: when it is imported, it looks for its kernel.
     *("matplotlib.pyplot", "matplotlib.figure", "matplotlib.backends.backend_agg"),
     # Not learner.devices: it asks CUDA for a GPU, and a fork can't use CUDA after that.
-    *(
-        "course_utils.learner.checks",
-        "course_utils.learner.operators",
-        "course_utils.learner.drawings",
-    ),
+    *("course_utils.learner.checks", "course_utils.learner.cases", "course_utils.learner.changes"),
+    *("course_utils.learner.operators", "course_utils.learner.storage_drawings"),
     *(
         "course_utils.grading.wire",
         "course_utils.grading.answering",
