@@ -15,9 +15,6 @@ from course_utils.learner.tracebacks import ends_in_notebook
 NO_RULE = "a rule returns None: is there an answer yet?"
 
 
-# The engine for single numbers.
-
-
 def torch_engine(program: str, **inputs: float) -> tuple[float, dict[str, float]]:
     """Run a program of single numbers and go backward from ``y``, by PyTorch.
 
