@@ -68,7 +68,7 @@ def test_everything_heavy_is_there_before_the_first_cell(warm):
 
 def test_the_gpu_is_not_asked_for_before_the_fork():
     """A process that forked from one that used CUDA can't use it."""
-    (text,) = run_warm("import sys; print('course_utils.devices' in sys.modules)")
+    (text,) = run_warm("import sys; print('course_utils.learner.devices' in sys.modules)")
     assert text == "False\n"
 
 

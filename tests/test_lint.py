@@ -85,13 +85,14 @@ def test_no_room_imports_what_stands_above_it_or_beside_it():
         ("project", "kernels"),
         ("errors", "project"),
         ("files", "errors"),
+        ("exercises", "learner"),
     ],
 )
 def test_an_import_against_the_order_of_the_rooms_is_found(tmp_path, importer, imported):
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     package = tmp_path / "course_utils"
     rooms = {path.stem for path in (ROOT / "src" / "course_utils").iterdir()}
-    for room in {*rooms, "learner"} - {"__init__", "__pycache__"}:
+    for room in rooms - {"__init__", "__pycache__", "py"}:
         (package / room).mkdir(parents=True)
         (package / room / "__init__.py").touch()
     (package / "__init__.py").touch()
@@ -103,3 +104,11 @@ def test_an_import_against_the_order_of_the_rooms_is_found(tmp_path, importer, i
     assert (
         f"course_utils.{importer} is not allowed to import course_utils.{imported}" in done.stdout
     )
+
+
+def test_no_file_of_the_package_is_long():
+    files = ROOT.glob("src/**/*.py")
+    lengths = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    assert lengths
+    long = {path: length for path, length in lengths.items() if length > 400}
+    assert not long, "cut them at their seams, into files whose names say what they hold"

@@ -21,8 +21,8 @@ from PIL import Image
 
 from course_utils.authoring.source import CHECK_LINES
 from course_utils.cells import HEADING
-from course_utils.drawings import SHARPNESS
 from course_utils.gradebook.grader import load_settings
+from course_utils.learner.drawings import SHARPNESS
 from support.answers import ROOT, grader_of
 from support.curriculum import meanings
 

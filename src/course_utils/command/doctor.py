@@ -16,8 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from course_utils.errors import CourseError, one_line
-from course_utils.project import find_root
-from course_utils.servers import (
+from course_utils.learner.servers import (
     end,
     free_port,
     last_line,
@@ -25,6 +24,7 @@ from course_utils.servers import (
     visdom_page,
     wait_until_ready,
 )
+from course_utils.project import find_root
 from course_utils.system import cores, memory_gib
 
 DISTRIBUTION = "pytorch-notebook-course"
@@ -71,7 +71,7 @@ def device() -> Finding:
     try:
         import torch
 
-        from course_utils.devices import device as chosen
+        from course_utils.learner.devices import device as chosen
 
         torch.ones(2, device=chosen).sum().item()
     except (ImportError, RuntimeError) as error:

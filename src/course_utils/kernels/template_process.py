@@ -40,8 +40,9 @@ MODULES = (
     *("torchvision", "torchvision.transforms.v2"),
     # Not matplotlib_inline.backend_inline: when it is imported, it looks for its kernel.
     *("matplotlib.pyplot", "matplotlib.figure", "matplotlib.backends.backend_agg"),
-    # Not course_utils.devices: it asks CUDA for a GPU, and a fork can't use CUDA after that.
-    *("course_utils.checks", "course_utils.operators", "course_utils.drawings"),
+    # Not learner.devices: it asks CUDA for a GPU, and a fork can't use CUDA after that.
+    *("course_utils.learner.checks", "course_utils.learner.cases", "course_utils.learner.changes"),
+    *("course_utils.learner.operators", "course_utils.learner.storage_drawings"),
     *(
         "course_utils.grading.verdict.wire",
         "course_utils.grading.verdict.answering",

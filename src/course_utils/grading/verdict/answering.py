@@ -26,7 +26,6 @@ from IPython import get_ipython
 from IPython.core.displaypub import CapturingDisplayPublisher
 from torch.utils import _python_dispatch
 
-from course_utils import operators
 from course_utils.grading.verdict import encoding, memory, messages, wire, witness
 from course_utils.grading.verdict.messages import (
     Attribute,
@@ -38,6 +37,7 @@ from course_utils.grading.verdict.messages import (
     Names,
     Value,
 )
+from course_utils.learner import operators
 
 LONGEST_TEXT = 2000
 # A message that a socket takes whole, though nobody reads it yet.

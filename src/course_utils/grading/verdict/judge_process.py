@@ -68,7 +68,7 @@ class Court:
 
     def __init__(self, seed: int, names: list[str], trials: list[str], output_bytes: int) -> None:
         # Not at the top: it looks for a GPU, and a process that is forked later must not have.
-        from course_utils.devices import seed_everything
+        from course_utils.learner.devices import seed_everything
 
         seed_everything(seed)
         settings = Config()

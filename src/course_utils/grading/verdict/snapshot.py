@@ -38,7 +38,7 @@ from course_utils.grading.verdict.messages import (
     Value,
 )
 from course_utils.grading.verdict.wording import fit_to_print
-from course_utils.operators import OperatorMode
+from course_utils.learner.operators import OperatorMode
 
 TAMPERED = (
     "PyTorch's or the course's own functions were replaced in this notebook: "
