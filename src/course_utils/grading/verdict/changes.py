@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import torch
 
-from course_utils.learner.changes import CHANGED, allow_changes, forbid_changes
 from course_utils.grading.verdict import encoding, memory
 from course_utils.grading.verdict.messages import (
     Called,
 )
+from course_utils.learner.changes import CHANGED, allow_changes, forbid_changes
 
 
 def copied(
