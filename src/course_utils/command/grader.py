@@ -109,12 +109,17 @@ def one_connection() -> Generator[None]:
     from nbgrader.api import Gradebook
 
     opened: dict[tuple[str, str], Gradebook] = {}
+    # Some steps name the course, others leave it at nbgrader's default: one connection for both.
+    connections: dict[str, tuple] = {}
     connect, close = Gradebook.__init__, Gradebook.close
 
     def share(self, db_url, course_id="default_course", authenticator=None) -> None:
         if (db_url, course_id) not in opened:
             first = Gradebook.__new__(Gradebook)
             connect(first, db_url, course_id, authenticator)
+            if db_url in connections:
+                close(first)
+            first.engine, first.db = connections.setdefault(db_url, (first.engine, first.db))
             opened[db_url, course_id] = first
         vars(self).update(vars(opened[db_url, course_id]))
 
@@ -128,6 +133,30 @@ def one_connection() -> Generator[None]:
         Gradebook.__init__, Gradebook.close = connect, close
         for gradebook in opened.values():
             close(gradebook)
+
+
+@contextmanager
+def one_transaction(db_url: str, course_id: str) -> Generator[None]:
+    """Make nbgrader's commits in the block one: all that it enters there is entered, or nothing.
+
+    nbgrader commits after each cell, and each time the database waits for the disk. Within
+    :func:`one_connection`.
+    """
+    from nbgrader.api import Gradebook
+
+    gradebook = Gradebook(db_url, course_id)
+    # Before the block, for it enters its own default course, and the database is locked in there.
+    Gradebook(db_url).close()
+    with gradebook.engine.begin() as connection:
+        # A session's own commit writes out what it holds, and no more; its rollback takes it back.
+        gradebook.db.configure(bind=connection, join_transaction_mode="rollback_only")
+        try:
+            yield
+        finally:
+            gradebook.db.remove()
+            gradebook.db.configure(
+                bind=gradebook.engine, join_transaction_mode="conditional_savepoint"
+            )
 
 
 @contextmanager

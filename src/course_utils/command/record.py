@@ -24,6 +24,7 @@ from traitlets import Type
 
 from course_utils.command.exporters import CheckedNotebookExporter
 from course_utils.command.feedback import shared_renderer
+from course_utils.command.grader import one_transaction
 from course_utils.command.preprocessors import OUTCOME, HideTests
 from course_utils.command.project import Chapter, CourseError
 from course_utils.grading.cache import FOLDER
@@ -222,7 +223,8 @@ class Recorder:
         problem = ""
         with temp_attrs(self.staged, assignment_id=self.chapter.name, student_id=student):
             self.marks.outcome = outcome
-            self.marks.start()
+            with one_transaction(self.courses.db_url, self.courses.course_id):
+                self.marks.start()
             try:
                 self.feedback.start()
             except Exception as error:  # a page of what a student wrote can fail in any way
