@@ -48,6 +48,8 @@ FIRST_DESCRIPTOR = 20
 # The socket between grader and judge, in the judge's process.
 JUDGES_DESCRIPTOR = 19
 STDERR = 2
+# For a judge that has failed to say why, and end.
+LAST_WORDS_SECONDS = 2
 START_SECONDS = 120
 # For a line of ours in a kernel: to seed it, to fork a snapshot.
 SETUP_SECONDS = 20
@@ -611,6 +613,9 @@ class Judgement:
             try:
                 await self.listen(ours, began)
             except NotJudged as error:
+                # It closes the connection first, and then says what was raised.
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self.process.ended(), LAST_WORDS_SECONDS)
                 error.add_note(f"what that process said: {overheard.text() or 'nothing'}")
                 raise
             finally:
