@@ -10,7 +10,7 @@ from nbformat import NotebookNode
 
 
 class WithoutChecks(Exporter):
-    """An exporter that neither validates nor copies the notebook around its steps.
+    """An exporter that neither validates nor copies the notebook: its steps work on what is given.
 
     What students hand in is validated when it is taken in, and outputs when they are made. Doing it
     again at each reading, step and writing takes as long as the steps.
@@ -21,6 +21,14 @@ class WithoutChecks(Exporter):
     ) -> tuple[Any, dict]:
         notebook = nbformat.v4.reads(file_stream.read())
         return self.from_notebook_node(notebook, resources=resources, **keywords)
+
+    def from_notebook_node(
+        self, nb: NotebookNode, resources: dict | None = None, **keywords
+    ) -> tuple[NotebookNode, dict]:
+        nb, resources = self._preprocess(nb, self._init_resources(resources))
+        # Where nbconvert's filter for widgets looks.
+        self._nb_metadata[""] = nb.metadata
+        return nb, resources
 
     def _preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         for step in self._preprocessors:
@@ -34,5 +42,5 @@ class CheckedNotebookExporter(WithoutChecks, NotebookExporter):
     def from_notebook_node(  # ty: ignore[incompatible-method-override]  as nbconvert's own: text
         self, nb: NotebookNode, resources: dict | None = None, **keywords
     ) -> tuple[str, dict]:
-        notebook, resources = Exporter.from_notebook_node(self, nb, resources, **keywords)
+        notebook, resources = WithoutChecks.from_notebook_node(self, nb, resources, **keywords)
         return nbformat.v4.writes(notebook) + "\n", resources

@@ -225,10 +225,11 @@ class Grading:
         folder = Path(courses.format_path(courses.submitted_directory, student, name))
         handed_in = take_in(folder, name, courses.ignore)
         text = self.recorder.sanitise(student, handed_in)
+        sanitised = nbformat.v4.reads(text)
         self.notes[student] = Entry(
             self.run.name,
-            repairs=repairs(handed_in.notebook, text),
-            answers=exercises(nbformat.v4.reads(text).cells),
+            answers=exercises(sanitised.cells),
+            repairs=repairs(handed_in.notebook, sanitised),
         )
         return make_submission(self.recorder.staged, student, name, text)
 

@@ -179,10 +179,18 @@ class RestoreCells(OverwriteCells):
     and how many points it gives is what the source says.
     """
 
+    source: tuple[str, str, str] | None = None
+    marks: tuple[dict[str, SourceCell], dict[str, float], set[str]] | None = None
+    has_tasks = True
+
     def preprocess(
         self, nb: NotebookNode, resources: ResourcesDict
     ) -> tuple[NotebookNode, ResourcesDict]:
-        self.marks = None
+        names = resources["nbgrader"]
+        source = names["db_url"], names["assignment"], names["notebook"]
+        # A class's submissions all have the same.
+        if source != self.source:
+            self.source, self.marks = source, None
         return super().preprocess(nb, resources)
 
     def preprocess_cell(
@@ -208,6 +216,7 @@ class RestoreCells(OverwriteCells):
             sources = {cell.name: cell for cell in notebook.source_cells}
             points = {cell.name: cell.max_score for cell in notebook.grade_cells}
             solutions = {cell.name for cell in notebook.solution_cells}
+            self.has_tasks = bool(notebook.task_cells)
             self.marks = sources, points, solutions
         return self.marks
 
@@ -220,8 +229,8 @@ class RestoreCells(OverwriteCells):
                 cell.metadata.pop("nbgrader", None)
         sources, points, solutions = self.source_marks()
         previous = -1
+        names = [marks_of(cell).get("grade_id") for cell in nb.cells]
         for source in sources.values():
-            names = [marks_of(cell).get("grade_id") for cell in nb.cells]
             if source.name in names:
                 previous = names.index(source.name)
                 continue
@@ -232,7 +241,14 @@ class RestoreCells(OverwriteCells):
             cell.metadata.nbgrader["grade"] = source.name in points
             previous += 1
             nb.cells.insert(previous, cell)
+            names.insert(previous, source.name)
         return nb, resources
+
+    def add_missing_task_cells(
+        self, nb: NotebookNode, resources: ResourcesDict
+    ) -> tuple[NotebookNode, ResourcesDict]:
+        # nbgrader reads the whole source again to find that there are none.
+        return super().add_missing_task_cells(nb, resources) if self.has_tasks else (nb, resources)
 
 
 def unchanged(cell: NotebookNode, source: SourceCell) -> bool:

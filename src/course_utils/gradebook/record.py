@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import errno
 import logging
 import os
@@ -9,7 +10,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from nbconvert.exporters import Exporter
 from nbconvert.exporters.exporter import ResourcesDict
 from nbconvert.writers import FilesWriter
@@ -26,6 +26,7 @@ from course_utils.cells import grade_id
 from course_utils.errors import CourseError, one_line
 from course_utils.gradebook.exporters import CheckedNotebookExporter
 from course_utils.gradebook.feedback import shared_renderer
+from course_utils.gradebook.grader import one_transaction
 from course_utils.gradebook.preprocessors import OUTCOME, HideTests
 from course_utils.grading.cache import FOLDER
 from course_utils.grading.intake import NBGRADER_FILES, HandedIn
@@ -189,7 +190,8 @@ class Recorder:
             }
         }
         try:
-            text, _ = self.sanitising.from_notebook_node(handed_in.notebook, resources)
+            notebook = copy.deepcopy(handed_in.notebook)
+            text, _ = self.sanitising.from_notebook_node(notebook, resources)
         except Exception as error:  # a notebook's metadata can be wrong in any way
             if fault := machines_fault(error):
                 raise fault from None
@@ -224,7 +226,8 @@ class Recorder:
         problem = ""
         with temp_attrs(self.staged, assignment_id=self.chapter.name, student_id=student):
             self.marks.outcome = outcome
-            self.marks.start()
+            with one_transaction(self.courses.db_url, self.courses.course_id):
+                self.marks.start()
             try:
                 self.feedback.start()
             except Exception as error:  # a page of what a student wrote can fail in any way
@@ -303,16 +306,16 @@ def remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def repairs(before: NotebookNode, after: str) -> list[str]:
+def repairs(before: NotebookNode, after: NotebookNode) -> list[str]:
     """In words, what sanitising changed in a notebook.
 
     Args:
         before: the notebook as it was handed in.
-        after: the sanitised notebook, as JSON text.
+        after: the sanitised notebook; its hidden tests are cut out here.
     """
     handed_in = marked_cells(before.cells)
     # Learners never had the hidden tests.
-    restored, _ = HideTests().preprocess(nbformat.v4.reads(after), ResourcesDict())
+    restored, _ = HideTests().preprocess(after, ResourcesDict())
     words = []
     known = set()
     for cell in restored.cells:

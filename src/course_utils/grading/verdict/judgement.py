@@ -29,6 +29,8 @@ LOG = logging.getLogger(__name__)
 # The socket between grader and judge, in the judge's process.
 JUDGES_DESCRIPTOR = 19
 STDERR = 2
+# For a judge that has failed to say why, and end.
+LAST_WORDS_SECONDS = 2
 # Of one message of the judge's, beside what a check may print and show.
 LONGEST_MESSAGE = 2**20
 
@@ -92,6 +94,9 @@ class Judgement:
             try:
                 await self.listen(ours, began)
             except NotJudged as error:
+                # It closes the connection first, and then says what was raised.
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self.process.ended(), LAST_WORDS_SECONDS)
                 error.add_note(f"what that process said: {overheard.text() or 'nothing'}")
                 raise
             finally:
