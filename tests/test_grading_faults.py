@@ -16,8 +16,9 @@ from course_utils.authoring.build import build_into_place
 from course_utils.command.cli import main
 from course_utils.errors import CourseError
 from course_utils.gradebook import grade_class
+from course_utils.gradebook.database import prepare_gradebook
 from course_utils.gradebook.export import plain_cell
-from course_utils.gradebook.grader import open_grader, prepare_gradebook
+from course_utils.gradebook.grader import open_grader
 from course_utils.gradebook.record import WriteFeedback
 from course_utils.grading.cache import FOLDER
 from course_utils.notebooks import read_notebook

@@ -18,13 +18,9 @@ import nbformat
 from course_utils.cells import exercises
 from course_utils.errors import CourseError, one_line, visible
 from course_utils.gradebook.beforehand import check_folders, enter_chapter, pick_students
+from course_utils.gradebook.database import one_connection, prepare_gradebook
 from course_utils.gradebook.export import export
-from course_utils.gradebook.grader import (
-    blaming_the_settings,
-    one_connection,
-    open_grader,
-    prepare_gradebook,
-)
+from course_utils.gradebook.grader import blaming_the_settings, open_grader
 from course_utils.gradebook.marks import Marks, is_graded, is_undone, read_marks
 from course_utils.gradebook.run import Run, note_down
 from course_utils.grading.cache import (

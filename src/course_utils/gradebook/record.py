@@ -24,9 +24,9 @@ from traitlets import Type
 
 from course_utils.cells import grade_id
 from course_utils.errors import CourseError, one_line
+from course_utils.gradebook.database import one_transaction
 from course_utils.gradebook.exporters import CheckedNotebookExporter
 from course_utils.gradebook.feedback import shared_renderer
-from course_utils.gradebook.grader import one_transaction
 from course_utils.gradebook.preprocessors import OUTCOME, HideTests
 from course_utils.grading.cache import FOLDER
 from course_utils.grading.intake import NBGRADER_FILES, HandedIn
