@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 from PIL import Image
 
 from course_utils.authoring.source import CHECK_LINES
-from course_utils.cells import HEADING
+from course_utils.cells import HEADING, exercise_of
 from course_utils.gradebook.grader import load_settings
 from course_utils.learner.drawings import SHARPNESS
 from support.answers import ROOT, grader_of
@@ -216,7 +216,7 @@ def checks(notebook: NotebookNode, chapter: str) -> list[str]:
         if not grader.get("grade"):
             continue
         where = name_of(notebook, cell)
-        if not re.fullmatch(rf"{exercise}-check(-\d+)?", grader["grade_id"]):
+        if exercise_of(grader["grade_id"]) != exercise:
             complaints.append(f"{where}: not {exercise}-check, the exercise before it")
         checked.add(exercise)
         points = grader.get("points")
@@ -252,9 +252,7 @@ def headings(notebook: NotebookNode, chapter: str) -> list[str]:
         mine = [
             grader_of(check).get("points", 0)
             for check in check_cells(notebook)
-            if re.fullmatch(
-                rf"{grader_of(cell)['grade_id']}-check(-\d+)?", grader_of(check)["grade_id"]
-            )
+            if exercise_of(grader_of(check)["grade_id"]) == grader_of(cell)["grade_id"]
         ]
         if int(heading["points"]) != sum(mine):
             complaints.append(
@@ -630,7 +628,7 @@ def visible_kinds(notebook: NotebookNode, chapter: str) -> list[str]:
         mine = [
             check.source
             for check in check_cells(notebook)
-            if re.fullmatch(rf"{name}-check(-\d+)?", grader_of(check)["grade_id"])
+            if exercise_of(grader_of(check)["grade_id"]) == name
         ]
         hidden = {kind for text in mine for part in HIDDEN.findall(text) for kind in KIND(part)}
         seen = {kind for text in mine for kind in KIND(HIDDEN.sub("", text))}
