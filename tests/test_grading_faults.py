@@ -11,6 +11,7 @@ import sys
 
 import pytest
 from click.testing import CliRunner
+from nbgrader.preprocessors import AssignLatePenalties
 
 from course_utils.authoring.build import build_into_place
 from course_utils.command.cli import main
@@ -19,7 +20,7 @@ from course_utils.gradebook import grade_class
 from course_utils.gradebook.database import prepare_gradebook
 from course_utils.gradebook.export import plain_cell
 from course_utils.gradebook.grader import open_grader
-from course_utils.gradebook.record import WriteFeedback
+from course_utils.gradebook.record import Recorder, WriteFeedback
 from course_utils.grading.cache import FOLDER
 from course_utils.notebooks import read_notebook
 from course_utils.project import Chapter
@@ -219,6 +220,39 @@ def test_a_full_disk_ends_the_run_which_goes_on_later(chapter, monkeypatch, plac
     assert status == 0, output
     assert scores(chapter) == {"ada": 3}
     assert page(chapter).exists()
+
+
+def test_the_recorder_has_the_outcome_and_executes_nothing(chapter, monkeypatch):
+    class Forgets(Here):
+        def run(self, submissions, settings):
+            for result in super().run(submissions, settings):
+                shutil.rmtree(chapter.root / FOLDER / "outcomes")
+                yield result
+
+    def never(submission, settings):
+        raise AssertionError("a student's code in the process that writes the gradebook")
+
+    monkeypatch.setattr("course_utils.grading.pool.Pool", Forgets)
+    monkeypatch.setattr("course_utils.gradebook.preprocessors.execute", never)
+    status, output = run()
+    assert status == 0, output
+    assert scores(chapter) == {"ada": 3}
+
+
+def test_a_submission_is_entered_whole_or_not_at_all(chapter, monkeypatch):
+    def fail(self, *arguments):
+        assert self.config
+        raise KeyError("after the marks")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(AssignLatePenalties, "preprocess", fail)
+        patch.setattr(Recorder, "leave_ungraded", lambda self, student: None)
+        status, output = run()
+    assert status == 1
+    assert "ada: not graded: KeyError" in output
+    assert scores(chapter) == {}
+    assert run("--resume")[0] == 0
+    assert scores(chapter) == {"ada": 3}
 
 
 def test_a_report_that_fails_costs_no_marks(chapter, monkeypatch):

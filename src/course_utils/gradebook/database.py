@@ -96,7 +96,7 @@ def found_at_once(kind: Any, find: Callable) -> Callable:
             )
             if kind is Grade:
                 query = query.options(undefer(Grade.max_score))
-            entries[asked] = dict(query.tuples().all())
+            entries[asked] = {name: entry for name, entry in query}
         entry = entries[asked].get(cell)
         return entry if entry is not None else find(self, cell, notebook, assignment, student)
 
