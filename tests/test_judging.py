@@ -25,7 +25,7 @@ from course_utils import (
     forbid_copies,
     forbid_operators,
 )
-from course_utils.grading.source import bound_names, names_of_the_answer, read_source
+from course_utils.grading.solution import bound_names, names_of_the_answer, read_solution
 from course_utils.grading.verdict import wire
 from course_utils.grading.verdict.answering import Answering, integrity, small_message
 from course_utils.grading.verdict.snapshot import NoAnswer, Snapshot, StandIn, raised
@@ -677,7 +677,7 @@ def test_the_names_that_a_check_uses_by_way_of_locked_cells():
         cell_of("check_rows(2); unmarked(3)", grade_id="rows-check", grade=True),
         cell_of("columns(2)", grade_id="columns-check", grade=True),
     ]
-    source = read_source(nbformat.v4.writes(notebook))
+    source = read_solution(nbformat.v4.writes(notebook))
     assert source.trials == ["try_rows"]
     assert source.names == {
         "rows-check": ["columns", "rows", "try_rows"],

@@ -70,7 +70,7 @@ def is_locked(cell: Mapping[str, Any]) -> bool:
     return is_code(cell) and bool(marks.get("locked")) and not unlike
 
 
-def exercises(cells: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def exercise_texts(cells: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """The exercises of a notebook by their grade ids, in order: what stands in each one's cell."""
     return {grade_id(cell): text_of(cell) for cell in cells if is_exercise(cell)}
 

@@ -13,7 +13,7 @@ import torch
 import torch._dynamo
 from nbformat import NotebookNode
 
-from course_utils.grading.source import Source, read_source
+from course_utils.grading.solution import Solution, read_solution
 from course_utils.grading.verdict.answering import Answering
 from course_utils.grading.verdict.snapshot import Snapshot
 from course_utils.project import Chapter
@@ -49,9 +49,9 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
 
 
 @cache
-def source_of(chapter: Chapter) -> Source:
+def source_of(chapter: Chapter) -> Solution:
     """What grading knows of a chapter: which names are the learner's, and which a check uses."""
-    return read_source(nbformat.writes(notebook_of(chapter)))
+    return read_solution(nbformat.writes(notebook_of(chapter)))
 
 
 def cells_before(chapter: Chapter, check: NotebookNode) -> list[NotebookNode]:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from course_utils.authoring.source import read_source
-from course_utils.cells import exercises
+from course_utils.cells import exercise_texts
 from course_utils.errors import CourseError
 from course_utils.project import Chapter
 
@@ -65,7 +65,7 @@ def at_a_glance(root: Path, chapter: Chapter) -> list[str]:
     Raises:
         CourseError: the source can't be read.
     """
-    names = list(exercises(read_source(chapter.source).cells))
+    names = list(exercise_texts(read_source(chapter.source).cells))
     folder = root / "tests" / "answers" / chapter.name
     there = sorted(path.stem for path in folder.glob("*.py"))
     where = folder.relative_to(root).as_posix()

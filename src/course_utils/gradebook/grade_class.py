@@ -15,7 +15,7 @@ from typing import Protocol
 
 import nbformat
 
-from course_utils.cells import exercises
+from course_utils.cells import exercise_texts
 from course_utils.errors import CourseError, one_line, visible
 from course_utils.gradebook.beforehand import check_folders, enter_chapter, pick_students
 from course_utils.gradebook.database import one_connection, prepare_gradebook
@@ -224,7 +224,7 @@ class Grading:
         sanitised = nbformat.v4.reads(text)
         self.notes[student] = Entry(
             self.run.name,
-            answers=exercises(sanitised.cells),
+            answers=exercise_texts(sanitised.cells),
             repairs=repairs(handed_in.notebook, sanitised),
         )
         return make_submission(self.recorder.staged, student, name, text)
@@ -300,7 +300,7 @@ class Grading:
             for exercise, text in entry.answers.items():
                 texts.setdefault(exercise, {})[name] = text
         source = read_notebook(self.chapter.solution)
-        solutions = exercises(source.cells)
+        solutions = exercise_texts(source.cells)
         ordered = {exercise: texts[exercise] for exercise in solutions if exercise in texts}
         finished = datetime.now().astimezone().isoformat(timespec="seconds")
         run = ReportedRun(finished, seconds, self.workers, self.settings.isolation)

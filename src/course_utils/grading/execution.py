@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 import nbformat
 
 from course_utils.grading.scan import scan
-from course_utils.grading.source import read_source
+from course_utils.grading.solution import read_solution
 from course_utils.grading.students_notebook import StudentsNotebook
 from course_utils.grading.submission import Outcome, Settings, Submission
 from course_utils.grading.verdict.judgement import Judgement, take_over_verdicts
@@ -43,22 +43,22 @@ async def _execute(submission: Submission, settings: Settings) -> Outcome:
     began = time.monotonic()
     # It was validated when it was sanitised.
     notebook = nbformat.v4.reads(submission.notebook)
-    source = read_source(submission.source)
-    pairs = {name: socket.socketpair() for name in source.names}
+    solution = read_solution(submission.source)
+    pairs = {name: socket.socketpair() for name in solution.names}
     phases: dict[str, float] = {}
     with workplace(settings) as sandbox:
         try:
-            numbers = {name: FIRST_DESCRIPTOR + i for i, name in enumerate(source.names)}
+            numbers = {name: FIRST_DESCRIPTOR + i for i, name in enumerate(solution.names)}
             answering = {numbers[name]: theirs.fileno() for name, (_, theirs) in pairs.items()}
             sandbox.put(submission.files)
-            student = StudentsNotebook(notebook, settings, numbers, source.names)
+            student = StudentsNotebook(notebook, settings, numbers, solution.names)
             await student.run(sandbox, answering)
         finally:
             for _, theirs in pairs.values():
                 theirs.close()
         try:
             judging = {numbers[name]: ours.fileno() for name, (ours, _) in pairs.items()}
-            judge = Judgement(source, settings, numbers, submission.student)
+            judge = Judgement(solution, settings, numbers, submission.student)
             with workplace(settings) as court:
                 await judge.run(court, judging)
         finally:
@@ -77,7 +77,7 @@ async def _execute(submission: Submission, settings: Settings) -> Outcome:
         phases={name: round(seconds, 4) for name, seconds in phases.items()},
         messages=messages,
         died=student.died,
-        flags=scan(notebook, source.notebook),
+        flags=scan(notebook, solution.notebook),
         memory_bytes=student.memory_bytes,
     )
 

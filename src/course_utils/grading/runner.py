@@ -28,8 +28,6 @@ from course_utils.kernels.workplace import Workplace
 START_SECONDS = 120
 # For a line of ours in a kernel: to seed it, to fork a snapshot.
 SETUP_SECONDS = 20
-# All cells together may say as much as this many may at most.
-LOUD_CELLS = 10
 # How long a kernel may be silent after its shell has replied, before the cell counts as done: what
 # it publishes may be dropped on the way when there is very much of it, its last word included.
 SILENT_SECONDS = 1.0
@@ -57,7 +55,7 @@ class Runner(NotebookClient):
         super().__init__(notebook, allow_errors=True, record_timing=False)
         self.settings = settings
         self.room = 0
-        self.total_room = LOUD_CELLS * settings.output_bytes
+        self.total_room = settings.all_output_bytes()
         self.left_out = False
         self.updated = False
 

@@ -9,6 +9,8 @@ from course_utils.kernels.workplace import Limits
 
 # Of processor time, beside what a kernel's threads can use while its cells may run; and at most.
 CPU_ROOM_SECONDS, MOST_CPU_SECONDS = 60, 10**8
+# All cells together may say as much as this many may at most.
+LOUD_CELLS = 10
 # How a problem begins that is not the student's: the submission has no marks then.
 NOT_GRADED = "not graded"
 
@@ -84,6 +86,10 @@ class Settings:
         # The kernel works while the notebook runs, its snapshots while the checks do.
         busy = self.threads * max(self.notebook_seconds, self.checks_seconds)
         return math.ceil(min(busy, MOST_CPU_SECONDS)) + CPU_ROOM_SECONDS
+
+    def all_output_bytes(self) -> int:
+        """What all cells together may print and show."""
+        return LOUD_CELLS * self.output_bytes
 
     def variables(self) -> dict[str, str]:
         """The environment of a kernel, beside that of its workplace."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from course_utils.cells import SOLUTION, exercise_of, exercises
+from course_utils.cells import SOLUTION, exercise_of, exercise_texts
 from course_utils.grading.report.given import ReportedStudent
 
 LONGEST_MESSAGE = 600  # characters
@@ -20,7 +20,7 @@ def stubs(source: NotebookNode) -> dict[str, str]:
     """For each exercise's grade id the code that its cell holds before there is an answer."""
     return {
         exercise: _code(SOLUTION.sub("", text))
-        for exercise, text in exercises(source.cells).items()
+        for exercise, text in exercise_texts(source.cells).items()
     }
 
 

@@ -16,8 +16,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from course_utils.cells import grade_id, is_check, is_locked
-from course_utils.grading.runner import LOUD_CELLS, START_SECONDS, KernelEnded
-from course_utils.grading.source import Source
+from course_utils.grading.runner import START_SECONDS, KernelEnded
+from course_utils.grading.solution import Solution
 from course_utils.grading.submission import Settings
 from course_utils.kernels.overheard import Overheard
 from course_utils.kernels.provisioner import (
@@ -49,19 +49,19 @@ class Judgement:
     """
 
     def __init__(
-        self, source: Source, settings: Settings, descriptors: dict[str, int], student: str
+        self, solution: Solution, settings: Settings, descriptors: dict[str, int], student: str
     ) -> None:
         self.settings, self.student = settings, student
-        self.cells = [cell for cell in source.notebook.cells if is_check(cell) or is_locked(cell)]
+        self.cells = [cell for cell in solution.notebook.cells if is_check(cell) or is_locked(cell)]
         orders: list[dict[str, Any]] = [{"source": cell.source} for cell in self.cells]
         for cell, order in zip(self.cells, orders, strict=True):
             if is_check(cell):
                 name = grade_id(cell)
-                order |= {"descriptor": descriptors[name], "names": source.names[name]}
+                order |= {"descriptor": descriptors[name], "names": solution.names[name]}
         self.order = {
             "seed": settings.seed,
-            "names": source.learner_names,
-            "trials": source.trials,
+            "names": solution.learner_names,
+            "trials": solution.trials,
             "output_bytes": settings.output_bytes,
             "cells": orders,
         }
@@ -109,7 +109,7 @@ class Judgement:
         Raises:
             NotJudged: the process did not get ready, or ended before the last cell.
         """
-        longest = LOUD_CELLS * self.settings.output_bytes + LONGEST_MESSAGE
+        longest = self.settings.all_output_bytes() + LONGEST_MESSAGE
         reader, writer = await asyncio.open_unix_connection(sock=connection, limit=longest)
         where = "before it was ready"
         with contextlib.closing(writer):

@@ -15,7 +15,7 @@ MARK = "runs_with_the_answer"
 
 
 @dataclass(frozen=True)
-class Source:
+class Solution:
     """A chapter's solution notebook, read for grading.
 
     Attributes:
@@ -32,13 +32,13 @@ class Source:
 
 
 @functools.lru_cache(maxsize=4)
-def read_source(text: str) -> Source:
+def read_solution(text: str) -> Solution:
     """Read a solution notebook; a class's submissions all have the same."""
     notebook = nbformat.v4.reads(text)
     bound = [(cell, name) for cell in notebook.cells for name in names_of_the_answer(cell)]
     learner_names = [name for _, name in bound]
     trials = [name for cell, name in bound if is_locked(cell)]
-    return Source(notebook, learner_names, trials, names_of_checks(notebook, learner_names))
+    return Solution(notebook, learner_names, trials, names_of_checks(notebook, learner_names))
 
 
 def names_of_checks(notebook: NotebookNode, learner_names: list[str]) -> dict[str, list[str]]:
