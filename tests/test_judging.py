@@ -627,7 +627,7 @@ def test_what_an_answer_chose_is_quoted_of_a_visible_test_alone(answer, words):
     for visible, hidden in (("check_case(1)", "pass"), ("pass", "check_case(1)")):
         source = CHOOSING.replace("VISIBLE", visible).replace("HIDDEN_ONE", hidden)
         with answered({"f": answer}) as names:
-            answers = object.__getattribute__(names["f"], "_answers")
+            answers = object.__getattribute__(names["f"], "_snapshot")
             space = {"__name__": "__main__", "say": say, "every_case": every_case, **names}
             with pytest.raises(AssertionError) as failed:
                 exec(compile(source, "<check>", "exec"), space)
