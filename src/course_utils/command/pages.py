@@ -131,7 +131,7 @@ class CellsExporter(WithoutChecks, HTMLExporter):
     the time.
     """
 
-    def from_notebook_node(
+    def from_notebook_node(  # ty: ignore[incompatible-method-override]  as nbconvert's own: text
         self, nb: NotebookNode, resources: dict | None = None, **keywords
     ) -> tuple[str, dict]:
         resources = self._init_resources(resources or {})
