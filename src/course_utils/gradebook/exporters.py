@@ -24,7 +24,7 @@ class WithoutChecks(Exporter):
 
     def from_notebook_node(
         self, nb: NotebookNode, resources: dict | None = None, **keywords
-    ) -> tuple[NotebookNode, dict]:
+    ) -> tuple[Any, dict]:
         nb, resources = self._preprocess(nb, self._init_resources(resources))
         # Where nbconvert's filter for widgets looks.
         self._nb_metadata[""] = nb.metadata

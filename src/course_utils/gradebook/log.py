@@ -16,11 +16,9 @@ spelled out, and nothing in it begins a line; and there are only so many about o
 from __future__ import annotations
 
 import logging
-import os
 from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from functools import partial
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -78,8 +76,8 @@ class GradeLog(RotatingFileHandler):
         path = Path(self.baseFilename)
         path.parent.mkdir(exist_ok=True)
         # It names students: not for other users of the machine, nor for a sandbox's.
-        private = partial(os.open, mode=0o600)
-        return open(path, "a", encoding="utf-8", opener=private)
+        path.touch(mode=0o600)
+        return super()._open()
 
     def emit(self, record: logging.LogRecord) -> None:
         about = getattr(record, "student", record.name)

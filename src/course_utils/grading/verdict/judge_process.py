@@ -13,7 +13,6 @@ import io
 import json
 import signal
 import socket
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
@@ -25,6 +24,8 @@ from traitlets.config import Config
 
 from course_utils.grading.verdict.judging import Judge
 
+# What it ends with is written there, whatever a cell has done to ``sys.stderr``.
+STDERR = 2
 UNTOLD = "This check failed, and what it had to say could not be told."
 
 
@@ -40,8 +41,7 @@ def main(arguments: list[str]) -> None:
         arguments: the descriptor of the socket to the grader.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    assert sys.__stderr__ is not None
-    faulthandler.enable(sys.__stderr__)
+    faulthandler.enable(STDERR)
     with socket.socket(fileno=int(arguments[0])) as connection, connection.makefile("rw") as lines:
         order = json.loads(lines.readline())
         court = Court(order["seed"], order["names"], order["trials"], order["output_bytes"])
