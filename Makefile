@@ -22,7 +22,7 @@ help:
 	@echo "make docs        write what of the documents is made from the code"
 	@echo "make test        run every test"
 	@echo "make bench       measure how long grading a class takes (some ten minutes)"
-	@echo "make lint        ruff's rules and format, and types by ty;  make format mends the former"
+	@echo "make lint        ruff's rules and format, types by ty, imports;  make format mends the former"
 	@echo "make lock        renew requirements.lock"
 	@echo "make clean       remove .venv and everything that tools leave behind"
 	@echo
@@ -61,6 +61,7 @@ lint: $(INSTALLED)
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/ty check --python .venv
+	@$(BIN)/lint-imports --no-cache --no-logo
 
 format: $(INSTALLED)
 	@$(BIN)/ruff check --fix

@@ -39,7 +39,7 @@ c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.SaveCells",
     "nbgrader.preprocessors.ClearHiddenTests",
     "nbgrader.preprocessors.ClearMarkScheme",
-    "course_utils.command.preprocessors.LetRunAllGoOn",
+    "course_utils.gradebook.preprocessors.LetRunAllGoOn",
     "nbgrader.preprocessors.ComputeChecksums",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
@@ -51,37 +51,37 @@ c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.ClearOutput",
     "nbgrader.preprocessors.DeduplicateIds",
     "nbgrader.preprocessors.OverwriteKernelspec",
-    "course_utils.command.preprocessors.RestoreCells",
-    "course_utils.command.preprocessors.CheckMarks",
+    "course_utils.gradebook.preprocessors.RestoreCells",
+    "course_utils.gradebook.preprocessors.CheckMarks",
 ]
 c.Autograde.autograde_preprocessors = [
-    "course_utils.command.preprocessors.ExecuteSandboxed",
+    "course_utils.gradebook.preprocessors.ExecuteSandboxed",
     "nbgrader.preprocessors.IgnorePattern",
     "nbconvert.preprocessors.ClearMetadataPreprocessor",
     "nbgrader.preprocessors.LimitOutput",
     "nbgrader.preprocessors.SaveAutoGrades",
     "nbgrader.preprocessors.AssignLatePenalties",
-    "course_utils.command.preprocessors.CheckMarks",
+    "course_utils.gradebook.preprocessors.CheckMarks",
 ]
 
 # A cell that runs for longer than this is interrupted, costs its own points, and grading goes on.
-# All limits: the settings of course_utils.command.preprocessors.ExecuteSandboxed.
+# All limits: the settings of course_utils.gradebook.preprocessors.ExecuteSandboxed.
 c.ExecuteSandboxed.cell_seconds = 60
 
 # Feedback does not show the hidden tests.
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",
-    "course_utils.command.preprocessors.HideTests",
+    "course_utils.gradebook.preprocessors.HideTests",
 ]
-c.GenerateFeedback.exporter_class = "course_utils.command.feedback.FeedbackExporter"
+c.GenerateFeedback.exporter_class = "course_utils.gradebook.feedback.FeedbackExporter"
 
 # What students wrote, or their code printed as HTML, runs no script in formgrader.
 c.HTMLExporter.sanitize_html = True
-c.HTMLExporter.preprocessors = ["course_utils.command.pages.SafeOutputs"]
+c.HTMLExporter.preprocessors = ["course_utils.gradebook.pages.SafeOutputs"]
 c.HTMLExporter.filters = {
-    "clean_html": "course_utils.command.pages.safe_html",
-    "highlight_code": "course_utils.command.pages.highlight_code",
-    "markdown2html": "course_utils.command.pages.safe_markdown",
+    "clean_html": "course_utils.gradebook.pages.safe_html",
+    "highlight_code": "course_utils.gradebook.pages.highlight_code",
+    "markdown2html": "course_utils.gradebook.pages.safe_markdown",
 }
 
 # What a notebook and its kernel say to each other is not for other users of the machine.

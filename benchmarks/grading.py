@@ -24,7 +24,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from course_utils.command.project import Chapter, pick_chapters
+from course_utils.project import Chapter, pick_chapters
 from support.answers import ROOT, exercises, model_answer, read_answers
 from support.classroom import fill_in, make_course
 

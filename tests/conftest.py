@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from course_utils.command.project import Chapter, pick_chapters
-from course_utils.kernels import template
+from course_utils.kernels import template, template_process
+from course_utils.project import Chapter, pick_chapters
 from support import answers
 from support.answers import ROOT, Answer
 from support.tiny import make_tiny_course
@@ -130,7 +130,7 @@ def pytest_collection_finish():
     gc.freeze()
     # And forks of it, hundreds of them, copy a shorter table of pages.
     if template.supported():
-        template.collapse_memory()
+        template_process.collapse_memory()
 
 
 def pytest_unconfigure():

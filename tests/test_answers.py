@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from course_utils.command.project import Chapter
+from course_utils.project import Chapter
 from support.answers import (
     ANSWERS,
     ROOT,

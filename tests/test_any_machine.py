@@ -38,7 +38,7 @@ def test_a_learners_names_and_commands_are_there_and_grading_says_what_it_needs(
         "for name in course_utils.__all__: getattr(course_utils, name)\n"
         "import course_utils.command.cli as cli\n"
         "import course_utils.command.doctor, course_utils.command.lab\n"
-        "import course_utils.command.build, course_utils.command.verify\n"
+        "import course_utils.authoring.build, course_utils.command.verify\n"
         "for command in ('doctor', 'lab', 'renew', 'progress', 'build', 'verify'):\n"
         "    cli.main([command, '--help'], standalone_mode=False)\n"
         "cli.main(['grade', '00', '--isolation', 'none'])\n"

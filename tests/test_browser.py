@@ -5,8 +5,8 @@ import os
 import pytest
 from playwright.sync_api import expect
 
-from course_utils.command.build import read_notebook
-from course_utils.command.project import Chapter
+from course_utils.notebooks import read_notebook
+from course_utils.project import Chapter
 from support.answers import ROOT, model_answer, read_answers
 from support.lab import (
     CELL_SECONDS,

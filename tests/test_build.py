@@ -9,9 +9,10 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
-from course_utils.command import build as building
+from course_utils.authoring import build as building
 from course_utils.command.cli import main
-from course_utils.command.project import Chapter, CourseError
+from course_utils.errors import CourseError
+from course_utils.project import Chapter
 from support.tiny import SOURCE, make_tiny_course
 
 WORKER = "def work():\n    return 42\n"

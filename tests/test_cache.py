@@ -7,16 +7,9 @@ import os
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, writes
 
-from course_utils.grading.cache import (
-    Entry,
-    Journal,
-    Outcomes,
-    environment,
-    key_of,
-    remove_unfinished,
-    write_whole,
-)
-from course_utils.grading.execution import Outcome, Settings, Submission
+from course_utils.files import write_whole
+from course_utils.grading.cache import Entry, Journal, Outcomes, installation, key_of
+from course_utils.grading.submission import Outcome, Settings, Submission
 
 OUTCOME = Outcome("{}", [{"id": "a", "grade_id": "", "seconds": 1.0}], {}, {"a": "b"}, "", ["f"], 7)
 
@@ -73,9 +66,9 @@ def test_the_course_s_own_code_counts(monkeypatch, tmp_path):
     seen = set()
     for text in ("1", "2"):
         (tmp_path / "module.py").write_text(text)
-        environment.cache_clear()
-        seen.add(environment())
-    environment.cache_clear()
+        installation.cache_clear()
+        seen.add(installation())
+    installation.cache_clear()
     assert len(seen) == 2
 
 
@@ -103,32 +96,6 @@ def test_a_run_that_executes_again_takes_its_own_outcomes_alone(tmp_path):
     assert again.get("k") is None
     again.put("k", OUTCOME)
     assert again.get("k") == Outcomes(tmp_path).get("k") == OUTCOME
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
-    path = tmp_path / "folder" / "file.json"
-    write_whole(path, "old")
-
-    def no_space(*arguments):
-        raise OSError("no space left")
-
-    monkeypatch.setattr(os, "fsync", no_space)
-    with pytest.raises(OSError, match="no space"):
-        write_whole(path, "new")
-    assert path.read_text() == "old"
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_what_killed_writers_left_is_removed(tmp_path):
-    left, young = tmp_path / "folder" / ".new-left", tmp_path / ".new-young"
-    left.parent.mkdir()
-    for path in (left, young):
-        path.write_text("half")
-    write_whole(tmp_path / "whole.json", "whole")
-    os.utime(left, (0, 0))
-    remove_unfinished(tmp_path)
-    assert not left.exists()
-    assert {path.name for path in tmp_path.iterdir()} == {"folder", ".new-young", "whole.json"}
 
 
 def test_the_journal(tmp_path):

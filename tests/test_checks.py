@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.checks import (
+from course_utils.learner.cases import every_case
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import (
     TOLERANCES,
     check_close,
     check_copied,
@@ -15,8 +17,6 @@ from course_utils.checks import (
     check_predictions,
     check_raises,
     check_shares_storage,
-    every_case,
-    forbid_changes,
 )
 
 TENSOR = torch.arange(6.0).reshape(2, 3)

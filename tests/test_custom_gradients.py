@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from course_utils import custom_gradients
-from course_utils.custom_gradients import BASES, LANDSCAPES, LiveBytes, line_up, solve
+from course_utils.learner import custom_gradients
+from course_utils.learner.custom_gradients import BASES, LANDSCAPES, LiveBytes, line_up, solve
 
 
 @pytest.mark.parametrize("base", BASES)

@@ -11,7 +11,7 @@ import torch
 
 import course_utils
 from course_utils import seed_everything
-from course_utils.devices import _choose_device
+from course_utils.learner.devices import _choose_device
 from support.kernel import run_cells, traceback_of
 
 
@@ -45,6 +45,12 @@ def test_every_name_of_the_door_opens():
     for name in course_utils.__all__:
         assert getattr(course_utils, name) is not None
     assert set(course_utils.__all__) <= set(dir(course_utils))
+
+
+def test_every_helper_of_a_chapter_is_handed_out():
+    for name in course_utils._HELPERS:
+        assert getattr(course_utils, name).__name__ == f"course_utils.learner.{name}"
+    assert set(course_utils._HELPERS) <= set(dir(course_utils))
 
 
 def test_an_unknown_name_is_refused_as_python_does():

@@ -169,7 +169,7 @@ def test_an_extension_that_is_off(monkeypatch, tmp_path):
 
 def test_a_server_that_ends_at_once():
     command = [sys.executable, "-c", "raise SystemExit('the port is taken')"]
-    ok, text = doctor.answers(command, doctor.free_port())
+    ok, text = doctor.server_answers(command, doctor.free_port())
     assert not ok
     assert text.startswith("ended at once (the port is taken): install the course again")
 
@@ -178,7 +178,7 @@ def test_a_server_that_never_answers_is_ended(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "SERVER_SECONDS", 1)
     pid = tmp_path / "pid"
     program = f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
-    ok, text = doctor.answers([sys.executable, "-c", program], doctor.free_port())
+    ok, text = doctor.server_answers([sys.executable, "-c", program], doctor.free_port())
     assert not ok
     assert text.startswith("did not answer within 1 s (it says nothing)")
     assert not psutil.pid_exists(int(pid.read_text()))

@@ -13,17 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from PIL import Image
 
-from course_utils.checks import check_close
-from course_utils.drawings import (
-    FRAME,
-    MOST_BOXES,
-    SHARPNESS,
-    TINTS,
-    _positions,
-    draw_difference,
-    draw_storage,
-    show,
-)
+from course_utils.learner.checks import check_close
+from course_utils.learner.difference_drawings import draw_difference
+from course_utils.learner.drawings import FRAME, SHARPNESS, TINTS, show
+from course_utils.learner.storage_drawings import MOST_BOXES, _positions, draw_storage
 from support.kernel import run_cells
 from support.structure import is_sharp
 

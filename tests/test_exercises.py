@@ -7,8 +7,9 @@ import nbformat
 import pytest
 
 from course_utils import exercises, show_progress
-from course_utils.command.build import build_into_place, read_notebook, write_notebook
+from course_utils.authoring.build import build_into_place
 from course_utils.exercises import exercises_of, line_of, read_folder, read_progress
+from course_utils.notebooks import read_notebook, write_notebook
 from support.classroom import fill_in
 from support.tiny import make_tiny_course
 

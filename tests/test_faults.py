@@ -5,8 +5,10 @@ from click.testing import CliRunner
 
 from course_utils.command.cli import main
 from course_utils.grading import pool
-from course_utils.grading.execution import NOT_GRADED, Judgement, NotJudged, Settings
-from course_utils.grading.judging import TOO_LONG
+from course_utils.grading.submission import NOT_GRADED, Settings
+from course_utils.grading.verdict.judgement import Judgement, NotJudged
+from course_utils.grading.verdict.wording import TOO_LONG
+from course_utils.grading.worker import run_one
 from support.hostile import ERROR, ERROR_CHECK, SHAPES_CHECK, add_cell, answer
 from test_kindness import ALL, points, run, solved
 
@@ -63,7 +65,7 @@ def test_a_submission_that_was_not_judged_is_tried_once_again():
             raise NotJudged("it ended")
         return "an outcome"
 
-    assert pool.run_one("a submission", Settings(), "", execute) == "an outcome"
+    assert run_one("a submission", Settings(), "", execute) == "an outcome"
     assert tried == ["a submission"] * 2
 
 
@@ -77,7 +79,7 @@ class Done:
 
 
 def test_what_is_said_of_it():
-    assert pool.result_of(Done(), 1) == (
+    assert pool.result_of(Done(), 1, "ada") == (
         f"{NOT_GRADED}: the process that judges failed in halve-check: it ended, twice"
     )
 

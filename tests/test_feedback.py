@@ -9,8 +9,8 @@ import psutil
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from course_utils.command.feedback import PAGE, Renderer, page_of, plain_cells, rows_of
-from course_utils.grading.report import page_style
+from course_utils.gradebook.feedback import TEMPLATES, Renderer, page_of, plain_cells, rows_of
+from course_utils.grading.report.page import page_style
 from support.contrast import contrast, themes
 from support.lab import MarkedProcesses, browser_page, find_browser
 from support.warm import eventually, gone
@@ -189,7 +189,7 @@ def test_plain_text_is_cut():
 
 LEFT_ALONE = """
 import os, sys
-from course_utils.command.feedback import shared_renderer
+from course_utils.gradebook.feedback import shared_renderer
 shared_renderer().start()
 print(shared_renderer().process.pid, flush=True)
 if sys.argv[1] == "killed": os.kill(os.getpid(), 9)
@@ -207,7 +207,7 @@ def test_no_process_stays_behind(way):
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 def test_every_text_stands_out_from_what_lies_behind(theme):
-    colours = themes(page_style(PAGE / "feedback.css"))[theme]
+    colours = themes(page_style(TEMPLATES / "feedback.css"))[theme]
     for ink in ("ink", "quiet", "link", "good", "warn", "keyword", "text", "number"):
         for paper in ("page", "card", "code"):
             assert contrast(colours[ink], colours[paper]) >= 4.5, f"{ink} on {paper}"

@@ -13,11 +13,14 @@ from click.testing import CliRunner
 from nbgrader.api import Gradebook
 from rich.console import Console
 
-from course_utils.command.build import build_into_place, read_notebook
+from course_utils.authoring.build import build_into_place
 from course_utils.command.cli import main
-from course_utils.command.grade import Marks, grade, show
-from course_utils.command.grader import open_grader
-from course_utils.command.project import Chapter, CourseError
+from course_utils.command.grade import grade, show
+from course_utils.errors import CourseError
+from course_utils.gradebook.grader import open_grader
+from course_utils.gradebook.marks import Marks
+from course_utils.notebooks import read_notebook
+from course_utils.project import Chapter
 from support.answers import ROOT, exercises, grader_of
 from support.classroom import delete, fill_in
 from support.tiny import make_tiny_course

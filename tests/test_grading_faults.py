@@ -11,14 +11,19 @@ import sys
 
 import pytest
 from click.testing import CliRunner
+from nbgrader.preprocessors import AssignLatePenalties
 
-from course_utils.command import grade as grading
-from course_utils.command.build import build_into_place, read_notebook
+from course_utils.authoring.build import build_into_place
 from course_utils.command.cli import main
-from course_utils.command.grader import open_grader, prepare_gradebook
-from course_utils.command.project import Chapter, CourseError
-from course_utils.command.record import WriteFeedback
+from course_utils.errors import CourseError
+from course_utils.gradebook import grade_class
+from course_utils.gradebook.database import prepare_gradebook
+from course_utils.gradebook.export import plain_cell
+from course_utils.gradebook.grader import open_grader
+from course_utils.gradebook.record import Recorder, WriteFeedback
 from course_utils.grading.cache import FOLDER
+from course_utils.notebooks import read_notebook
+from course_utils.project import Chapter
 from support.answers import ROOT, grader_of
 from support.classroom import fill_in
 from support.quick import Here, execute
@@ -43,7 +48,7 @@ def built(tmp_path_factory):
 def chapter(built, tmp_path, monkeypatch):
     shutil.copytree(built.root, tmp_path / "course")
     monkeypatch.chdir(tmp_path / "course")
-    monkeypatch.setattr(grading.Grading, "execute", staticmethod(execute))
+    monkeypatch.setattr(grade_class.Grading, "execute", staticmethod(execute))
     monkeypatch.setattr("course_utils.grading.pool.Pool", Here)
     monkeypatch.setattr(Here, "ends", {})
     return Chapter(built.name, tmp_path / "course")
@@ -126,22 +131,22 @@ def test_whatever_a_step_raises_costs_one_alone(chapter, monkeypatch):
     """Also what nobody thought of: here, while taking in and while recording."""
     for student in ("bob", "cleo"):
         submit(chapter, student)
-    sanitise = grading.Grading.sanitise
+    sanitise = grade_class.Grading.sanitise
 
     def fail_for_bob(self, student):
         if student == "bob":
             raise RecursionError("too deep")
         return sanitise(self, student)
 
-    record = grading.Grading.record
+    record = grade_class.Grading.record
 
     def fail_for_cleo(self, student, *arguments):
         if student == "cleo":
             monkeypatch.setattr(self.recorder.marks, "start", lambda: {}["no such key"])
         record(self, student, *arguments)
 
-    monkeypatch.setattr(grading.Grading, "sanitise", fail_for_bob)
-    monkeypatch.setattr(grading.Grading, "record", fail_for_cleo)
+    monkeypatch.setattr(grade_class.Grading, "sanitise", fail_for_bob)
+    monkeypatch.setattr(grade_class.Grading, "record", fail_for_cleo)
     status, output = run()
     assert status == 1
     assert "bob: not graded: RecursionError: too deep" in output
@@ -150,8 +155,8 @@ def test_whatever_a_step_raises_costs_one_alone(chapter, monkeypatch):
         f"Error: not graded, through no fault of theirs: bob, cleo; to try again: {RESUME}"
     )
     assert scores(chapter)["ada"] == 3
-    monkeypatch.setattr(grading.Grading, "sanitise", sanitise)
-    monkeypatch.setattr(grading.Grading, "record", record)
+    monkeypatch.setattr(grade_class.Grading, "sanitise", sanitise)
+    monkeypatch.setattr(grade_class.Grading, "record", record)
     status, output = run("--resume")
     assert status == 0, output
     assert scores(chapter) == {"ada": 3, "bob": 3, "cleo": 3}
@@ -201,8 +206,8 @@ def test_a_full_disk_ends_the_run_which_goes_on_later(chapter, monkeypatch, plac
 
     targets = {
         "feedback": (WriteFeedback, "start"),
-        "journal": (grading.Journal, "write"),
-        "export": (grading, "export"),
+        "journal": (grade_class.Journal, "write"),
+        "export": (grade_class, "export"),
     }
     with monkeypatch.context() as patch:
         patch.setattr(*targets[place], full)
@@ -217,9 +222,44 @@ def test_a_full_disk_ends_the_run_which_goes_on_later(chapter, monkeypatch, plac
     assert page(chapter).exists()
 
 
+def test_the_recorder_has_the_outcome_and_executes_nothing(chapter, monkeypatch):
+    class Forgets(Here):
+        def run(self, submissions, settings):
+            for result in super().run(submissions, settings):
+                shutil.rmtree(chapter.root / FOLDER / "outcomes")
+                yield result
+
+    def never(submission, settings):
+        raise AssertionError("a student's code in the process that writes the gradebook")
+
+    monkeypatch.setattr("course_utils.grading.pool.Pool", Forgets)
+    monkeypatch.setattr("course_utils.gradebook.preprocessors.execute", never)
+    status, output = run()
+    assert status == 0, output
+    assert scores(chapter) == {"ada": 3}
+
+
+def test_a_submission_is_entered_whole_or_not_at_all(chapter, monkeypatch):
+    def fail(self, *arguments):
+        assert self.config
+        raise KeyError("after the marks")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(AssignLatePenalties, "preprocess", fail)
+        patch.setattr(Recorder, "leave_ungraded", lambda self, student: None)
+        status, output = run()
+    assert status == 1
+    assert "ada: not graded: KeyError" in output
+    assert scores(chapter) == {}
+    assert run("--resume")[0] == 0
+    assert scores(chapter) == {"ada": 3}
+
+
 def test_a_report_that_fails_costs_no_marks(chapter, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("course_utils.grading.report.class_report", lambda *a: {}["no such key"])
+        patch.setattr(
+            "course_utils.grading.report.contents.class_report", lambda *a: {}["no such key"]
+        )
         status, output = run()
     assert status == 1
     assert "the report could not be written (KeyError" in output
@@ -230,16 +270,16 @@ def test_a_report_that_fails_costs_no_marks(chapter, monkeypatch):
 
 TERMINATED = """
 import os, signal, sys, time
-from course_utils.command import grade as grading
+from course_utils.gradebook import grade_class
 from course_utils.command.cli import main
-from course_utils.command.record import WriteFeedback
+from course_utils.gradebook.record import WriteFeedback
 from support.quick import Here, execute
 
 def ended(self):
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(60)
 
-grading.Grading.execute = staticmethod(execute)
+grade_class.Grading.execute = staticmethod(execute)
 import course_utils.grading.pool
 course_utils.grading.pool.Pool = Here
 WriteFeedback.start = ended
@@ -420,7 +460,7 @@ def test_grades_csv_holds_no_formula(chapter):
 
 
 def test_numbers_stay_numbers():
-    assert [grading.plain_cell(value) for value in (-1.5, None, "ada", "\tx", "\uff1dx")] == [
+    assert [plain_cell(value) for value in (-1.5, None, "ada", "\tx", "\uff1dx")] == [
         "-1.5",
         "",
         "ada",

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from PIL import Image
 
 from course_utils import draw_graph
-from course_utils.graphs import MOST_NODES
+from course_utils.learner.graphs import MOST_NODES
 from support.kernel import run_cells
 
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from course_utils import hook_slips, hook_trials, seeded
+from course_utils import seeded
+from course_utils.learner import hook_slips, hook_trials
 
 
 def differ(slips, right):

@@ -10,12 +10,12 @@ import pytest
 from nbformat import NotebookNode
 from rich.console import Console
 
-from course_utils.command.build import read_notebook
 from course_utils.command.grade import grade
-from course_utils.command.project import Chapter, pick_chapters
-from course_utils.grading.judging import TOO_LONG
 from course_utils.grading.scan import scan
+from course_utils.grading.verdict.wording import TOO_LONG
 from course_utils.kernels.sandbox import why_not
+from course_utils.notebooks import read_notebook
+from course_utils.project import Chapter, pick_chapters
 from support.answers import ROOT, exercises, grader_of
 from support.classroom import make_course
 from support.hostile import (

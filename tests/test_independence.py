@@ -7,9 +7,10 @@ import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from course_utils.command.build import build_into_place, read_notebook
-from course_utils.command.project import Chapter
+from course_utils.authoring.build import build_into_place
 from course_utils.kernels.provisioner import WarmManager
+from course_utils.notebooks import read_notebook
+from course_utils.project import Chapter
 from support.answers import chapters, grader_of
 from support.structure import shown_text, tags_of
 

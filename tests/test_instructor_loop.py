@@ -12,10 +12,11 @@ import pytest
 from nbgrader.api import Gradebook
 from rich.console import Console
 
-from course_utils.command.build import build_into_place, read_notebook
+from course_utils.authoring.build import build_into_place
 from course_utils.command.grade import grade, show
-from course_utils.command.grader import open_grader
-from course_utils.command.project import Chapter
+from course_utils.gradebook.grader import open_grader
+from course_utils.notebooks import read_notebook
+from course_utils.project import Chapter
 from support.answers import ROOT, checks_of, exercises, grader_of, model_answer, read_answers
 from support.classroom import DEMO_CHAPTER, expected_points, fill_in, run_class
 

@@ -6,7 +6,7 @@ import os
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output, writes
 
-from course_utils.command.project import CourseError
+from course_utils.errors import CourseError, one_line
 from course_utils.grading import intake
 from course_utils.grading.intake import check_student, take_in
 
@@ -201,8 +201,8 @@ def test_an_error_whose_words_cannot_be_made():
         def __str__(self):
             return str(self)
 
-    assert intake.one_line(Endless()) == "Endless"
-    assert intake.one_line(KeyError("cells")) == "KeyError: 'cells'"
+    assert one_line(Endless()) == "Endless"
+    assert one_line(KeyError("cells")) == "KeyError: 'cells'"
 
 
 @pytest.mark.parametrize(

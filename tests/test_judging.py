@@ -25,18 +25,12 @@ from course_utils import (
     forbid_copies,
     forbid_operators,
 )
-from course_utils.grading import wire
-from course_utils.grading.answering import Answering, integrity, small_message
-from course_utils.grading.execution import bound_names, names_of_the_answer, read_source
-from course_utils.grading.judging import (
-    Answers,
-    NoAnswer,
-    StandIn,
-    explain,
-    hidden_lines,
-    raised,
-)
-from course_utils.grading.witness import hidden_operators
+from course_utils.grading.solution import bound_names, names_of_the_answer, read_solution
+from course_utils.grading.verdict import wire
+from course_utils.grading.verdict.answering import Answering, integrity, small_message
+from course_utils.grading.verdict.snapshot import NoAnswer, Snapshot, StandIn, raised
+from course_utils.grading.verdict.witness import hidden_operators
+from course_utils.grading.verdict.wording import explain, hidden_lines
 
 
 class Counter:
@@ -121,7 +115,7 @@ def answered(namespace, trials=()):
             Answering(theirs, namespace).serve(list(namespace))
         os._exit(0)
     theirs.close()
-    answers = Answers(ours)
+    answers = Snapshot(ours)
     try:
         yield answers.names(list(namespace), trials)
     finally:
@@ -517,7 +511,7 @@ WITHOUT_A_CALL = {"operators": [], "events": None, "contents": [], "layouts": []
 def test_names_that_cannot_be_read_are_no_answer(reply, monkeypatch):
     monkeypatch.setattr(wire, "receive", lambda stream: (reply, []))
     with socket.socket() as nobody, pytest.raises(NoAnswer, match="cannot be read"):
-        Answers(nobody).names(["f"])
+        Snapshot(nobody).names(["f"])
 
 
 def ask_for_an_attribute(answers, reply, monkeypatch):
@@ -544,13 +538,13 @@ def ask_for_a_call(answers, reply, monkeypatch):
 @pytest.mark.parametrize("ask", [ask_for_an_attribute, ask_for_a_call])
 def test_what_cannot_be_read_is_no_answer(ask, reply, monkeypatch):
     with socket.socket() as nobody, pytest.raises(NoAnswer, match="cannot be read"):
-        ask(Answers(nobody), reply, monkeypatch)
+        ask(Snapshot(nobody), reply, monkeypatch)
 
 
 def test_a_reply_that_can_be_read_is_one(monkeypatch):
     with socket.socket() as nobody:
         for ask in (ask_for_an_attribute, ask_for_a_call):
-            assert ask(Answers(nobody), {"result": 3, "error": None}, monkeypatch) == 3
+            assert ask(Snapshot(nobody), {"result": 3, "error": None}, monkeypatch) == 3
 
 
 CHECK = """def check_case(x):
@@ -633,7 +627,7 @@ def test_what_an_answer_chose_is_quoted_of_a_visible_test_alone(answer, words):
     for visible, hidden in (("check_case(1)", "pass"), ("pass", "check_case(1)")):
         source = CHOOSING.replace("VISIBLE", visible).replace("HIDDEN_ONE", hidden)
         with answered({"f": answer}) as names:
-            answers = object.__getattribute__(names["f"], "_answers")
+            answers = object.__getattribute__(names["f"], "_snapshot")
             space = {"__name__": "__main__", "say": say, "every_case": every_case, **names}
             with pytest.raises(AssertionError) as failed:
                 exec(compile(source, "<check>", "exec"), space)
@@ -683,7 +677,7 @@ def test_the_names_that_a_check_uses_by_way_of_locked_cells():
         cell_of("check_rows(2); unmarked(3)", grade_id="rows-check", grade=True),
         cell_of("columns(2)", grade_id="columns-check", grade=True),
     ]
-    source = read_source(nbformat.v4.writes(notebook))
+    source = read_solution(nbformat.v4.writes(notebook))
     assert source.trials == ["try_rows"]
     assert source.names == {
         "rows-check": ["columns", "rows", "try_rows"],
@@ -704,7 +698,7 @@ OUT_OF_THE_GROUP = """
 import os, signal, socket, time
 from pathlib import Path
 from IPython.core.interactiveshell import InteractiveShell
-from course_utils.grading import answering
+from course_utils.grading.verdict import answering
 
 os.setpgid(0, 0)
 InteractiveShell.instance().user_ns["f"] = print
@@ -741,7 +735,7 @@ def test_small_values_are_sent_without_a_fork(value):
     ours, theirs = socket.socketpair()
     theirs.sendall(small_message({"x": value, "y": print}, ["x", "not there"]))
     theirs.close()
-    (name, found), *others = Answers(ours).names(["x", "not there"]).items()
+    (name, found), *others = Snapshot(ours).names(["x", "not there"]).items()
     assert (name, others) == ("x", [])
     assert found == (dict(dict.items(value)) if isinstance(value, Loud) else value)
 

@@ -11,10 +11,11 @@ import pytest
 from nbformat import NotebookNode
 from nbgrader.utils import determine_grade
 
-from course_utils.command.build import read_notebook
-from course_utils.command.project import pick_chapters
-from course_utils.grading.execution import Outcome, Settings, Submission, execute
+from course_utils.grading.execution import execute
+from course_utils.grading.submission import Outcome, Settings, Submission
 from course_utils.kernels.sandbox import why_not
+from course_utils.notebooks import read_notebook
+from course_utils.project import pick_chapters
 from support.answers import ROOT, grader_of
 from support.hostile import (
     ERROR,

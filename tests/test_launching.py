@@ -158,7 +158,8 @@ def test_nonsense_is_refused_before_anything_starts(size, timeout):
 
 SCRIPT = """
 import os, sys, time
-from course_utils import launch, launching
+from course_utils import launch
+from course_utils.learner import launching
 folder = sys.argv[1]
 {before}
 def work(rank, world_size):

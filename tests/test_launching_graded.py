@@ -5,7 +5,8 @@ import json
 import nbformat
 from nbgrader.utils import determine_grade
 
-from course_utils.grading.execution import Settings, Submission, execute
+from course_utils.grading.execution import execute
+from course_utils.grading.submission import Settings, Submission
 from course_utils.kernels.sandbox import why_not
 
 CHECKED = """

@@ -5,7 +5,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils import layer_slips, seeded
+from course_utils import seeded
+from course_utils.learner import layer_slips
 
 
 def differ(slips, right):

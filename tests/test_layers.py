@@ -5,21 +5,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils.layers import (
-    agrees,
-    bytes_of,
-    check_no_loop,
-    check_parts,
-    check_rules,
-    check_value,
-    draw_curves,
-    dry_run,
-    python_calls,
-    refused,
-    saved_bytes,
-    seeded,
-    watched,
-)
+from course_utils.learner.byte_counts import bytes_of, saved_bytes
+from course_utils.learner.calls import check_no_loop, check_rules, python_calls, watched
+from course_utils.learner.layers import draw_curves, dry_run, refused, seeded
+from course_utils.learner.values import agrees, check_parts, check_value
 
 X = torch.tensor([1.0, 2.0])
 
@@ -151,7 +140,9 @@ def test_saved_bytes_count_each_storage_once():
 
 def test_curves_are_drawn_with_words(monkeypatch):
     shown = []
-    monkeypatch.setattr("course_utils.layers.show", lambda figure, alt: shown.append((figure, alt)))
+    monkeypatch.setattr(
+        "course_utils.learner.layers.show", lambda figure, alt: shown.append((figure, alt))
+    )
     draw_curves([1, 2], {"one": [3, 4], "two": [5, 6]}, title="t", labels=("x", "y"), alt="two")
     figure, alt = shown[0]
     assert alt == "two"

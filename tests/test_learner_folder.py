@@ -9,9 +9,12 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
+from course_utils.authoring.build import build_into_place
+from course_utils.cells import STUB, grade_id
 from course_utils.command import lab as learning
-from course_utils.command.build import build_into_place, read_notebook, write_notebook
 from course_utils.command.cli import main
+from course_utils.copies import copying
+from course_utils.notebooks import read_notebook, write_notebook
 from support.classroom import fill_in
 from support.tiny import make_tiny_course
 
@@ -62,7 +65,7 @@ def run(*arguments, **options):
 
 
 def mine(course):
-    return learning.copy_of(course.root.parent / "mine", course)
+    return copying.copy_of(course.root.parent / "mine", course)
 
 
 def answer(path, **answers):
@@ -71,9 +74,9 @@ def answer(path, **answers):
     write_notebook(notebook, path)
 
 
-def source_of(path, grade_id):
+def source_of(path, name):
     cells = read_notebook(path).cells
-    (cell,) = (cell for cell in cells if learning.grade_id(cell) == grade_id)
+    (cell,) = (cell for cell in cells if grade_id(cell) == name)
     return cell.source
 
 
@@ -166,10 +169,10 @@ def test_a_damaged_copy_is_named_and_left(course, built, text):
 
 
 KILLED = """
-import os, sys
+import os, shutil, sys
 from pathlib import Path
-from course_utils.command import lab
-from course_utils.command.project import Chapter
+from course_utils.copies.renewal import renew
+from course_utils.project import Chapter
 steps = iter(range(int(sys.argv[1])))
 def dying(call):
     def wrapper(*args, **kwargs):
@@ -177,10 +180,10 @@ def dying(call):
             os._exit(9)
         return call(*args, **kwargs)
     return wrapper
-lab.shutil.copy2 = dying(lab.shutil.copy2)
-lab.os.replace = dying(lab.os.replace)
-lab.os.fsync = dying(lab.os.fsync)
-lab.renew(Chapter("01_tiny", Path.cwd()), Path(os.environ["COURSE_FOLDER"]))
+shutil.copy2 = dying(shutil.copy2)
+os.replace = dying(os.replace)
+os.fsync = dying(os.fsync)
+renew(Chapter("01_tiny", Path.cwd()), Path(os.environ["COURSE_FOLDER"]))
 """
 
 
@@ -223,11 +226,11 @@ def test_answers_in_the_releases_are_offered_where_the_copy_has_none(course):
 def test_answers_in_a_release_from_before_releases_were_marked(course):
     notebook = read_notebook(course.release)
     for cell in notebook.cells:
-        cell.metadata.pop(learning.STUB, None)
+        cell.metadata.pop(STUB, None)
     write_notebook(notebook, course.release)
-    assert learning.answered_releases(course.root) == []
+    assert copying.answered_releases(course.root) == []
     answer(course.release, halve=HALVE)
-    assert learning.answered_releases(course.root) == [course]
+    assert copying.answered_releases(course.root) == [course]
 
 
 def test_a_folder_that_the_course_writes_to_is_refused(course, monkeypatch):

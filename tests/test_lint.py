@@ -1,5 +1,9 @@
-"""ruff's rules and format over the package, the tests and the sources; ty over the package."""
+"""ruff's rules and format over the package, the tests and the sources; ty over the package.
 
+And import-linter: what each room of the package may import.
+"""
+
+import os
 import shutil
 import subprocess
 import sys
@@ -12,9 +16,10 @@ from support.answers import ROOT, chapters
 BIN = Path(sys.executable).parent
 
 
-def run(tool, *arguments, cwd=ROOT):
+def run(tool, *arguments, cwd=ROOT, **variables):
     command = [BIN / tool, *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
+    env = os.environ | variables
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=300)
 
 
 def ruff(*arguments):
@@ -56,3 +61,54 @@ def test_ty_reads_the_whole_package(tmp_path):
     found = ty(tmp_path).stdout
     missing = [folder for folder in folders if f"{folder / 'slip.py'}:1:" not in found]
     assert not missing, found
+
+
+def lint_imports(folder, package):
+    """import-linter's word on the package in a folder, with that project's contract."""
+    return run("lint-imports", "--no-cache", "--no-logo", cwd=folder, PYTHONPATH=str(package))
+
+
+def test_no_room_imports_what_stands_above_it_or_beside_it():
+    done = lint_imports(ROOT, ROOT / "src")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported"),
+    [
+        ("kernels", "grading"),
+        ("kernels", "learner"),
+        ("learner", "kernels"),
+        ("learner", "grading"),
+        ("grading", "gradebook"),
+        ("gradebook", "command"),
+        ("project", "kernels"),
+        ("errors", "project"),
+        ("files", "errors"),
+        ("exercises", "learner"),
+    ],
+)
+def test_an_import_against_the_order_of_the_rooms_is_found(tmp_path, importer, imported):
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    package = tmp_path / "course_utils"
+    rooms = {path.stem for path in (ROOT / "src" / "course_utils").iterdir()}
+    for room in rooms - {"__init__", "__pycache__", "py"}:
+        (package / room).mkdir(parents=True)
+        (package / room / "__init__.py").touch()
+    (package / "__init__.py").touch()
+    assert lint_imports(tmp_path, tmp_path).returncode == 0
+    slip = f"def late():\n    from course_utils.{imported} import anything\n"
+    (package / importer / "__init__.py").write_text(slip)
+    done = lint_imports(tmp_path, tmp_path)
+    assert done.returncode == 1
+    assert (
+        f"course_utils.{importer} is not allowed to import course_utils.{imported}" in done.stdout
+    )
+
+
+def test_no_file_of_the_package_is_long():
+    files = ROOT.glob("src/**/*.py")
+    lengths = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    assert lengths
+    long = {path: length for path, length in lengths.items() if length > 400}
+    assert not long, "cut them at their seams, into files whose names say what they hold"

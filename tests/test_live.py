@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from course_utils.command.live import SHOWN_RUNNING, LiveTable, Output, clock_time
-from course_utils.command.project import CourseError
+from course_utils.errors import CourseError
 
 
 class Clock:
@@ -80,7 +80,10 @@ def test_a_name_gives_the_terminal_no_orders():
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), OSError(28, "disk full")])
-def test_an_output_that_cannot_be_written_is_said(error):
+def test_an_output_that_cannot_be_written_is_said(error, monkeypatch):
+    # It closes the real one, which pytest has under its hands.
+    monkeypatch.setattr("sys.stdout", StringIO())
+
     class Closed(StringIO):
         def write(self, text):
             raise error

@@ -5,9 +5,9 @@ import shutil
 import pytest
 from click.testing import CliRunner
 
-from course_utils.command import build as building
+from course_utils.authoring import build as building
 from course_utils.command.cli import main
-from course_utils.command.project import Chapter
+from course_utils.project import Chapter
 from support import answers
 from support.answers import ROOT
 from support.structure import RULES

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from course_utils import numerics
-from course_utils.checks import every_case
+from course_utils.learner import numerics
+from course_utils.learner.cases import every_case
 
 
 def distances(x, y, how="cdist"):

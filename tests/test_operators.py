@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
-from course_utils.operators import count_operators, forbid_copies, forbid_operators
+from course_utils.learner.operators import count_operators, forbid_copies, forbid_operators
 
 
 @pytest.fixture(autouse=True)

@@ -10,10 +10,10 @@ from nbconvert.exporters import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
 from nbgrader.server_extensions.formgrader.handlers import template_path
 
-from course_utils.command.feedback import page_of
-from course_utils.command.grader import load_settings
-from course_utils.command.pages import cells_exporter, highlight_code, safe_html, safe_markdown
-from course_utils.command.preprocessors import HideTests
+from course_utils.gradebook.feedback import page_of
+from course_utils.gradebook.grader import load_settings
+from course_utils.gradebook.pages import cells_exporter, highlight_code, safe_html, safe_markdown
+from course_utils.gradebook.preprocessors import HideTests
 from support.answers import ROOT
 
 BOOTSTRAP = Path(template_path).with_name("static") / "node_modules/bootstrap/dist/css"

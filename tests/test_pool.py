@@ -4,15 +4,17 @@ import gc
 import os
 import threading
 from concurrent.futures import CancelledError, Future
+from importlib.util import find_spec
 
 import psutil
 import pytest
 
-from course_utils.command.project import CourseError
-from course_utils.grading import pool
-from course_utils.grading.execution import Outcome, Settings, Submission
-from course_utils.grading.pool import DASK_SETTINGS, Pool, check_address
-from course_utils.kernels.sandbox import SandboxError
+from course_utils.errors import CourseError
+from course_utils.grading import pool, worker
+from course_utils.grading.pool import Pool
+from course_utils.grading.scheduler import DASK_SETTINGS, PRELOADED, check_address
+from course_utils.grading.submission import Outcome, Settings, Submission
+from course_utils.kernels.holder import SandboxError
 from course_utils.kernels.template import TemplateError
 from support.quick import misbehave
 
@@ -95,7 +97,7 @@ def test_what_is_wrong_with_the_machine_ends_the_run():
 
 
 def test_a_kernel_that_does_not_start_once_or_for_one(monkeypatch):
-    monkeypatch.setattr(pool, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(worker, "PAUSE_SECONDS", 0)
     (_, submission), tries = submissions("ada")[0], []
 
     def execute(submission, settings):
@@ -104,13 +106,13 @@ def test_a_kernel_that_does_not_start_once_or_for_one(monkeypatch):
             raise SandboxError("no sandbox")
         return "an outcome"
 
-    assert pool.run_one(submission, SETTINGS, "", execute) == "an outcome"
+    assert worker.run_one(submission, SETTINGS, "", execute) == "an outcome"
 
     def never(submission, settings):
         raise TemplateError("it does not answer")
 
-    with pytest.raises(pool.NoKernel, match="no kernel can be started: it does not answer"):
-        pool.run_one(submission, SETTINGS, "", never)
+    with pytest.raises(worker.NoKernel, match="no kernel can be started: it does not answer"):
+        worker.run_one(submission, SETTINGS, "", never)
 
 
 class FakeClient:
@@ -166,7 +168,7 @@ def test_a_scheduler_that_is_gone_ends_the_run():
 
 
 def test_kernels_that_do_not_start_cost_one_and_three_in_a_row_end_the_run():
-    bad, good = pool.NoKernel("no kernel can be started: why"), "here"
+    bad, good = worker.NoKernel("no kernel can be started: why"), "here"
     results = run_with(FakeClient(bad, bad, good, bad, bad), "a", "b", "c", "d", "e")
     assert list(results.values()).count("not graded: no kernel can be started: why") == 4
     assert results["c"] == "here"
@@ -210,4 +212,9 @@ def test_nothing_to_do_starts_nothing():
 def test_an_outcome_is_waited_for_as_long_as_it_may_take():
     """Twice: the worker may die with it, and then Dask does it again."""
     settings = Settings(notebook_seconds=100, checks_seconds=1000)
-    assert pool.patience(settings) > 2 * 1100
+    assert pool.longest_wait(settings) > 2 * 1100
+
+
+def test_what_workers_are_forked_with_is_there():
+    """Dask's forkserver goes on where one is missing, and each worker imports it again."""
+    assert [name for name in PRELOADED if find_spec(name) is None] == []

@@ -9,8 +9,9 @@ import nbformat
 import pytest
 from sqlalchemy import create_engine, text
 
-from course_utils.command.build import build_into_place, read_notebook
+from course_utils.authoring.build import build_into_place
 from course_utils.grading.cache import FOLDER
+from course_utils.notebooks import read_notebook
 from support.answers import ROOT
 from support.classroom import fill_in
 from support.postgresql import find, running_postgresql

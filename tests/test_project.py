@@ -4,13 +4,8 @@ import pytest
 from click.testing import CliRunner
 
 from course_utils.command.cli import main
-from course_utils.command.project import (
-    Chapter,
-    CourseError,
-    all_chapters,
-    find_root,
-    pick_chapters,
-)
+from course_utils.errors import CourseError
+from course_utils.project import Chapter, all_chapters, find_root, pick_chapters
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import torch.distributed as dist
 import torch.nn as nn
 from torch.nn.parallel import DistributedDataParallel
 
-from course_utils import count_traffic, launch, rank_device, rank_trials
+from course_utils import count_traffic, launch, rank_device
+from course_utils.learner import rank_trials
 
 
 def calls_of(work, world_size=2):

@@ -9,33 +9,29 @@ from itertools import pairwise
 import pytest
 from nbformat.v4 import new_notebook
 
-from course_utils.command.build import read_notebook
-from course_utils.command.project import Chapter
-from course_utils.grading.report import (
-    PAGE,
+from course_utils.grading.report.contents import class_report, exercise_names
+from course_utils.grading.report.given import ReportedRun, ReportedStudent
+from course_utils.grading.report.misunderstandings import statements, without_values
+from course_utils.grading.report.page import (
     SHOWN_COLUMNS,
     SHOWN_LINES,
     SHOWN_PAIRS,
-    Graded,
-    Run,
-    class_report,
-    exercise_headings,
-    exercise_numbers,
+    TEMPLATES,
     page_style,
     render,
     side_by_side,
-    statements,
-    visible,
-    without_values,
+    spelled_out,
     write_report,
 )
-from course_utils.grading.similar import THE_SAME, SimilarAnswers
+from course_utils.grading.report.similar import THE_SAME, SimilarAnswers
+from course_utils.notebooks import read_notebook
+from course_utils.project import Chapter
 from support.answers import ROOT, exercises
 from support.contrast import contrast, themes
 from support.lab import MarkedProcesses, browser_page, find_browser
 
 CHAPTER = Chapter("02_storage_and_strides", ROOT)
-RUN = Run("2026-11-21T14:05:00+01:00", 75.0, 2, "bwrap")
+RUN = ReportedRun("2026-11-21T14:05:00+01:00", 75.0, 2, "bwrap")
 POSSIBLE = {"view-or-copy": 3.0, "view-strides": 2.0}
 ATTACK = (
     "<script>document.title = 'taken'</script>\"'><img src=x onerror=\"document.title = 'taken'\">"
@@ -49,7 +45,7 @@ def source():
 
 def graded(student, first, second, **rest):
     points = {"view-or-copy": first, "view-strides": second}
-    return Graded(student, first + second, 5, points, POSSIBLE, **rest)
+    return ReportedStudent(student, first + second, 5, points, POSSIBLE, **rest)
 
 
 def cells(**seconds):
@@ -113,7 +109,7 @@ def test_who_was_not_graded_is_in_no_average(source):
         graded("ada", 3, 2),
         graded("bob", 1, 0),
         graded("eve", 0, 0, problem="not graded: no kernel can be started"),
-        Graded("dan", 0, 5, problem="not graded: it could not be run"),
+        ReportedStudent("dan", 0, 5, problem="not graded: it could not be run"),
     ]
     report = class_report("x", source, students, [], RUN)
     marks = report["marks"]
@@ -141,7 +137,7 @@ def test_who_was_not_graded_is_in_no_average(source):
     ],
 )
 def test_every_student_stands_in_one_bar(source, scores, most, labels):
-    students = [Graded(f"s{n}", score, most) for n, score in enumerate(scores)]
+    students = [ReportedStudent(f"s{n}", score, most) for n, score in enumerate(scores)]
     marks = class_report("x", source, students, [], RUN)["marks"]
     if scores:
         assert [bar["label"] for bar in marks["bars"]] == labels
@@ -156,9 +152,10 @@ def test_the_exercises_have_their_headings_and_shares(report):
 
 
 def test_every_exercise_of_a_chapter_has_a_numbered_heading(source):
-    headings = exercise_headings(source)
-    assert list(headings) == exercises(CHAPTER)
-    assert all(re.fullmatch(r"Exercise 2\.\d+ — [^★·]+", text) for text in headings.values())
+    names = exercise_names(source)
+    assert list(names) == exercises(CHAPTER)
+    assert all(re.fullmatch(r"2\.\d+", number) for number, _ in names.values())
+    assert all(re.fullmatch(r"[^★·]+\S", title) for _, title in names.values())
 
 
 def test_messages_that_differ_in_values_are_one(report):
@@ -210,11 +207,11 @@ def test_an_answer_with_the_marks_of_a_solution_is_flagged(source):
 
 
 def test_exercises_are_numbered_as_their_headings_are(source):
-    numbers = exercise_numbers(source)
-    assert list(numbers) == exercises(CHAPTER)
-    assert list(numbers.values()) == [f"2.{place}" for place in range(1, 13)]
+    names = exercise_names(source)
+    assert [number for number, _ in names.values()] == [f"2.{place}" for place in range(1, 13)]
     bare = new_notebook(cells=[cell for cell in source.cells if cell.cell_type == "code"])
-    assert list(exercise_numbers(bare).values()) == [str(place) for place in range(1, 13)]
+    places = [(str(place), name) for place, name in enumerate(exercises(CHAPTER), start=1)]
+    assert list(exercise_names(bare).values()) == places
 
 
 @pytest.mark.parametrize(
@@ -342,7 +339,7 @@ def test_an_empty_section_says_so(source):
 
 
 def test_grading_without_isolation_is_said(source):
-    run = Run(RUN.finished, 1, 1, "none")
+    run = ReportedRun(RUN.finished, 1, 1, "none")
     texts = read(render(class_report("x", source, [], [], run))).texts
     assert "without isolation" in texts["run"]
 
@@ -384,8 +381,8 @@ def test_what_students_write_is_text(attacked, report):
 
 
 def test_signs_that_cannot_be_seen_are_spelled_out():
-    assert visible("a\u200bb\x07\u2066c\ud912") == r"a\u200bb\u0007\u2066c\ud912"
-    assert visible("two\n\tlines: é, 字, 🙂") == "two\n\tlines: é, 字, 🙂"
+    assert spelled_out("a\u200bb\x07\u2066c\ud912") == r"a\u200bb\u0007\u2066c\ud912"
+    assert spelled_out("two\n\tlines: é, 字, 🙂") == "two\n\tlines: é, 字, 🙂"
 
 
 def test_the_page_needs_nothing_from_elsewhere(report):
@@ -413,7 +410,7 @@ def test_the_page_can_be_read_aloud(report):
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 def test_every_text_stands_out_from_what_lies_behind(theme):
-    colours = themes(page_style(PAGE / "report.css"))[theme]
+    colours = themes(page_style(TEMPLATES / "report.css"))[theme]
     for ink in ("ink", "quiet", "link", "warn"):
         for paper in ("page", "card", "warn-card", "differs"):
             if ink in ("quiet", "warn") and paper == "differs":

@@ -18,9 +18,10 @@ import nbformat
 import psutil
 import pytest
 
-from course_utils.command.build import build_into_place, read_notebook
-from course_utils.command.project import CourseError
+from course_utils.authoring.build import build_into_place
+from course_utils.errors import CourseError
 from course_utils.grading.cache import FOLDER
+from course_utils.notebooks import read_notebook
 from support.answers import ROOT
 from support.classroom import fill_in
 from support.quick import LOG, quick_grade, quick_resume, state_of

@@ -9,8 +9,10 @@ import pytest
 from nbformat.v4 import new_code_cell
 
 from course_utils.grading import execution
+from course_utils.grading.students_notebook import CONFINEMENT
 from course_utils.kernels.provisioner import running_kernel
-from course_utils.kernels.sandbox import Limits, Sandbox, Scratch, why_not
+from course_utils.kernels.sandbox import Sandbox, why_not
+from course_utils.kernels.workplace import Limits, Scratch
 from support.hostile import ERROR, ERROR_CHECK, RIGHT_SHAPES, SHAPES, SHAPES_CHECK, answer
 from support.warm import eventually, run_code
 from test_kindness import points, run, solved
@@ -156,7 +158,7 @@ def test_many_short_processes_share_one_budget(place, leave):
         with place(Limits(cpu_seconds=2)) as workplace:
             async with running_kernel(workplace) as (manager, client):
                 if place is Scratch:
-                    await run_code(client, f"{execution.WORKPLACE}.adopt_orphans()")
+                    await run_code(client, f"{CONFINEMENT}.adopt_orphans()")
                 client.execute(BURSTS + LEAVING.format(leave=leave))
                 await asyncio.wait_for(manager.provisioner.process.ended(), 120)
                 return workplace.killed_because

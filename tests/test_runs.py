@@ -8,10 +8,13 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
-from course_utils.command.build import build_into_place, read_notebook
+from course_utils.authoring.build import build_into_place
 from course_utils.command.cli import main
-from course_utils.command.grade import Grading, Marks, show
+from course_utils.command.grade import show
+from course_utils.gradebook.grade_class import Grading
+from course_utils.gradebook.marks import Marks
 from course_utils.grading.cache import FOLDER
+from course_utils.notebooks import read_notebook
 from support.answers import grader_of
 from support.classroom import fill_in
 from support.quick import LOG, execute, quick_grade, quick_resume, state_of
@@ -147,7 +150,7 @@ def test_repairs_are_said(capsys):
 
     from rich.console import Console
 
-    from course_utils.command.project import Chapter
+    from course_utils.project import Chapter
 
     marks = Marks("[b]ada", 1, 2, {"a": 1}, {"a": 2}, repairs=("a: deleted, put back",))
     console = Console(width=100)

@@ -16,10 +16,12 @@ from queue import Empty
 import pytest
 
 import course_utils
-from course_utils.kernels import provisioner, system_calls
+from course_utils.kernels import processes, provisioner, system_calls
 from course_utils.kernels import sandbox as module
+from course_utils.kernels.holder import SandboxError
 from course_utils.kernels.provisioner import running_kernel
-from course_utils.kernels.sandbox import Limits, Sandbox, SandboxError, Scratch, why_not
+from course_utils.kernels.sandbox import Sandbox, why_not
+from course_utils.kernels.workplace import Limits, Scratch
 from support.warm import eventually, gone, run_code, run_in
 
 MIB = 2**20
@@ -272,7 +274,8 @@ def test_memory_that_forks_share_is_counted_once():
                 folders = sandbox._process_folders()
                 assert len(folders) == 4
                 return [
-                    module.exceeds(folders, sandbox._inherited, most * MIB) for most in (200, 700)
+                    processes.exceeds(folders, sandbox._inherited, most * MIB)
+                    for most in (200, 700)
                 ]
 
     assert asyncio.run(run()) == [True, False]
@@ -435,7 +438,8 @@ def test_memory_is_told():
 
 ORDINARY = """
 import json, sys
-from course_utils.kernels.sandbox import Limits, Sandbox, why_not
+from course_utils.kernels.sandbox import Sandbox, why_not
+from course_utils.kernels.workplace import Limits
 from support.warm import run_in
 assert why_not() == "", why_not()
 with Sandbox(Limits(memory_bytes=256 * 2**20)) as sandbox:
@@ -654,8 +658,8 @@ def test_memory_that_no_process_has_is_counted(source):
     ("busy", "nice"), [(0, 0), (1, 0), (2, 0), (3, 2), (5, 5), (20, 11), (100, 18), (1000, 19)]
 )
 def test_many_busy_threads_weigh_as_much_as_two(busy, nice):
-    assert module.nice_of(busy) == nice
-    assert nice == 19 or busy / 1.25**nice <= max(busy and module.SHARE, 0)
+    assert processes.nice_of(busy) == nice
+    assert nice == 19 or busy / 1.25**nice <= max(busy and processes.SHARE, 0)
 
 
 def test_many_busy_processes_leave_the_neighbours_the_machine():
@@ -716,10 +720,10 @@ def test_messages_that_nobody_reads_yet_take_little_memory():
     async def run():
         with Sandbox() as sandbox:
             async with running_kernel(sandbox) as (_, client):
-                before = module.resident_memory(Path("/proc/self"))
+                before = processes.resident_memory(Path("/proc/self"))
                 client.execute(FLOOD.format(ident=client.session.bsession))
                 await client.get_shell_msg(timeout=100)
                 await asyncio.sleep(2)
-                return module.resident_memory(Path("/proc/self")) - before
+                return processes.resident_memory(Path("/proc/self")) - before
 
     assert asyncio.run(run()) < 250 * MIB

@@ -6,8 +6,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from course_utils.command.build import read_notebook
 from course_utils.grading.scan import MOST_FLAGS, scan
+from course_utils.notebooks import read_notebook
 from support.answers import chapters, read_answers
 
 SETUP = (

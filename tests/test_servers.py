@@ -13,9 +13,11 @@ import psutil
 import pytest
 from PIL import Image
 
-from course_utils import servers, tensorboard_server, visdom_server
+from course_utils import tensorboard_server, visdom_server
 from course_utils.kernels.sandbox import Sandbox, why_not
-from course_utils.servers import ServerError
+from course_utils.learner import servers
+from course_utils.learner.servers import ServerError
+from course_utils.learner.servers.server import page_is_there
 from support.lab import MarkedProcesses, browser_page, find_browser
 from support.warm import eventually, gone, run_in
 
@@ -26,6 +28,7 @@ SERVERS = {
     "visdom": lambda *arguments: visdom_server(*arguments, page=False),
     "tensorboard": tensorboard_server,
 }
+SERVER, PAGE = "course_utils.learner.servers.server", "course_utils.learner.servers.page"
 both = pytest.mark.parametrize("kind", SERVERS)
 
 
@@ -101,7 +104,7 @@ def test_it_ends_with_its_process(kind, how, tmp_path):
 
 def test_what_does_not_start_says_its_last_words(monkeypatch):
     command = [sys.executable, "-c", "raise SystemExit('no colours left')"]
-    monkeypatch.setattr(servers, "server_command", lambda *_, **__: command)
+    monkeypatch.setattr(f"{SERVER}.server_command", lambda *_, **__: command)
     server = tensorboard_server()
     with pytest.raises(ServerError, match=r"tensorboard ended at once \(no colours left\)"):
         server.start()
@@ -110,7 +113,7 @@ def test_what_does_not_start_says_its_last_words(monkeypatch):
 
 def test_what_never_answers_is_ended(monkeypatch):
     command = [sys.executable, "-c", "import time; time.sleep(600)"]
-    monkeypatch.setattr(servers, "server_command", lambda *_, **__: command)
+    monkeypatch.setattr(f"{SERVER}.server_command", lambda *_, **__: command)
     with pytest.raises(ServerError, match="did not answer within 1 s"):
         tensorboard_server(seconds=1).start()
 
@@ -118,9 +121,9 @@ def test_what_never_answers_is_ended(monkeypatch):
 def test_another_port_is_taken_when_one_is_in_use(monkeypatch):
     with tensorboard_server() as first:
         ports = iter([first.port, servers.free_port()])
-        monkeypatch.setattr(servers, "free_port", lambda: next(ports))
-        monkeypatch.setattr(servers, "page_is_there", lambda port, real=servers.page_is_there: (
-            port != first.port and real(port)
+        monkeypatch.setattr(f"{SERVER}.free_port", lambda: next(ports))
+        monkeypatch.setattr(f"{SERVER}.page_is_there", lambda port: (
+            port != first.port and page_is_there(port)
         ))  # fmt: skip
         with tensorboard_server() as second:
             assert second.port != first.port
@@ -174,7 +177,7 @@ def test_they_work_in_the_grading_sandbox():
 
 def test_without_a_network_the_reason_is_said(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(servers, "has_network", lambda: False)
+    monkeypatch.setattr(f"{PAGE}.has_network", lambda: False)
     own, words = servers.visdom_page()
     if not words:
         pytest.skip("this visdom's own page is whole")
@@ -187,9 +190,9 @@ def test_without_a_network_the_reason_is_said(monkeypatch, tmp_path):
 
 def test_a_page_that_could_not_be_fetched_leaves_nothing_behind(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(servers, "has_network", lambda: True)
-    monkeypatch.setattr(servers.shutil, "which", lambda _: None)
-    monkeypatch.setattr(servers, "_fetch_by_visdom", lambda _: "the downloader is on holiday")
+    monkeypatch.setattr(f"{PAGE}.has_network", lambda: True)
+    monkeypatch.setattr(f"{PAGE}.shutil.which", lambda _: None)
+    monkeypatch.setattr(f"{PAGE}._fetch_by_visdom", lambda _: "the downloader is on holiday")
     _, words = servers.visdom_page()
     if not words:
         pytest.skip("this visdom's own page is whole")

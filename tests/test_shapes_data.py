@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from course_utils import cache_folder, draw_shapes, shapes_data, shapes_folder
+from course_utils import cache_folder, draw_shapes, shapes_folder
+from course_utils.learner import shapes_data
 
 # Of the first 40 pictures of seed 0. It changes with VERSION alone.
 DIGEST = "e08f78a5b4ae44fe85906ff565ca94d0dab4f78359c9aa683d96231e737e75d6"

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from course_utils import sharding
+from course_utils import LaunchTimeout
+from course_utils.learner import sharding
 
 
 def test_random_numbers_depend_on_all_seeds_and_on_nothing_else():
@@ -60,10 +61,10 @@ def test_after_a_job_that_hung_the_next_one_gets_less_time(monkeypatch):
     def ready(function, world_size, *args, timeout):
         given.append(timeout)
         if function is None:
-            raise sharding.LaunchTimeout("after some seconds ranks 0, 1 were not through", [])
+            raise LaunchTimeout("after some seconds ranks 0, 1 were not through", [])
         return [function]
 
-    monkeypatch.setattr(sharding, "on_ranks", ready)
+    monkeypatch.setattr("course_utils.learner.sharding.jobs.on_ranks", ready)
     for function in ("goes", None, None, "goes", "goes"):
         sharding.attempt(function, 2)
     assert given == [12.0, 12.0, 6.0, 6.0, 12.0]

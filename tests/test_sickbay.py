@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from course_utils import sickbay
+from course_utils.learner import sickbay
 
 
 @pytest.mark.parametrize("name", sickbay.PROGRAMS)

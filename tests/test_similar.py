@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from course_utils.grading.similar import (
+from course_utils.grading.report.similar import (
     BUT_FOR_NAMES,
     LONGEST_ANSWER,
     NEARLY_THE_SAME,

@@ -9,7 +9,8 @@ import pytest
 from nbformat import NotebookNode
 from PIL import Image
 
-from course_utils.command.build import read_notebook, read_source
+from course_utils.authoring.source import read_source
+from course_utils.notebooks import read_notebook
 from support.answers import chapters, notebook_of
 from support.not_yet import NOT_YET
 from support.structure import FORM, KNOWN, RULES, minutes_by_formula
@@ -279,7 +280,7 @@ BROKEN_SOURCES = [
     ("imports", CODE, "import requests", "imports requests"),
     ("imports", CODE, "from urllib.request import urlopen", "imports urllib"),
     ("imports", CODE, "from course_utils import command", "imports course_utils.command"),
-    ("imports", CODE, "import course_utils.command.build", "imports course_utils.command"),
+    ("imports", CODE, "import course_utils.command.cli", "imports course_utils.command"),
     ("imports", CODE, "import http.client as hc", "imports http.client"),
     ("imports", CODE, "from torch import *", "imports * from torch"),
     ("imports", CODE, "import torch as t", "imports torch as t"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_utils.command import build as building
+from course_utils.authoring import build as building
 from support.answers import ROOT, chapters
 
 

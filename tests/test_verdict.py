@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from course_utils.grading.judging import Answers
+from course_utils.grading.verdict.snapshot import Snapshot
 from support.answers import Answer, chapters, exercises, model_answer, read_answers, verdicts_of
 from support.judged import judge_answer
 from support.structure import stub_of
@@ -51,13 +51,13 @@ def test_the_judge_refuses_an_untouched_stub(chapter, exercise):
 
 
 def test_a_judge_that_hears_other_values_is_noticed(monkeypatch):
-    call = Answers.call
+    call = Snapshot.call
 
     def mishear(self, *request):
         result = call(self, *request)
         return result + 1 if isinstance(result, int) else result
 
-    monkeypatch.setattr(Answers, "call", mishear)
+    monkeypatch.setattr(Snapshot, "call", mishear)
     (chapter,) = [chapter for chapter in chapters() if chapter.name.startswith("02")]
     assert "element-offset" in exercises(chapter)
     answer = next(

@@ -10,9 +10,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from course_utils.command.build import NOTEBOOK_METADATA
-from course_utils.command.project import Chapter
+from course_utils.authoring.source import NOTEBOOK_METADATA
 from course_utils.command.verify import verify_chapter
+from course_utils.project import Chapter
 
 
 def printed(text):

@@ -4,8 +4,9 @@ import matplotlib.pyplot as plt
 import pytest
 import torch
 
-from course_utils import every_case, visualization
-from course_utils.visualization import CURES, HEALTHY, ILLNESSES, PATIENTS, check_named, run
+from course_utils import every_case
+from course_utils.learner import visualization
+from course_utils.learner.visualization import CURES, HEALTHY, ILLNESSES, PATIENTS, check_seen, run
 
 
 def test_each_illness_is_one_patients_and_changes_what_its_cure_restores():
@@ -42,11 +43,11 @@ def test_a_runs_name_keeps_clear_of_the_numbers_beside_it():
 
 def test_a_slip_has_its_words():
     truth, slips = torch.tensor([1.0, 2.0]), {"twice as much": torch.tensor([2.0, 4.0])}
-    check_named([1.0, 2.0], truth, "it", slips)
+    check_seen([1.0, 2.0], truth, "it", slips)
     with pytest.raises(AssertionError, match="it: twice as much"):
-        check_named(torch.tensor([2.0, 4.0]), truth, "it", slips)
+        check_seen(torch.tensor([2.0, 4.0]), truth, "it", slips)
     with pytest.raises(AssertionError, match="it differs in 1 of 2"):
-        check_named(torch.tensor([1.0, 3.0]), truth, "it", slips)
+        check_seen(torch.tensor([1.0, 3.0]), truth, "it", slips)
 
 
 def test_what_an_answer_raises_is_a_failing_case():

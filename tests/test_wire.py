@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.grading import wire
+from course_utils.grading.verdict import encoding, memory, wire
 
 
 def no_handle(value):
@@ -24,16 +24,16 @@ def cross(value):
 
 def crossing(value):
     """What the other side sees, and its decoder."""
-    encoder = wire.Encoder(wire.Storages(), [], no_handle)
+    encoder = encoding.Encoder(memory.Storages(), [], no_handle)
     message = json.loads(json.dumps(encoder.encode(value)))
-    decoder = wire.Decoder(encoder.blobs, wire.Storages(), [], no_handle)
+    decoder = encoding.Decoder(encoder.blobs, memory.Storages(), [], no_handle)
     return decoder.decode(message), decoder
 
 
 def decode(message, *blobs, storages=None, same=()):
-    return wire.Decoder(list(blobs), storages or wire.Storages(), list(same), no_handle).decode(
-        message
-    )
+    return encoding.Decoder(
+        list(blobs), storages or memory.Storages(), list(same), no_handle
+    ).decode(message)
 
 
 PLAIN = [
@@ -103,7 +103,7 @@ LAYOUTS = {
 def test_a_tensor_arrives_with_its_layout_and_its_storage(tensor):
     arrived = cross(tensor)
     assert type(arrived) is torch.Tensor
-    assert wire.layout_of(arrived) == wire.layout_of(tensor)
+    assert memory.layout_of(arrived) == memory.layout_of(tensor)
     assert arrived.untyped_storage().nbytes() == tensor.untyped_storage().nbytes()
     assert torch.equal(arrived.isnan(), tensor.isnan())
     assert torch.equal(arrived.nan_to_num(5.0), tensor.nan_to_num(5.0))
@@ -142,9 +142,9 @@ def test_a_tensor_sent_twice_is_one_tensor():
 
 def test_a_tensor_that_the_other_side_knows_stays_that_tensor():
     known = torch.ones(3)
-    storages = wire.Storages()
-    storages.add(known.untyped_storage(), wire.storage_bytes(known.untyped_storage()))
-    encoder = wire.Encoder(storages, [known], no_handle)
+    storages = memory.Storages()
+    storages.add(known.untyped_storage(), memory.storage_bytes(known.untyped_storage()))
+    encoder = encoding.Encoder(storages, [known], no_handle)
     assert encoder.encode([known]) == ["list", [["same", 0]]]
     assert encoder.blobs == []
 
@@ -261,7 +261,7 @@ class LyingClass:
 )
 def test_what_is_no_plain_value_becomes_a_handle(value):
     handles = []
-    encoder = wire.Encoder(wire.Storages(), [], lambda v: handles.append(v) or ["handle"])
+    encoder = encoding.Encoder(memory.Storages(), [], lambda v: handles.append(v) or ["handle"])
     assert encoder.encode([value]) == ["list", [["handle"]]]
     assert len(handles) == 1
     assert handles[0] is value
@@ -270,7 +270,7 @@ def test_what_is_no_plain_value_becomes_a_handle(value):
 def test_nesting_without_end_becomes_a_handle():
     value = []
     value.append(value)
-    encoder = wire.Encoder(wire.Storages(), [], lambda _: ["handle"])
+    encoder = encoding.Encoder(memory.Storages(), [], lambda _: ["handle"])
     assert '["handle"]' in json.dumps(encoder.encode(value))
 
 
@@ -354,7 +354,7 @@ def test_a_lie_is_refused(message):
 
 
 def test_a_lie_about_a_storage_of_the_judges_is_refused():
-    storages, mine = wire.Storages(), torch.zeros(4)
+    storages, mine = memory.Storages(), torch.zeros(4)
     storages.add(mine.untyped_storage(), SIXTEEN)
     for lie in (tensor(blob=None, size=[5]), tensor(blob=None, offset=4), tensor(number=0, blob=0)):
         with pytest.raises(wire.WireError):
@@ -372,7 +372,7 @@ def test_one_blob_named_often_does_not_fill_the_memory(monkeypatch):
     def full(*_):
         raise MemoryError
 
-    monkeypatch.setattr(wire, "new_storage", full)
+    monkeypatch.setattr(encoding, "new_storage", full)
     with pytest.raises(wire.WireError):
         decode(tensor(), SIXTEEN)
 
@@ -384,7 +384,7 @@ def test_an_unknown_kind_goes_to_the_handle():
     def refuse(parts):
         raise wire.WireError(parts[0])
 
-    decoder = wire.Decoder([], wire.Storages(), [], refuse)
+    decoder = encoding.Decoder([], memory.Storages(), [], refuse)
     for kind in ("decode", "_decode", "__init__", "import", "eval", "handle", "blobs"):
         with pytest.raises(wire.WireError):
             decoder.decode([kind, "os"])
@@ -495,6 +495,6 @@ def test_a_named_tuple_that_is_none_is_refused(message):
 @pytest.mark.filterwarnings("ignore")
 def test_a_tensor_without_a_storage_becomes_a_handle(make):
     handles = []
-    encoder = wire.Encoder(wire.Storages(), [], lambda value: handles.append(value) or ["it"])
+    encoder = encoding.Encoder(memory.Storages(), [], lambda value: handles.append(value) or ["it"])
     assert encoder.encode(make(torch.ones(2, 2))) == ["it"]
     assert len(handles) == 1

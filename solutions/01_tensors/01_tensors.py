@@ -960,7 +960,7 @@ for x in (bright, bright.clamp(0, 1)):
 
 # %% nbgrader={"grade_id": "try-image-to-tensor", "locked": true} jupyter={"source_hidden": true}
 from course_utils import runs_with_the_answer
-from course_utils.layers import python_calls
+from course_utils.learner.calls import python_calls
 
 
 @runs_with_the_answer

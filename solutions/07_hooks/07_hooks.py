@@ -360,7 +360,7 @@ kept[0]
 # %% nbgrader={"grade_id": "hooks-on", "locked": true}
 import copy
 
-from course_utils.hook_trials import hooks_on
+from course_utils.learner.hook_trials import hooks_on
 
 
 # %% topics=["module-hooks"]
@@ -1738,7 +1738,7 @@ check_back([1 / 3, -2 / 3], torch.float64)
 
 
 # %%
-from course_utils.layers import bytes_of
+from course_utils.learner.byte_counts import bytes_of
 
 
 def kept_bytes(activation: nn.Module, form) -> int:
@@ -2138,7 +2138,7 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
 
 
 # %% nbgrader={"grade_id": "committee", "locked": true}
-from course_utils.hook_trials import make_committee, transplant  # noqa: F401
+from course_utils.learner.hook_trials import make_committee, transplant  # noqa: F401
 
 
 # %% nbgrader={"grade_id": "try-intervention", "locked": true}

@@ -2941,7 +2941,7 @@ print([x.tolist() for x in to_device_ahead(DataLoader(range(6), batch_size=4))])
 
 # %% nbgrader={"grade_id": "slow", "locked": true} tags=["to-be-read"]
 from course_utils import measure_pipeline
-from course_utils.pipelines import CHOICES
+from course_utils.learner.pipelines import CHOICES
 
 common = {"reader": "per item", "decode": "each time", "floats": "first", "collate": "grow"}
 slow = {

@@ -47,7 +47,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import torch.nn.functional as F
 from course_utils import rank_pictures, rank_trials
-from course_utils.rank_trials import SIDES, Branches, launched
+from course_utils.learner.rank_trials import SIDES, Branches, launched
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data.distributed import DistributedSampler
 

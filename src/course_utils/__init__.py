@@ -7,64 +7,80 @@ torch is imported with the first checker, matplotlib with the first drawing.
 from importlib import import_module
 
 _HOME = {
-    "device": "devices",
-    "seed_everything": "devices",
-    "allow_changes": "checks",
-    "check_close": "checks",
-    "check_copied": "checks",
-    "check_equal": "checks",
-    "check_layout": "checks",
-    "check_predictions": "checks",
-    "check_raises": "checks",
-    "check_shares_storage": "checks",
-    "every_case": "checks",
-    "forbid_changes": "checks",
-    "runs_with_the_answer": "checks",
-    "count_operators": "operators",
-    "forbid_copies": "operators",
-    "forbid_operators": "operators",
+    "device": "learner.devices",
+    "seed_everything": "learner.devices",
+    "allow_changes": "learner.changes",
+    "forbid_changes": "learner.changes",
+    "check_close": "learner.checks",
+    "check_copied": "learner.checks",
+    "check_equal": "learner.checks",
+    "check_layout": "learner.checks",
+    "check_predictions": "learner.checks",
+    "check_raises": "learner.checks",
+    "check_shares_storage": "learner.checks",
+    "every_case": "learner.cases",
+    "runs_with_the_answer": "learner.cases",
+    "count_operators": "learner.operators",
+    "forbid_copies": "learner.operators",
+    "forbid_operators": "learner.operators",
     "passed": "exercises",
     "show_progress": "exercises",
-    "gradient_of": "gradients",
-    "check_no_loop": "layers",
-    "check_parts": "layers",
-    "check_rules": "layers",
-    "check_value": "layers",
-    "draw_curves": "layers",
-    "dry_run": "layers",
-    "refused": "layers",
-    "saved_bytes": "layers",
-    "seeded": "layers",
-    "watched": "layers",
-    "LaunchError": "launching",
-    "LaunchTimeout": "launching",
-    "launch": "launching",
-    "count_traffic": "ranks",
-    "rank_device": "ranks",
-    "draw_einsum": "index_diagrams",
-    "draw_graph": "graphs",
-    "draw_storage": "drawings",
-    "show": "drawings",
-    "damaged_folder": "pipelines",
-    "measure_pipeline": "pipelines",
-    "through_pickle": "pipelines",
-    "cache_folder": "shapes_data",
-    "draw_shapes": "shapes_data",
-    "shapes_folder": "shapes_data",
-    "tensorboard_server": "servers",
-    "visdom_server": "servers",
+    "gradient_of": "learner.gradients",
+    "check_no_loop": "learner.calls",
+    "check_rules": "learner.calls",
+    "watched": "learner.calls",
+    "check_parts": "learner.values",
+    "check_value": "learner.values",
+    "draw_curves": "learner.layers",
+    "dry_run": "learner.layers",
+    "refused": "learner.layers",
+    "seeded": "learner.layers",
+    "saved_bytes": "learner.byte_counts",
+    "LaunchError": "learner.launch_reports",
+    "LaunchTimeout": "learner.launch_reports",
+    "launch": "learner.launching",
+    "count_traffic": "learner.ranks",
+    "rank_device": "learner.ranks",
+    "draw_einsum": "learner.index_diagrams",
+    "draw_graph": "learner.graphs",
+    "draw_storage": "learner.storage_drawings",
+    "show": "learner.drawings",
+    "damaged_folder": "learner.pipelines",
+    "measure_pipeline": "learner.pipelines",
+    "through_pickle": "learner.pipelines",
+    "cache_folder": "learner.shapes_data",
+    "draw_shapes": "learner.shapes_data",
+    "shapes_folder": "learner.shapes_data",
+    "tensorboard_server": "learner.servers",
+    "visdom_server": "learner.servers",
 }
+
+# The helpers of one chapter that its cells use by the module's name.
+_HELPERS = (
+    "custom_gradients",
+    "hook_slips",
+    "hook_trials",
+    "layer_slips",
+    "numerics",
+    "rank_pictures",
+    "rank_trials",
+    "stride_slips",
+    "visualization",
+)
 
 __all__ = list(_HOME)
 
 
 def __getattr__(name: str):
-    if name not in _HOME:
+    if name in _HELPERS:
+        value = import_module(f"{__name__}.learner.{name}")
+    elif name in _HOME:
+        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_HELPERS})

@@ -15,16 +15,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from course_utils.cells import (
+    STUB,
+    exercise_of,
+    gives_points,
+    grade_id,
+    headings,
+    is_exercise,
+    marks_of,
+    stub_digest,
+    text_of,
+)
 from course_utils.chapters import part_of
 
-HEADING = re.compile(
-    r"^### Exercise (?P<number>\d+(?:\.\d+)?) — (?P<title>\S.*?) (?P<stars>★{1,3})"
-    r" · (?P<minutes>\d+) min · (?P<points>\d+) points?(?P<core> · core)?$",
-    re.MULTILINE,
-)
-CHECK_OF = re.compile(r"(?P<exercise>.+)-check(?:-\d+)?")
-# Where a release keeps the digest of an exercise as learners get it.
-STUB = "course_stub"
 FOLDER_VARIABLE = "COURSE_FOLDER"
 STATES = ("solved", "tried", "untouched")
 CHAPTER = re.compile(r"\d\d_\w+")
@@ -106,47 +109,29 @@ class ChapterProgress:
         return {**asdict(self), "points": self.points, "earned": self.earned, "next": upcoming}
 
 
-def text_of(cell: Mapping) -> str:
-    """A cell's source as one string; a notebook file may hold a list of lines."""
-    return "".join(cell.get("source", ""))
-
-
-def marks_of(cell: Mapping) -> Mapping:
-    """A cell's nbgrader metadata; empty for an ordinary cell."""
-    return cell.get("metadata", {}).get("nbgrader", {})
-
-
-def digest(source: str) -> str:
-    """Sixteen hexadecimal digits that stand for an exercise cell's text."""
-    import hashlib
-
-    return hashlib.sha256(source.encode()).hexdigest()[:16]
-
-
 def exercises_of(cells: Iterable[Mapping]) -> list[Exercise]:
     """A notebook's exercises in order, with what the cells' saved outputs say of them."""
+    cells = list(cells)
     found: dict[str, Exercise] = {}
-    heading, checks, passed_checks, touched = None, {}, {}, {}
+    checks, passed_checks, touched = {}, {}, {}
+    heading_of = headings(cells)
     for cell in cells:
         if cell.get("cell_type") == "markdown":
-            headings = list(HEADING.finditer(text_of(cell)))
-            heading = headings[-1] if headings else heading
             continue
-        marks = marks_of(cell)
-        name = marks.get("grade_id", "")
-        if marks.get("solution"):
+        name = grade_id(cell)
+        if is_exercise(cell):
             exercise = found[name] = Exercise(name)
+            heading = heading_of[name]
             if heading is not None:
                 exercise.number, exercise.title = heading["number"], heading["title"]
                 exercise.core = bool(heading["core"])
-                heading = None
             stub = cell.get("metadata", {}).get(STUB)
-            touched[name] = stub is not None and stub != digest(text_of(cell))
-        elif marks.get("grade") and (check := CHECK_OF.fullmatch(name)):
-            exercise = found.get(check["exercise"])
+            touched[name] = stub is not None and stub != stub_digest(text_of(cell))
+        elif gives_points(cell) and exercise_of(name) != name:
+            exercise = found.get(exercise_of(name))
             if exercise is None:
                 continue
-            points = marks.get("points") or 0
+            points = marks_of(cell).get("points") or 0
             exercise.points += points
             checks[exercise.name] = checks.get(exercise.name, 0) + 1
             if _ran_well(cell):

@@ -6,7 +6,8 @@ ARRIVED = ["patched: True"]
 PATCH = """
 import sys
 import course_utils
-import course_utils.checks, course_utils.operators, course_utils.grading.judging
+import course_utils.learner.checks, course_utils.learner.operators
+import course_utils.grading.verdict.judging
 patched = 0
 names = [name for name in sys.modules if name.startswith("course_utils")]
 for module in map(sys.modules.get, names):

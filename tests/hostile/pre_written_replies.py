@@ -5,8 +5,8 @@ from support.hostile import add_cell
 ARRIVED = ["written before", "is of type tuple"]
 WRITE = """
 import os, stat
-from course_utils.grading import wire
-from course_utils.grading.messages import Called, Names, of_the_answer
+from course_utils.grading.verdict import wire
+from course_utils.grading.verdict.messages import Called, Names, of_the_answer
 function = of_the_answer(0, "a", "function", "f")
 early = ["dict", [["a + b", "written before"]]]
 names = Names([["predict_warm_up", early], ["root_mean_square_error", function]])

@@ -5,7 +5,7 @@ from support.hostile import UNTOLD, answer
 ARRIVED = ["own functions were replaced"]
 CHAPTER = "02_storage_and_strides"
 QUIETLY = """
-from course_utils.grading import answering
+from course_utils.grading.verdict import answering
 answering.Recorder.before = answering.Recorder.after = lambda *args: None
 def quietly(work):
     return work()

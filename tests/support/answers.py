@@ -25,8 +25,9 @@ from unittest.mock import patch
 import jupytext
 from nbformat import NotebookNode
 
-from course_utils.command.build import read_source
-from course_utils.command.project import Chapter, all_chapters, pick_chapters
+from course_utils.authoring.source import read_source
+from course_utils.cells import marks_of as grader_of
+from course_utils.project import Chapter, all_chapters, pick_chapters
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERS = ROOT / "tests" / "answers"
@@ -52,11 +53,6 @@ class Answer:
 def notebook_of(chapter: Chapter) -> NotebookNode:
     """The chapter's solution notebook, without outputs, as the build reads it."""
     return read_source(chapter.source)
-
-
-def grader_of(cell: NotebookNode) -> dict:
-    """A cell's nbgrader metadata; empty for an ordinary cell."""
-    return cell.metadata.get("nbgrader", {})
 
 
 def exercises(chapter: Chapter) -> list[str]:

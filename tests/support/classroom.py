@@ -19,10 +19,11 @@ import nbformat
 from nbformat import NotebookNode
 from rich.console import Console
 
-from course_utils.command.build import read_notebook
-from course_utils.command.grade import Marks, grade, show
-from course_utils.command.grader import open_grader
-from course_utils.command.project import Chapter, pick_chapters
+from course_utils.command.grade import grade, show
+from course_utils.gradebook.grader import open_grader
+from course_utils.gradebook.marks import Marks
+from course_utils.notebooks import read_notebook
+from course_utils.project import Chapter, pick_chapters
 from support.answers import (
     ROOT,
     Answer,

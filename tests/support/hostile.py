@@ -24,8 +24,8 @@ from types import ModuleType
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from course_utils.command.grade import Marks
-from course_utils.command.project import Chapter
+from course_utils.gradebook.marks import Marks
+from course_utils.project import Chapter
 from support.answers import ROOT, grader_of
 
 HOSTILE = ROOT / "tests" / "hostile"
@@ -228,12 +228,12 @@ def trace_by_strides(matrix, anti=False):
 
 # A cell that puts the student's own words in the place of what answers the judge: it needs a
 # function ``answer(connection, request)``. The first request is of ours, a list of names: what a
-# snapshot tells of before the judge asks; the others are the judge's, of ``grading.messages``.
+# snapshot tells of before the judge asks; the others are the judge's, of ``verdict.messages``.
 PROTOCOL = """
 import os, socket, struct, sys, types
-from course_utils.grading import wire
-from course_utils.grading.messages import *
-from course_utils.grading.messages import read_request
+from course_utils.grading.verdict import wire
+from course_utils.grading.verdict.messages import *
+from course_utils.grading.verdict.messages import read_request
 nothing = {name: [] for name in Called.__dataclass_fields__} | {"result": None, "error": None}
 def send(connection, message, blobs=()):
     fields = message.fields() if isinstance(message, Message) else message
@@ -253,9 +253,9 @@ def speak(descriptor, names):
             request = read_request(wire.receive(stream)[0])
     finally:
         os._exit(0)
-module = types.ModuleType("course_utils.grading.answering")
+module = types.ModuleType("course_utils.grading.verdict.answering")
 module.wait_for_the_judge = speak
-sys.modules["course_utils.grading.answering"] = module
-import course_utils.grading
-course_utils.grading.answering = module
+sys.modules["course_utils.grading.verdict.answering"] = module
+import course_utils.grading.verdict
+course_utils.grading.verdict.answering = module
 """

@@ -13,10 +13,10 @@ import torch
 import torch._dynamo
 from nbformat import NotebookNode
 
-from course_utils.command.project import Chapter
-from course_utils.grading.answering import Answering
-from course_utils.grading.execution import Source, read_source
-from course_utils.grading.judging import Answers
+from course_utils.grading.solution import Solution, read_solution
+from course_utils.grading.verdict.answering import Answering
+from course_utils.grading.verdict.snapshot import Snapshot
+from course_utils.project import Chapter
 from support.answers import Answer, checks_of, grader_of, notebook_of, run_cell
 
 
@@ -36,7 +36,7 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
                 run_cell(cell.source, "locked", namespace)
         pid, connection = fork_answer(answer, before, names)
         try:
-            answers = Answers(connection)
+            answers = Snapshot(connection)
             namespace.update(answers.names(names, source.trials))
             run_cell(check.source, "check", namespace)
             verdicts[grader_of(check)["grade_id"]] = None
@@ -49,9 +49,9 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
 
 
 @cache
-def source_of(chapter: Chapter) -> Source:
+def source_of(chapter: Chapter) -> Solution:
     """What grading knows of a chapter: which names are the learner's, and which a check uses."""
-    return read_source(nbformat.writes(notebook_of(chapter)))
+    return read_solution(nbformat.writes(notebook_of(chapter)))
 
 
 def cells_before(chapter: Chapter, check: NotebookNode) -> list[NotebookNode]:

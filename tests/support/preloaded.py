@@ -7,12 +7,12 @@ import distributed.worker
 import nbgrader.apps
 import nbgrader.plugins
 
-import course_utils.command.pages
-import course_utils.command.record
+import course_utils.gradebook.pages
+import course_utils.gradebook.record
 import course_utils.grading.pool
-import course_utils.grading.report
-import course_utils.grading.similar
-from course_utils.grading.cache import environment
+import course_utils.grading.report.contents
+import course_utils.grading.report.similar
+from course_utils.grading.cache import installation
 
 # Once for all that is forked: somebody may edit the course while its tests run.
-environment()
+installation()

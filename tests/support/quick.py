@@ -18,10 +18,13 @@ import nbformat
 from nbformat.v4 import new_output
 from rich.console import Console
 
-from course_utils.command.grade import Grading, Marks, grade
-from course_utils.command.project import Chapter, CourseError
+from course_utils.command.grade import grade
+from course_utils.errors import CourseError
+from course_utils.gradebook.grade_class import Grading
+from course_utils.gradebook.marks import Marks
 from course_utils.grading.cache import FOLDER
-from course_utils.grading.execution import Outcome, Settings, Submission
+from course_utils.grading.submission import Outcome, Settings, Submission
+from course_utils.project import Chapter
 
 LOG = "EXECUTED"
 

@@ -19,19 +19,15 @@ from pathlib import Path
 from nbformat import NotebookNode
 from PIL import Image
 
-from course_utils.command.build import CHECK_LINES
-from course_utils.command.grader import load_settings
-from course_utils.drawings import SHARPNESS
+from course_utils.authoring.source import CHECK_LINES
+from course_utils.cells import HEADING, exercise_of
+from course_utils.gradebook.grader import load_settings
+from course_utils.learner.drawings import SHARPNESS
 from support.answers import ROOT, grader_of
 from support.curriculum import meanings
 
 KNOWN = {kind: list(meanings(kind)) for kind in ("topics", "errata")}
 
-HEADING = re.compile(
-    r"^### Exercise (?P<chapter>\d+)\.(?P<number>\d+) — (?P<title>\S.*?) (?P<rating>★{1,3})"
-    r" · (?P<minutes>\d+) min · (?P<points>\d+) (?P<unit>points?)(?P<core> · core)?$",
-    re.MULTILINE,
-)
 # What the build lets every check say.
 PASSED = re.compile(r"✓ .*: right, \d+ points?")
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION$.*?^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
@@ -56,7 +52,9 @@ KIND = re.compile(r"torch\.(float16|bfloat16|float64|int32|int64|uint8|bool|comp
 
 # What a notebook may not import: the instructor's door, and what reaches for the network.
 FORBIDDEN_MODULES = (
-    "course_utils.command", "ftplib", "gdown", "http.client", "httpx", "requests", "urllib", "wget",
+    "course_utils.authoring", "course_utils.command", "course_utils.copies",
+    "course_utils.gradebook", "course_utils.grading", "course_utils.kernels",
+    "ftplib", "gdown", "http.client", "httpx", "requests", "urllib", "wget",
 )  # fmt: skip
 FORBIDDEN_CALLS = ("os.system", "os.popen", "time.sleep", "torch.hub.")
 CLOCKS = ("time.time", "time.perf_counter", "time.monotonic", "datetime.")
@@ -218,7 +216,7 @@ def checks(notebook: NotebookNode, chapter: str) -> list[str]:
         if not grader.get("grade"):
             continue
         where = name_of(notebook, cell)
-        if not re.fullmatch(rf"{exercise}-check(-\d+)?", grader["grade_id"]):
+        if exercise_of(grader["grade_id"]) != exercise:
             complaints.append(f"{where}: not {exercise}-check, the exercise before it")
         checked.add(exercise)
         points = grader.get("points")
@@ -249,14 +247,12 @@ def headings(notebook: NotebookNode, chapter: str) -> list[str]:
             continue
         heading = found[0]
         minutes += int(heading["minutes"])
-        if int(heading["chapter"]) != int(chapter[:2]) or int(heading["number"]) != number:
+        if heading["number"] != f"{int(chapter[:2])}.{number}":
             complaints.append(f"{where}: its heading should say {int(chapter[:2])}.{number}")
         mine = [
             grader_of(check).get("points", 0)
             for check in check_cells(notebook)
-            if re.fullmatch(
-                rf"{grader_of(cell)['grade_id']}-check(-\d+)?", grader_of(check)["grade_id"]
-            )
+            if exercise_of(grader_of(check)["grade_id"]) == grader_of(cell)["grade_id"]
         ]
         if int(heading["points"]) != sum(mine):
             complaints.append(
@@ -587,7 +583,7 @@ def core_path(notebook: NotebookNode, chapter: str) -> list[str]:
 def quick_win(notebook: NotebookNode, chapter: str) -> list[str]:
     """The first exercise has one star and takes five minutes at most."""
     headings = exercise_headings(notebook)
-    if headings and (headings[0]["rating"] != "★" or int(headings[0]["minutes"]) > 5):
+    if headings and (headings[0]["stars"] != "★" or int(headings[0]["minutes"]) > 5):
         return [f"the first exercise is {headings[0][0]!r}: begin with a ★ of two to five minutes"]
     return []
 
@@ -632,7 +628,7 @@ def visible_kinds(notebook: NotebookNode, chapter: str) -> list[str]:
         mine = [
             check.source
             for check in check_cells(notebook)
-            if re.fullmatch(rf"{name}-check(-\d+)?", grader_of(check)["grade_id"])
+            if exercise_of(grader_of(check)["grade_id"]) == name
         ]
         hidden = {kind for text in mine for part in HIDDEN.findall(text) for kind in KIND(part)}
         seen = {kind for text in mine for kind in KIND(HIDDEN.sub("", text))}

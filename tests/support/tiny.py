@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from course_utils.command.project import Chapter
+from course_utils.project import Chapter
 from support.answers import ROOT
 
 SOURCE = '''# ---

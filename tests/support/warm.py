@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from course_utils.kernels.provisioner import running_kernel
-from course_utils.kernels.sandbox import Scratch, Workplace
+from course_utils.kernels.workplace import Scratch, Workplace
 
 
 def text_of(outputs: list[dict]) -> str:

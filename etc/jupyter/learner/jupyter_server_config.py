@@ -1,6 +1,6 @@
 """What `course lab` sets beyond ../jupyter_server_config.py."""
 
-from course_utils.command.validating import be_quiet
+from course_utils.gradebook.validating import be_quiet
 
 c = get_config()  # noqa: F821 -- traitlets defines it when it loads this file
 

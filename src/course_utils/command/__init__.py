@@ -1,7 +1,3 @@
 """The instructor's and CI's door: the ``course`` command. No notebook imports from here."""
 
-import sys
-
-# jsonschema would use it to check internationalised addresses, of which a notebook has none, and
-# importing it takes longer than everything else that the command does at its start.
-sys.modules.setdefault("rfc3987_syntax", None)  # ty: ignore[no-matching-overload]
+from course_utils import lean_imports as lean_imports

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 
 import click
 
-from course_utils.command.project import CourseError, find_root, pick_chapters
+from course_utils.errors import CourseError
+from course_utils.project import find_root, pick_chapters
 
 FIXED_BY_A_RUN = ("isolation", "seed", "pictures", "again")
 
@@ -28,29 +30,30 @@ def lab(carry_over: bool, arguments: tuple[str, ...]) -> None:
     The folder is my-notebooks, or what COURSE_FOLDER names. It is filled from notebooks/ with the
     chapters that it lacks; what is there is never written over.
     """
-    from course_utils.command import lab as learning
+    from course_utils.command.lab import open_lab
+    from course_utils.copies import copying
 
     root = find_root()
-    folder = learning.learner_folder(root)
-    for chapter in learning.answered_releases(root):
+    folder = copying.learner_folder(root)
+    for chapter in copying.answered_releases(root):
         words = f"{chapter.name}: notebooks/ holds answers, which git and builds write over"
-        if not learning.is_free(chapter, folder):
+        if not copying.is_free(chapter, folder):
             click.echo(f"{words}; your folder has answers of its own, so they stay there")
-        elif not learning.copy_of(folder, chapter).exists():
-            click.echo(f"{words}; they are now in {learning.carry_over(chapter, folder)}")
+        elif not copying.copy_of(folder, chapter).exists():
+            click.echo(f"{words}; they are now in {copying.carry_over(chapter, folder)}")
         elif carry_over or (
             sys.stdin.isatty() and click.confirm(f"{words}. Copy them to your folder?", True)
         ):
-            click.echo(f"{chapter.name}: copied to {learning.carry_over(chapter, folder)}")
+            click.echo(f"{chapter.name}: copied to {copying.carry_over(chapter, folder)}")
         else:
             click.echo(f"{words}; to copy them: course lab --carry-over")
-    filled = learning.fill(root, folder)
+    filled = copying.fill(root, folder)
     for name in filled.changed:
         click.echo(f"{name}: there is a newer release; to get it: course renew {name[:2]}")
     for name in filled.damaged:
         click.echo(f"{name}: your copy is not a notebook any more; it is left as it is")
     click.echo(f"your answers are saved in {folder}")
-    sys.exit(learning.open_lab(root, folder, arguments))
+    sys.exit(open_lab(root, folder, arguments))
 
 
 @main.command()
@@ -60,12 +63,13 @@ def renew(chapters: tuple[str, ...]) -> None:
 
     The old file is kept beside the new one.
     """
-    from course_utils.command import lab as learning
+    from course_utils.copies.copying import learner_folder
+    from course_utils.copies.renewal import renew as bring_over
 
     root = find_root()
-    folder = learning.learner_folder(root)
+    folder = learner_folder(root)
     for chapter in pick_chapters(root, chapters):
-        renewed = learning.renew(chapter, folder)
+        renewed = bring_over(chapter, folder)
         click.echo(
             renewed.tell(chapter) if renewed else f"{chapter.name}: your copy is of today's release"
         )
@@ -76,9 +80,10 @@ def renew(chapters: tuple[str, ...]) -> None:
 def progress(as_json: bool) -> None:
     """See how far you are: a bar a chapter, and the next exercise. Nothing is executed."""
     from course_utils import exercises
-    from course_utils.command import lab as learning
+    from course_utils.command.lab import show_bars
+    from course_utils.copies.copying import learner_folder
 
-    folder = learning.learner_folder(find_root())
+    folder = learner_folder(find_root())
     chapters = exercises.read_folder(folder)
     if not chapters and not as_json:
         raise CourseError(f"no chapter in {folder} yet; run: course lab")
@@ -88,7 +93,7 @@ def progress(as_json: bool) -> None:
         return
     from rich.console import Console
 
-    learning.show_bars(chapters, Console())
+    show_bars(chapters, Console())
 
 
 @main.command()
@@ -96,7 +101,7 @@ def progress(as_json: bool) -> None:
 @click.option("--check", is_flag=True, help="Build elsewhere, compare, and change nothing.")
 def build(chapters: tuple[str, ...], check: bool) -> None:
     """Make the executed solution notebooks and the released ones from the percent sources."""
-    from course_utils.command import build as building
+    from course_utils.authoring import build as building
 
     differences = []
     for chapter in pick_chapters(find_root(), chapters):
@@ -135,7 +140,7 @@ def verify(chapters: tuple[str, ...], workers: int | None) -> None:
 @click.argument("name", metavar="NN_topic")
 def new(name: str) -> None:
     """Lay down a chapter that builds and passes, to be written over."""
-    from course_utils.command import new as laying
+    from course_utils.authoring import new as laying
 
     root = find_root()
     for path in laying.lay_down(root, name):
@@ -203,6 +208,7 @@ def grade(chapter: str, students: tuple[str, ...], resume: bool, **options) -> N
     """
     from course_utils.command import grade as grading
     from course_utils.command.live import Output
+    from course_utils.gradebook import log
 
     if resume and (students or any(options[name] for name in FIXED_BY_A_RUN)):
         raise CourseError(
@@ -211,12 +217,13 @@ def grade(chapter: str, students: tuple[str, ...], resume: bool, **options) -> N
         )
     console = Output()
     (picked,) = pick_chapters(find_root(), [chapter])
-    marks = grading.grade(picked, students, console=console, resume=resume, **options)
-    if not marks:
-        raise CourseError(
-            f"{picked.name}: nothing to resume: the last run came to its end, or there was none"
-        )
-    grading.show(marks, picked, console)
-    undone = grading.left_undone(picked, marks)
-    if undone:
-        raise CourseError(undone)
+    with log.kept(picked.root, partial(console.print, highlight=False)):
+        marks = grading.grade(picked, students, console=console, resume=resume, **options)
+        if not marks:
+            raise CourseError(
+                f"{picked.name}: nothing to resume: the last run came to its end, or there was none"
+            )
+        grading.show(marks, picked, console)
+        undone = grading.left_undone(picked, marks)
+        if undone:
+            raise CourseError(undone)

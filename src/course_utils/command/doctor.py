@@ -15,9 +15,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from course_utils.command.project import CourseError, find_root
-from course_utils.command.verify import cores
-from course_utils.servers import (
+from course_utils.errors import CourseError, one_line
+from course_utils.learner.servers import (
     end,
     free_port,
     last_line,
@@ -25,6 +24,8 @@ from course_utils.servers import (
     visdom_page,
     wait_until_ready,
 )
+from course_utils.project import find_root
+from course_utils.system import cores, memory_gib
 
 DISTRIBUTION = "pytorch-notebook-course"
 SERVER_SECONDS = 60
@@ -33,10 +34,10 @@ MEMORY_GIB = 2.0
 NBGRADER_SERVER_EXTENSIONS = ("assignment_list", "course_list", "formgrader", "validate_assignment")
 INSTALL_AGAIN = "install the course again: make clean lab"
 
-Finding = tuple[bool, str]
+Diagnosis = tuple[bool, str]
 
 
-def python() -> Finding:
+def python() -> Diagnosis:
     from importlib.metadata import metadata
 
     from packaging.specifiers import SpecifierSet
@@ -48,7 +49,7 @@ def python() -> Finding:
     return False, f"{version} is not {wanted}: make clean, then make PYTHON=python3.12 lab"
 
 
-def torch_and_torchvision() -> Finding:
+def torch_and_torchvision() -> Diagnosis:
     try:
         import torch
         import torchvision
@@ -56,7 +57,7 @@ def torch_and_torchvision() -> Finding:
         boxes = torch.tensor([[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 0.9]])
         kept = torchvision.ops.nms(boxes, torch.tensor([0.9, 0.8]), iou_threshold=0.5).tolist()
     except Exception as error:  # a bad pair of builds fails in many ways, while being imported too
-        reason = str(error).splitlines()[0]
+        reason = one_line(error)
         return (
             False,
             f"do not fit each other ({reason}): install both from the same place, {INSTALL_AGAIN}",
@@ -66,37 +67,34 @@ def torch_and_torchvision() -> Finding:
     return True, f"torch {torch.__version__}, torchvision {torchvision.__version__}"
 
 
-def device() -> Finding:
+def device() -> Diagnosis:
     try:
         import torch
 
-        from course_utils.devices import device as chosen
+        from course_utils.learner.devices import device as chosen
 
         torch.ones(2, device=chosen).sum().item()
     except (ImportError, RuntimeError) as error:
-        return False, str(error).splitlines()[0]
+        return False, one_line(error)
     if chosen.type == "cuda":
         return True, f"{chosen}: {torch.cuda.get_device_name(chosen)}"
     return True, f"{chosen}, which is enough for every chapter"
 
 
-def processor() -> Finding:
+def processor() -> Diagnosis:
     count = cores()
     return True, f"{count} core" + ("s" if count > 1 else "")
 
 
-def memory() -> Finding:
-    import psutil
-
-    state = psutil.virtual_memory()
-    free, total = state.available / 2**30, state.total / 2**30
+def memory() -> Diagnosis:
+    free, total = memory_gib()
     text = f"{free:.1f} of {total:.1f} GiB free"
     if free < MEMORY_GIB:
         return False, f"{text}: close other programs or kernels until {MEMORY_GIB:g} GiB are free"
     return True, text
 
 
-def folders() -> Finding:
+def folders() -> Diagnosis:
     from jupyter_core.paths import jupyter_runtime_dir
 
     wanted = [Path(tempfile.gettempdir()), Path(jupyter_runtime_dir())]
@@ -117,7 +115,7 @@ def folders() -> Finding:
     return True, where
 
 
-def kernel() -> Finding:
+def kernel() -> Diagnosis:
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 
     repair = f"{sys.executable} -m ipykernel install --sys-prefix"
@@ -134,7 +132,7 @@ def kernel() -> Finding:
     return True, f"python3 starts {started}"
 
 
-def isolation() -> Finding:
+def isolation() -> Diagnosis:
     from course_utils.kernels.sandbox import why_not
 
     reason = why_not()
@@ -146,7 +144,7 @@ def isolation() -> Finding:
     return True, "bubblewrap: others' code can be graded in a sandbox"
 
 
-def nbgrader_extensions() -> Finding:
+def nbgrader_extensions() -> Diagnosis:
     from jupyter_core.paths import jupyter_config_path, jupyter_path
     from jupyter_server.extension.config import ExtensionConfigManager
     from jupyterlab_server.config import get_federated_extensions
@@ -163,24 +161,24 @@ def nbgrader_extensions() -> Finding:
     return True, "Validate, assignment list, course list and formgrader are on"
 
 
-def visdom() -> Finding:
+def visdom() -> Diagnosis:
     static, lacks = visdom_page(fetch=False)
     with tempfile.TemporaryDirectory(prefix="course-doctor-") as folder:
         port = free_port()
         command = server_command("visdom", folder, port, f"--static={static}")
-        ok, text = answers(command, port)
+        ok, text = server_answers(command, port)
     if ok and lacks:
         text += "; visdom_server() will fetch the scripts of its page, once"
     return ok, text
 
 
-def tensorboard() -> Finding:
+def tensorboard() -> Diagnosis:
     with tempfile.TemporaryDirectory(prefix="course-doctor-") as folder:
         port = free_port()
-        return answers(server_command("tensorboard", folder, port), port)
+        return server_answers(server_command("tensorboard", folder, port), port)
 
 
-def answers(command: list[str], port: int) -> Finding:
+def server_answers(command: list[str], port: int) -> Diagnosis:
     """Start a server, wait until its page is there, and end it with everything it started."""
     start = time.monotonic()
     with tempfile.TemporaryFile() as log:
@@ -196,7 +194,7 @@ def answers(command: list[str], port: int) -> Finding:
         return False, f"{what} ({last_line(log)}): {INSTALL_AGAIN}"
 
 
-CHECKS: dict[str, Callable[[], Finding]] = {
+CHECKS: dict[str, Callable[[], Diagnosis]] = {
     "Python": python,
     "torch and torchvision": torch_and_torchvision,
     "device": device,

@@ -16,7 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from course_utils.command.project import CourseError, visible
+from course_utils.errors import CourseError, visible
 
 SHOWN_RUNNING = 12
 SHOWN_FINISHED = 3

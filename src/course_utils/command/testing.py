@@ -8,8 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from course_utils.command.build import read_source
-from course_utils.command.project import Chapter, CourseError
+from course_utils.authoring.source import read_source
+from course_utils.cells import exercise_texts
+from course_utils.errors import CourseError
+from course_utils.project import Chapter
 
 # What stands above a test that is run once for every chapter.
 FOR_EACH_CHAPTER = re.compile(r'^@pytest\.mark\.parametrize\(\s*\(?"chapter"', re.MULTILINE)
@@ -63,20 +65,19 @@ def at_a_glance(root: Path, chapter: Chapter) -> list[str]:
     Raises:
         CourseError: the source can't be read.
     """
-    graders = [cell.metadata.get("nbgrader", {}) for cell in read_source(chapter.source).cells]
-    exercises = [grader["grade_id"] for grader in graders if grader.get("solution")]
+    names = list(exercise_texts(read_source(chapter.source).cells))
     folder = root / "tests" / "answers" / chapter.name
     there = sorted(path.stem for path in folder.glob("*.py"))
     where = folder.relative_to(root).as_posix()
     lines = [
         f"{where}/{name}.py is missing: write three wrong answers and a right one"
-        for name in exercises
+        for name in names
         if name not in there
     ]
     lines += [
         f"{where}/{name}.py belongs to no exercise of the chapter: rename or remove it"
         for name in there
-        if name not in exercises
+        if name not in names
     ]
     if not (chapter.solution.exists() and chapter.release.exists()):
         lines.append(f"it is not built; run: course build {chapter.name}")

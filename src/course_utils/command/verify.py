@@ -18,10 +18,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from course_utils.command.build import CELL_TIMEOUT_SECONDS, read_notebook
+from course_utils.authoring.build import CELL_TIMEOUT_SECONDS
 from course_utils.command.progress import progress_bar
-from course_utils.command.project import Chapter, CourseError
+from course_utils.errors import CourseError
 from course_utils.kernels.template import warm_environment
+from course_utils.notebooks import read_notebook
+from course_utils.project import Chapter
+from course_utils.system import cores
 
 # Colour codes, as they are and as pytest's XML spells them.
 COLOUR_CODE = re.compile(r"(?:\x1b|#x1B)\[[0-9;]*m")
@@ -44,13 +47,6 @@ class Verdict:
     @property
     def good(self) -> bool:
         return not self.failures and not self.problem
-
-
-def cores() -> int:
-    """The number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def verify(

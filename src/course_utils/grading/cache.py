@@ -9,26 +9,21 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
 import site
 import sys
-import tempfile
-import time
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import course_utils
-from course_utils.grading.execution import Outcome, Settings, Submission
+from course_utils.files import read_json, write_whole
+from course_utils.grading.submission import Outcome, Settings, Submission
 
 FOLDER = ".course-grade"
-UNFINISHED = ".new-"
-LONGEST_WRITE_SECONDS = 3600
 
 
 @functools.cache
-def environment() -> str:
+def installation() -> str:
     """A hash of what an outcome depends on besides the submission and the settings.
 
     That is Python, the versions of everything installed, and the course's own code.
@@ -98,7 +93,7 @@ def key_of(submission: Submission, settings: Settings) -> str:
             "files": {name: digest(data) for name, data in submission.files.items()},
             "source": source_digest(submission.source),
             "settings": limits,
-            "environment": environment(),
+            "installation": installation(),
         }
     )
 
@@ -122,13 +117,13 @@ class Outcomes:
             return None
         try:
             return Outcome(**content["outcome"])
-        except (KeyError, TypeError):
+        except (KeyError, TypeError):  # of another version of the course
             return None
 
     def put(self, key: str, outcome: Outcome) -> None:
         """Store an outcome, whole or not at all."""
         content = {"run": self.only_of, "outcome": asdict(outcome)}
-        write_whole(self.folder / f"{key}.json", json.dumps(content))
+        write_whole(self.folder / f"{key}.json", json.dumps(content), private=True)
 
 
 @dataclass(frozen=True)
@@ -181,39 +176,7 @@ class Journal:
             return Entry()
 
     def write(self, student: str, entry: Entry) -> None:
-        write_whole(self.path(student), json.dumps(asdict(entry)))
+        write_whole(self.path(student), json.dumps(asdict(entry)), private=True)
 
     def path(self, student: str) -> Path:
         return self.folder / f"{digest(student)}.json"
-
-
-def read_json(path: Path) -> dict:
-    """A JSON object out of a file; empty where the file is missing or broken."""
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
-
-
-def remove_unfinished(folder: Path) -> None:
-    """Remove what writers left that were killed; not what one may be writing now."""
-    for path in folder.rglob(f"{UNFINISHED}*"):
-        with suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > LONGEST_WRITE_SECONDS:
-                path.unlink()
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that nobody ever sees a part of it, also after a kill or a power cut."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=UNFINISHED)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-    except BaseException:
-        Path(unfinished).unlink(missing_ok=True)
-        raise

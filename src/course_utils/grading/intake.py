@@ -13,7 +13,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from course_utils.command.project import CourseError
+from course_utils.errors import CourseError, one_line
 
 MEGABYTE = 2**20
 NOTEBOOK_BYTES = 50 * MEGABYTE
@@ -227,15 +227,3 @@ def language_of(notebook: NotebookNode) -> str:
     """The language that the notebook's kernel says it speaks; Python where it says nothing."""
     info = notebook.metadata.get("language_info", {}).get("name")
     return str(notebook.metadata.get("kernelspec", {}).get("language") or info or "python").lower()
-
-
-def one_line(error: BaseException) -> str:
-    """What an exception says, in at most 200 characters of its first line."""
-    kind = type(error).__name__
-    try:
-        lines = str(error).strip().splitlines()
-    except Exception:  # a message that is made of deeply nested data runs out of the stack
-        lines = []
-    # What a KeyError says is the key alone.
-    said = f"{kind}: {lines[0]}" if lines and isinstance(error, KeyError) else "".join(lines[:1])
-    return (said or kind)[:200]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import os
 import queue
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future as StartFuture
@@ -16,84 +14,39 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from course_utils.command.project import CourseError
+from course_utils.errors import CourseError, one_line
 from course_utils.grading import execution
-from course_utils.grading.cache import environment
-from course_utils.grading.execution import NOT_GRADED, NotJudged, Outcome, Settings, Submission
-from course_utils.grading.intake import one_line
-from course_utils.kernels.sandbox import SandboxError
-from course_utils.kernels.template import ADDRESS_VARIABLE, TemplateError, shared_address
+from course_utils.grading.cache import installation
+from course_utils.grading.scheduler import (
+    ATTEMPTS,
+    DASK_SETTINGS,
+    PRELOADED,
+    SCHEDULER_IS_GONE,
+    SECONDS_TO_CONNECT,
+    check_address,
+)
+from course_utils.grading.submission import NOT_GRADED, Outcome, Settings, Submission
+from course_utils.grading.verdict.judgement import NotJudged
+from course_utils.grading.worker import Execute, NoKernel, run_one
+from course_utils.kernels.template import ADDRESS_VARIABLE, shared_address
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-# A submission that ends its worker process this often is given up.
-ATTEMPTS = 3
 FETCHERS = 4
-SECONDS_TO_CONNECT = 60
-# Between two tries to start a kernel: it may have been this machine's moment.
-PAUSE_SECONDS = 2
+LOG = logging.getLogger(__name__)
+# All that the course logs, here and in the workers.
+LOGGED = "course_utils"
 # So many submissions in a row without a kernel, and it is the machine that starts none.
 WITHOUT_KERNEL = 3
-SCHEDULER_IS_GONE = "the Dask scheduler is gone; go on with: course grade --resume"
-DASK_SETTINGS = {
-    "distributed.scheduler.allowed-failures": ATTEMPTS - 1,
-    "distributed.scheduler.work-stealing": False,
-    # A submission of a few megabytes is no mistake.
-    "distributed.admin.large-graph-warning-threshold": "1GB",
-    # How long a scheduler is looked for, and an outcome asked of a worker that is gone before the
-    # submission is done again.
-    "distributed.comm.timeouts.connect": "10s",
-    # Its log of the last messages would hold a thousand submissions.
-    "distributed.admin.low-level-log-length": 1,
-    # Workers are forked from a process that has imported everything, a dead one's successor too.
-    "distributed.worker.multiprocessing-method": "forkserver",
-    # No web pages: other users of the machine could read them.
-    "distributed.scheduler.http.routes": [],
-    "distributed.worker.http.routes": [],
-}
-PRELOADED = (
-    # First: it keeps a slow import out.
-    *("course_utils.command", "distributed.nanny", "distributed.worker"),
-    *("course_utils.grading.execution", "course_utils.grading.worker_signals"),
-)
-
-Execute = Callable[[Submission, Settings], Outcome]
-
-
-class NoKernel(RuntimeError):
-    """A worker could start no kernel for a submission, twice; nothing that the student did."""
 
 
 class Lost(RuntimeError):
     """What came of a submission did not arrive here."""
 
 
-Result = Outcome | str | CourseError | NoKernel | Lost
-
-
-def check_address(scheduler: str) -> None:
-    """Refuse a scheduler on another machine whose connections are not encrypted.
-
-    Who can listen on the way reads submissions, and who can reach the port gives the workers
-    orders.
-
-    Raises:
-        CourseError: it is such an address.
-    """
-    protocol, _, place = scheduler.rpartition("://")
-    if not scheduler or protocol in ("tls", "wss", "inproc"):
-        return
-    host = place.partition("/")[0].rpartition(":")[0].strip("[]") or place
-    try:
-        here = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        here = host == "localhost"
-    if not here:
-        raise CourseError(
-            f"{scheduler} is another machine, reached without encryption: start scheduler and "
-            "workers with TLS and name it tls://HOST:PORT; docs/instructors.md says how"
-        )
+# What came of a submission; an exception, but for these two, ends the run.
+Result = Outcome | str | Exception
 
 
 class Pool:
@@ -188,12 +141,14 @@ class Pool:
                     dashboard_address=None,
                     scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                     memory_limit=0,
-                    env=self.environment(),
+                    env=self.worker_variables(),
                     silence_logs=logging.CRITICAL,
                 )
                 self.client = Client(self.cluster)
             except (OSError, RuntimeError, TimeoutError) as error:
+                LOG.exception("no worker can be started here")
                 raise CourseError(f"no worker can be started here: {one_line(error)}") from error
+            self.listen()
             return
         try:
             # No time limit of ours: a client takes as long to notice that the scheduler is gone.
@@ -202,8 +157,14 @@ class Pool:
         except (OSError, TypeError, ValueError, TimeoutError) as error:
             reason = "it has no worker" if self.client else one_line(error)
             raise CourseError(f"no Dask scheduler to use at {self.scheduler}: {reason}") from error
+        self.listen()
 
-    def environment(self) -> dict[str, str]:
+    def listen(self) -> None:
+        """Have what workers log handed over to this process."""
+        assert self.client is not None
+        self.client.forward_logging(LOGGED, logging.WARNING)
+
+    def worker_variables(self) -> dict[str, str]:
         """The variables of this machine's workers: those of the command, as they are now.
 
         All workers share one process that warm kernels are forked from; it starts here.
@@ -246,7 +207,7 @@ class Pool:
             self.hand_out(settings)
             key, result = self.finished.get()
             under_way -= 1
-            if isinstance(result, CourseError):
+            if isinstance(result, Exception) and not isinstance(result, (NoKernel, Lost)):
                 raise result
             in_a_row = in_a_row + 1 if isinstance(result, NoKernel) else 0
             if isinstance(result, NoKernel) and in_a_row == WITHOUT_KERNEL:
@@ -271,6 +232,7 @@ class Pool:
         try:
             return max(1, sum(self.client.nthreads().values()))
         except Exception as error:  # a lost connection shows in many ways
+            LOG.exception("the scheduler does not answer")
             raise CourseError(SCHEDULER_IS_GONE) from error
 
     def hand_out(self, settings: Settings) -> None:
@@ -294,40 +256,69 @@ class Pool:
             settings: how it is executed.
             again: whether an outcome of it was lost before.
         """
-        expected = environment() if self.scheduler else ""
+        expected = installation() if self.scheduler else ""
         assert self.client is not None
         future = self.client.submit(
             run_one, submission, settings, expected, self.execute, pure=False
         )
         retry = None if again else submission
-        future.add_done_callback(partial(self.take_back, key, settings, retry))
+        future.add_done_callback(partial(self.take_back, key, settings, submission.student, retry))
 
     def take_back(
-        self, key: str, settings: Settings, retry: Submission | None, future: Future
+        self,
+        key: str,
+        settings: Settings,
+        student: str,
+        retry: Submission | None,
+        future: Future,
     ) -> None:
         """Called in a thread of Dask's: the freed worker goes on while the outcome is fetched."""
         with self.lock:
             self.running -= 1
         try:
             self.hand_out(settings)
-        except CourseError as error:
+        except Exception as error:  # Dask would drop it, and the run would wait for ever
             self.finished.put((key, error))
             return
         # At once, for the outcome lies in the worker, which may die.
         with suppress(RuntimeError):  # the pool is closed: nobody waits for it any more
-            self.fetchers.submit(self.fetch, key, settings, retry, future, patience(settings))
+            self.fetchers.submit(
+                self.fetch, key, settings, student, retry, future, longest_wait(settings)
+            )
 
     def fetch(
         self,
         key: str,
         settings: Settings,
+        student: str,
         retry: Submission | None,
         future: Future,
-        patience: float,
+        seconds: float,
     ) -> None:
-        """Bring an outcome here, and keep it; where it was lost on the way, run it once again."""
+        """Put what came of a submission to what is finished, unless it is run once again."""
+        try:
+            result = self.fetched(key, settings, student, retry, future, seconds)
+        except Exception as error:  # as in take_back
+            result = error
+        if result is not None:
+            self.finished.put((key, result))
+
+    def fetched(
+        self,
+        key: str,
+        settings: Settings,
+        student: str,
+        retry: Submission | None,
+        future: Future,
+        seconds: float,
+    ) -> Result | None:
+        """Bring an outcome here, and keep it; where it was lost on the way, run it once again.
+
+        Returns:
+            What came of it; None where it is run again.
+        """
         assert self.client is not None
-        result = result_of(future, patience)
+        result = result_of(future, seconds, student)
         if isinstance(result, Lost):
             try:
                 # Answers where only this outcome is lost, and not the scheduler.
@@ -336,76 +327,52 @@ class Pool:
                     with self.lock:
                         self.submit(key, retry, settings, again=True)
                         self.running += 1
-                    return
+                    return None
             except Exception:  # a lost connection shows in many ways
+                LOG.exception("the scheduler does not answer")
                 result = CourseError(SCHEDULER_IS_GONE)
         if isinstance(result, Outcome):
             try:
                 self.keep(key, result)
             except OSError as error:
+                LOG.exception("%s: an outcome can't be stored", student)
                 result = CourseError(
                     f"an outcome can't be stored: {one_line(error)}; "
                     "that mended, go on with: course grade --resume"
                 )
-        self.finished.put((key, result))
+        return result
 
 
-def patience(settings: Settings) -> float:
+def longest_wait(settings: Settings) -> float:
     """How long an outcome may be on its way, in seconds: Dask may do the submission again first."""
     return SECONDS_TO_CONNECT + 2 * (settings.notebook_seconds + settings.checks_seconds)
 
 
-def result_of(future: Future, seconds: float) -> Result:
+def result_of(future: Future, seconds: float, student: str) -> Result:
     """What came of a task: an outcome, why there is none, or what has to end the run.
 
     Args:
         future: a task that is done.
         seconds: how long to wait; Dask does a task again when its worker dies with the result.
+        student: whose submission it was.
     """
     from distributed import KilledWorker
 
     # No student's code runs in a worker: none of these ends is known to be a student's doing.
     try:
         return future.result(timeout=seconds)
-    except KilledWorker:
-        return f"{NOT_GRADED}: the process that ran it ended, {ATTEMPTS} times"
-    except (CourseError, NoKernel) as error:
+    except CourseError as error:
         return error
     except Exception as error:  # whatever execution raised for this one submission, or Dask
+        # With the worker's part of the traceback.
+        LOG.exception("%s: no outcome", student, extra={"student": student})
+        if isinstance(error, KilledWorker):
+            return f"{NOT_GRADED}: the process that ran it ended, {ATTEMPTS} times"
+        if isinstance(error, NoKernel):
+            return error
         # Both may raise the same kinds: a worker that waited too long for something, for one.
         if future.status != "error":
             return Lost(f"what came of it was lost, twice ({type(error).__name__})")
         if isinstance(error, NotJudged):
             return f"{NOT_GRADED}: {one_line(error)}, twice"
         return f"{NOT_GRADED}: it could not be run ({type(error).__name__}: {one_line(error)})"
-
-
-def run_one(submission: Submission, settings: Settings, expected: str, execute: Execute) -> Outcome:
-    """What a worker does.
-
-    Args:
-        submission: what is executed.
-        settings: how.
-        expected: the command's environment, for a worker that may have another.
-        execute: what executes it.
-
-    Raises:
-        CourseError: the worker's installation is not the command's.
-        NoKernel: no kernel could be started for it, twice.
-    """
-    if expected and environment() != expected:
-        raise CourseError(
-            "a worker has another Python, other packages or another version of the course than "
-            "this command: install the same on both"
-        )
-    try:
-        try:
-            return execute(submission, settings)
-        except CourseError:
-            raise
-        except Exception:
-            # Once again: it may have been this machine's moment.
-            time.sleep(PAUSE_SECONDS)
-            return execute(submission, settings)
-    except (SandboxError, TemplateError) as error:
-        raise NoKernel(f"no kernel can be started: {one_line(error)}") from error

@@ -26,7 +26,7 @@ from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
-from course_utils.kernels.sandbox import Sandbox, Workplace
+from course_utils.kernels.sandbox import Sandbox
 from course_utils.kernels.template import (
     Request,
     TemplateError,
@@ -35,6 +35,7 @@ from course_utils.kernels.template import (
     shared_address,
     supported,
 )
+from course_utils.kernels.workplace import Workplace
 
 CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
 KILL_SECONDS = 5

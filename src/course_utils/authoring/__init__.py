@@ -1,0 +1,1 @@
+"""From a chapter's percent source to its notebooks: what authors' commands do."""

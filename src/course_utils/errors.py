@@ -1,0 +1,34 @@
+"""What goes wrong, in one line that a person can read."""
+
+from __future__ import annotations
+
+import click
+
+
+class CourseError(click.ClickException):
+    """Something the person at the keyboard can put right; its message says how, in one line."""
+
+    def format_message(self) -> str:
+        return visible(self.message)
+
+
+def visible(text: str) -> str:
+    """A text with the signs that cannot be seen spelled out, such as orders to a terminal.
+
+    Names and error messages come from students; a line break in one could pass for a line of ours.
+    """
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )
+
+
+def one_line(error: BaseException) -> str:
+    """What an exception says, in at most 200 characters of its first line."""
+    kind = type(error).__name__
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # a message that is made of deeply nested data runs out of the stack
+        lines = []
+    # What a KeyError says is the key alone.
+    said = f"{kind}: {lines[0]}" if lines and isinstance(error, KeyError) else "".join(lines[:1])
+    return (said or kind)[:200]

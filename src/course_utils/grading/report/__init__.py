@@ -1,0 +1,1 @@
+"""What a class made of a chapter, for people to read."""

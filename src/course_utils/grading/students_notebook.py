@@ -1,0 +1,94 @@
+"""A student's notebook, run; snapshots of its kernel are made where the checks stand."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from course_utils.cells import grade_id, is_check
+from course_utils.grading.runner import KernelEnded, Runner
+from course_utils.grading.submission import Settings
+from course_utils.kernels.workplace import Scratch, Workplace
+
+# An expression, so that nothing is bound in the student's namespace.
+ANSWERING = "__import__('course_utils.grading.verdict.answering', fromlist=['_'])"
+CONFINEMENT = "__import__('course_utils.kernels.confinement', fromlist=['_'])"
+
+
+class StudentsNotebook(Runner):
+    """A student's notebook: every cell is run but the checks, in whose place snapshots are made."""
+
+    def __init__(
+        self,
+        notebook: NotebookNode,
+        settings: Settings,
+        descriptors: dict[str, int],
+        names: dict[str, list[str]],
+    ) -> None:
+        super().__init__(notebook, settings)
+        self.descriptors, self.names = descriptors, names
+        self.cells: list[dict] = []
+        self.snapshots: set[int] = set()
+        self.died = ""
+        self.memory_bytes = 0
+        self.start_seconds = 0.0
+
+    async def run(self, sandbox: Workplace, descriptors: dict[int, int]) -> None:
+        left = self.settings.notebook_seconds
+        async with self.kernel(sandbox, descriptors):
+            seed = f"import course_utils; course_utils.seed_everything({self.settings.seed})"
+            await self.run_code(f"{seed}; del course_utils")
+            if isinstance(sandbox, Scratch):
+                await self.run_code(f"{CONFINEMENT}.adopt_orphans()")
+            inherited = self.memory("VmRSS")
+            cells = [cell for cell in self.nb.cells if cell.cell_type == "code"]
+            for number, cell in enumerate(cells, start=1):
+                began = time.monotonic()
+                try:
+                    await self.run_one(sandbox, cell, min(left, self.settings.cell_seconds))
+                except KernelEnded as error:
+                    why = sandbox.killed_because or str(error)
+                    self.died = f"{name_of(cell, number)}: {why}"
+                seconds = time.monotonic() - began
+                self.memory_bytes = max(self.memory_bytes, self.memory("VmHWM") - inherited)
+                left -= seconds
+                self.cells.append(
+                    {"id": cell.get("id", ""), "grade_id": grade_id(cell), "seconds": seconds}
+                )
+                if not self.died and left <= 0:
+                    most = self.settings.notebook_seconds
+                    self.died = f"{name_of(cell, number)}: the notebook ran for {most:g} s"
+                if self.died:
+                    break
+            # With all that it started, wherever that went: nothing disturbs the judge.
+            await asyncio.to_thread(sandbox.end_all_but, self.snapshots)
+        self.drop_malformed()
+
+    def memory(self, name: str) -> int:
+        """A line of the kernel's ``/proc/PID/status``, in bytes; 0 once it has ended."""
+        try:
+            text = Path("/proc", str(self.provisioner.pid), "status").read_text()
+        except OSError:
+            return 0
+        found = re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)
+        return int(found[1]) * 1024 if found else 0
+
+    async def run_one(self, sandbox: Workplace, cell: NotebookNode, seconds: float) -> None:
+        descriptor = self.descriptors.get(grade_id(cell)) if is_check(cell) else None
+        if descriptor is None:
+            if cell.source.strip():
+                await self.run_cell(cell, self.nb.cells.index(cell), seconds)
+            return
+        names, before = self.names[grade_id(cell)], sandbox.leaders()
+        await self.run_code(f"{ANSWERING}.wait_for_the_judge({descriptor}, {names!r})")
+        # One at most, whatever else the notebook started meanwhile.
+        self.snapshots.update(sorted(sandbox.leaders() - before)[:1])
+
+
+def name_of(cell: NotebookNode, number: int) -> str:
+    """What to call a code cell: its grade id, else its number among the code cells."""
+    return grade_id(cell) or f"code cell {number}"

@@ -1,0 +1,373 @@
+"""The answer's side of the verdict: a snapshot of the student's kernel that answers the judge.
+
+Where a check stands in the notebook, the student's kernel forks. The copy tells the values of the
+names that the check uses and waits; when the whole notebook has run, the judge reads them and calls
+their functions. So a check sees the answer as it was at that place, and nothing that a hidden test
+hands to an answer can reach the notebook's outputs. All of this runs in the student's process and
+can be tampered with there: what it says is a claim, and the judge takes no more from it than plain
+values.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from types import CodeType, FunctionType
+from typing import Any
+
+import torch
+from IPython import get_ipython
+from IPython.core.displaypub import CapturingDisplayPublisher
+from torch.utils import _python_dispatch
+
+from course_utils.grading.verdict import encoding, memory, messages, wire, witness
+from course_utils.grading.verdict.messages import (
+    Attribute,
+    Call,
+    Called,
+    Digest,
+    Integrity,
+    Message,
+    Names,
+    Value,
+)
+from course_utils.learner import operators
+
+LONGEST_TEXT = 2000
+# A message that a socket takes whole, though nobody reads it yet.
+SMALL_BYTES = 2**16
+
+
+def wait_for_the_judge(descriptor: int, names: list[str]) -> None:
+    """Tell the judge the values of the notebook's names, and answer what it asks about them.
+
+    Small values that travel whole are sent at once, and that is all. If there is more to them, a
+    function to be called for one, a fork of this process stays behind until the judge hangs up.
+
+    Args:
+        descriptor: an open socket, the judge's at its other end; closed in this process.
+        names: what the check uses of the learner's.
+    """
+    namespace = get_ipython().user_ns
+    message = small_message(namespace, names)
+    if message is not None:
+        with socket.socket(fileno=descriptor) as connection:
+            connection.sendall(message)
+        return
+    child = os.fork()
+    if child:
+        # Out of the kernel's process group, which ends with the kernel; still in its session. Here,
+        # for by the time that the child gets to run, the kernel may have ended.
+        os.setpgid(child, child)
+        os.close(descriptor)
+        return
+    connection = socket.socket(fileno=descriptor)
+    try:
+        _go_quiet(descriptor)
+        Answering(connection, namespace).serve(names)
+    except wire.Gone:
+        os._exit(0)  # the judge needs no more
+    except BaseException:
+        # For the log. Where even this fails, the judge sees the connection close.
+        with contextlib.suppress(BaseException):
+            failed = messages.Failed(traceback.format_exc()[-LONGEST_TEXT:])
+            wire.send(connection, failed.fields(), [])
+        os._exit(1)
+    os._exit(0)
+
+
+def small_message(namespace: dict[str, Any], names: list[str]) -> bytes | None:
+    """The message with the values of names; None where a fork has to send it.
+
+    None of the answer's own code is run for it.
+    """
+    encoder = SmallEncoder(memory.Storages(), [], SmallEncoder.refuse)
+    try:
+        message = wire.pack(named_values(namespace, names, encoder).fields(), [])
+    except Exception:  # whatever it is, the fork will see to it
+        return None
+    return message if len(message) <= SMALL_BYTES else None
+
+
+def named_values(namespace: dict[str, Any], names: list[str], encoder: encoding.Encoder) -> Names:
+    """The values of those names that there are."""
+    here = [name for name in names if name in namespace]
+    return Names([[name, encoder.encode(namespace[name])] for name in here])
+
+
+class SmallEncoder(encoding.Encoder):
+    """Encodes numbers, texts and their containers, and refuses all else."""
+
+    @staticmethod
+    def refuse(value: Any) -> list:
+        raise TypeError(f"a {type(value).__name__} is not sent at once")
+
+    def _tensor(self, tensor: torch.Tensor) -> Any:
+        return self.refuse(tensor)
+
+    def add_blob(self, content: bytes) -> int:
+        raise TypeError("an array is not sent at once")
+
+
+def _go_quiet(descriptor: int) -> None:
+    """Cut the copy off from the kernel: its sockets, terminal, displays and signals."""
+    import resource
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The sockets of later checks too: who waits there must see when the kernel itself is gone.
+    os.closerange(3, descriptor)
+    os.closerange(descriptor + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")
+    sys.stderr = sys.stdout
+    shell = get_ipython()
+    if shell is not None:
+        shell.display_pub = CapturingDisplayPublisher()
+    # The threads of PyTorch's pool stayed behind in the fork; waiting for them would never end.
+    torch.set_num_threads(1)
+
+
+class Refused(BaseException):
+    """The check refuses the call for what has run: it need not go on."""
+
+
+class Recorder(operators.OperatorMode):
+    """Writes down every operator that runs: its name and the bytes of each new storage.
+
+    Args:
+        refused: as :class:`OperatorMode` has it; there the call ends.
+        largest: likewise.
+    """
+
+    def __init__(self, refused: Iterable[str] = (), largest: int | None = None) -> None:
+        super().__init__()
+        self.refused, self.largest = frozenset(refused), largest
+        self.operators: list[list] = []
+
+    def before(self, name: str) -> None:
+        self.operators.append([name, []])
+        if name in self.refused:
+            raise Refused
+
+    def after(self, name: str, new_storages: list[int]) -> None:
+        self.operators[-1][1].extend(new_storages)
+        if self.largest is not None and max(new_storages, default=0) > self.largest:
+            raise Refused
+
+
+class Answering:
+    """Answers the judge's requests about one namespace."""
+
+    def __init__(self, connection: socket.socket, namespace: dict[str, Any]) -> None:
+        self.connection, self.namespace = connection, namespace
+        self.stream = connection.makefile("rb")
+        self.objects: list[Any] = []
+        # Of PyTorch's global generator, as the judge has it.
+        self.state = b""
+
+    def serve(self, names: list[str]) -> None:
+        """Tell the values of names, then answer until the judge hangs up."""
+        encoder = encoding.Encoder(memory.Storages(), [], self._handle)
+        values = named_values(self.namespace, names, encoder)
+        wire.send(self.connection, values.fields(), encoder.blobs)
+        answers: dict[type[Message], Callable[..., tuple[Message, list[bytes]]]] = {
+            Call: self.call,
+            Attribute: self.attribute,
+            Integrity: self.integrity,
+        }
+        while True:
+            try:
+                sent, blobs = wire.receive(self.stream)
+            except wire.Gone:
+                return
+            request = messages.read_request(sent)
+            reply, blobs = answers[type(request)](request, blobs)
+            wire.send(self.connection, reply.fields(), blobs)
+
+    def call(self, request: Call, blobs: list[bytes]) -> tuple[Called, list[bytes]]:
+        """Call an object, or its attribute, and say what came of it."""
+        storages = memory.Storages()
+        decoder = encoding.Decoder(blobs, storages, [], self._given)
+        args, kwargs = decoder.decode(request.arguments)
+        if request.random is not None:
+            self.state = blobs[request.random]
+            memory.set_state(torch.default_generator, self.state)
+        tensors, given = list(decoder.received), len(storages.known)
+        layouts = [memory.layout_of(tensor) for tensor in tensors]
+        generators = [torch.default_generator, *decoder.generators]
+        states = [self.state, *map(memory.state_bytes, decoder.generators)]
+        encoder = encoding.Encoder(storages, tensors, self._handle)
+        encoder.generators = decoder.generators
+        result = failure = None
+        recorder, profile = Recorder(request.refused, request.largest), witness.Profile()
+        if request.watched:
+            _forbid_threads()
+        try:
+            target = self.objects[request.number]
+            if request.attribute is not None:
+                target = getattr(target, request.attribute)
+            torch.set_grad_enabled(request.grad)
+            with contextlib.ExitStack() as watching:
+                if request.watched:
+                    watching.enter_context(profile)
+                    watching.enter_context(recorder)
+                result = target(*args, **kwargs)
+            result = encoder.encode(result)
+        except BaseException as error:
+            result, failure = None, describe(error)
+        contents_now = [memory.storage_bytes(storage) for storage in storages.known[:given]]
+        contents = [
+            [number, encoder.add_blob(content)]
+            for number, content in changed(storages.contents[:given], contents_now)
+        ]
+        states_now = [memory.state_bytes(generator) for generator in generators]
+        self.state = states_now[0]
+        moved = [[number, encoder.add_blob(state)] for number, state in changed(states, states_now)]
+        reply = Called(
+            result=result,
+            error=failure,
+            operators=recorder.operators,
+            events=profile.events,
+            contents=contents,
+            layouts=changed(layouts, [memory.layout_of(tensor) for tensor in tensors]),
+            states=moved,
+        )
+        return reply, encoder.blobs
+
+    def integrity(self, request: Integrity, _: list[bytes]) -> tuple[Digest, list[bytes]]:
+        """The digest of the code that watches operators in this process.
+
+        A thread that is there already could run operators unseen: then there is none.
+        """
+        alone = len(os.listdir("/proc/self/task")) == 1
+        return Digest(integrity(request.salt) if alone else ""), []
+
+    def attribute(self, request: Attribute, _: list[bytes]) -> tuple[Value, list[bytes]]:
+        """The value of an object's attribute."""
+        encoder = encoding.Encoder(memory.Storages(), [], self._handle)
+        try:
+            value = getattr(self.objects[request.number], request.name)
+            return Value(encoder.encode(value), None), encoder.blobs
+        except BaseException as error:
+            return Value(None, describe(error)), []
+
+    def _handle(self, value: Any) -> list:
+        """What travels instead of a value that cannot: its number here and how it looks."""
+        same = [number for number, known in enumerate(self.objects) if known is value]
+        number = same[0] if same else len(self.objects)
+        if not same:
+            self.objects.append(value)
+        kind = type(value)
+        return messages.of_the_answer(
+            number, kind.__module__, kind.__qualname__, _text(repr, value)
+        )
+
+    def _given(self, parts: list) -> Any:
+        """An object of this side that comes back, or something that both sides can import."""
+        kind, *rest = parts
+        if kind == "object":
+            return self.objects[rest[0]]
+        if kind == "import":
+            return encoding.import_name(*rest)
+        raise wire.WireError(f"unknown: {kind!r}")
+
+
+def changed(before: list, now: list) -> list[list]:
+    """Number and new value of each entry that is not what it was."""
+    pairs = enumerate(zip(before, now, strict=True))
+    return [[number, new] for number, (old, new) in pairs if old != new]
+
+
+def describe(error: BaseException) -> dict[str, Any]:
+    """An exception in plain values: the names of its classes, its words, where it was raised."""
+    lines = []
+    for frame in traceback.extract_tb(error.__traceback__):
+        if "ipykernel" in frame.filename or frame.filename.startswith("<ipython-input"):
+            lines.append([frame.lineno or 0, (frame.line or "")[:200]])
+    classes = [[kind.__module__, kind.__qualname__] for kind in type(error).__mro__]
+    return messages.raised(classes, _text(str, error), lines[-3:])
+
+
+def _text(form: Any, value: Any) -> str:
+    try:
+        return str.__str__(form(value))[:LONGEST_TEXT]
+    except BaseException:
+        return f"<{type(value).__name__}>"
+
+
+def _forbid_threads() -> None:
+    """No thread or process from here on: what runs in one escapes the recorder."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+
+
+def integrity(salt: str) -> str:
+    """A digest of the Python code that watches operators, to be compared with the judge's own.
+
+    It notices a replaced function or method. It is computed by the process that it is about, so it
+    is a lock for honest people and for ready-made tricks, not for who rewrites this function too.
+
+    Args:
+        salt: goes into the digest first, so that one from before is no use.
+    """
+    digest = hashlib.sha256(salt.encode())
+    watching = (
+        _python_dispatch,
+        operators,
+        encoding,
+        memory,
+        messages,
+        wire,
+        witness,
+        witness.Profile,
+        sys.modules[__name__],
+        _python_dispatch.TorchDispatchMode,
+        operators.OperatorMode,
+        Recorder,
+        Answering,
+    )
+    for owner in watching:
+        for name, value in sorted(vars(owner).items()):
+            _add(digest, name, value)
+    for name in ("_push_on_torch_dispatch_stack", "_pop_torch_dispatch_stack"):
+        _add(digest, name, getattr(torch._C, name, None))
+    for name in ("_enable_profiler_legacy", "_disable_profiler_legacy"):
+        legacy = torch._C._autograd  # ty: ignore[possibly-missing-submodule]  torch imports it
+        _add(digest, name, getattr(legacy, name, None))
+    return digest.hexdigest()
+
+
+def _add(digest: Any, name: str, value: Any) -> None:
+    """Put the code of a function, and of every function that it wraps, into the digest."""
+    value = getattr(value, "__func__", value)
+    while value is not None:
+        if callable(value):
+            digest.update(f"{name} {type(value).__qualname__}".encode())
+        if isinstance(value, FunctionType):
+            _add_code(digest, value.__code__)
+        value = getattr(value, "__wrapped__", None)
+
+
+def _add_code(digest: Any, code: CodeType) -> None:
+    """Put a code object into the digest, and those inside it.
+
+    Not by marshal: its bytes depend on how many references there are to each constant.
+    """
+    digest.update(code.co_code)
+    digest.update(repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            _add_code(digest, constant)
+        elif isinstance(constant, frozenset):
+            digest.update(repr(sorted(map(repr, constant))).encode())
+        else:
+            digest.update(repr(constant).encode())

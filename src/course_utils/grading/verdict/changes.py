@@ -1,0 +1,76 @@
+"""What an answer did to the arguments of a check, and whether the check lets it."""
+
+from __future__ import annotations
+
+import torch
+
+from course_utils.grading.verdict import encoding, memory
+from course_utils.grading.verdict.messages import (
+    Called,
+)
+from course_utils.learner.changes import CHANGED, allow_changes, forbid_changes
+
+
+def copied(
+    storages: memory.Storages,
+    tensors: list[torch.Tensor],
+    contents: dict[int, bytes],
+    layouts: dict[int, list],
+) -> tuple[memory.Storages, list[torch.Tensor]]:
+    """Storages and tensors as an answer left them, apart from the arguments.
+
+    Args:
+        storages: those of the arguments.
+        tensors: the arguments.
+        contents: of those storages that were changed, by number.
+        layouts: of those arguments whose layout was changed, by number.
+    """
+    known = list(storages.known)
+    for number, content in contents.items():
+        known[number] = memory.new_storage(content)
+    found = []
+    for number, tensor in enumerate(tensors):
+        place, start = storages.find(tensor.untyped_storage()) or (None, 0)
+        if place in contents or number in layouts:
+            size, stride, offset, dtype = memory.layout_of(tensor)
+            own = [size, stride, offset + start // tensor.element_size(), dtype]
+            tensor = memory.lay_out(
+                known[place] if place is not None else tensor.untyped_storage(),
+                layouts.get(number, own),
+            )
+        found.append(tensor)
+    return memory.Storages(known, list(storages.contents)), found
+
+
+def unasked_change(
+    reply: Called, blobs: list[bytes], given: encoding.Encoder, trial: bool
+) -> str | None:
+    """What an answer changed of arguments that its check does not let it change.
+
+    A check computes the truth from its arguments, often after the call: an answer that could
+    change them would choose it. The length of a storage stays in any case, for there may be other
+    tensors over it.
+
+    Args:
+        reply: to the call.
+        blobs: that came with it.
+        given: what encoded the arguments.
+        trial: whether a locked function was called, which tells by itself what was changed.
+
+    Returns:
+        Words for it; none for a trial, unless its check forbids the change; None if there was none.
+    """
+
+    def place(tensor: torch.Tensor) -> int | None:
+        return (given.storages.find(tensor.untyped_storage()) or [None])[0]
+
+    known = given.storages.known
+    lengths = {n for n, blob in reply.contents if known[n].nbytes() != len(blobs[blob])}
+    layouts = {place(given.sent[number]) for number, _ in reply.layouts}
+    changed = layouts | {number for number, _ in reply.contents}
+    allowed = {place(tensor) for tensor in allow_changes.allowed} - {None}
+    if not lengths and not changed - allowed:
+        return None
+    if trial and not changed & {place(tensor) for tensor in forbid_changes.forbidden}:
+        return ""
+    return CHANGED.format("shape, stride or storage" if lengths | layouts else "values")

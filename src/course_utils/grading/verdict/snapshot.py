@@ -1,0 +1,373 @@
+"""A snapshot of the student's kernel, as the judge has it: the learner's names are stand-ins.
+
+A learner's function is a stand-in that sends its arguments to the snapshot (``answering.py``) and
+rebuilds what comes back: plain values, and tensors over storages of the judge's own. Where the
+answer's result lies in an argument's memory, or the answer changed an argument, the same is done
+here, so a check sees it with PyTorch's own means. Operators that ran are told to the modes
+(``count_operators``, ``forbid_copies``) that are active around the call.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import re
+import secrets
+import socket
+import types
+from collections.abc import Container, Generator
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import (
+    _disable_current_modes,
+    _get_current_dispatch_mode_stack,
+)
+from torch.utils._pytree import tree_leaves
+
+from course_utils.grading.verdict import encoding, memory, messages, wire, witness
+from course_utils.grading.verdict.answering import integrity
+from course_utils.grading.verdict.changes import copied, unasked_change
+from course_utils.grading.verdict.messages import (
+    Attribute,
+    Call,
+    Called,
+    Digest,
+    Integrity,
+    Names,
+    Value,
+)
+from course_utils.grading.verdict.wording import fit_to_print
+from course_utils.learner.operators import OperatorMode
+
+TAMPERED = (
+    "PyTorch's or the course's own functions were replaced in this notebook: "
+    "the operators of the answer cannot be watched. Restart the kernel and leave them as they are."
+)
+HIDDEN_OPERATORS = "operators ran that were hidden from this check: {}"
+NOT_WATCHED = (
+    "the operators of the answer could not be watched: it starts or stops PyTorch's profiler, or "
+    "the notebook left one running. Leave the profiler alone here."
+)
+# Of what a snapshot says of its own failure.
+LONGEST_FAULT = 2000
+MOST_LINES = 10_000
+# Of a result, that are looked at for what a message could quote.
+MOST_LEAVES = 1000
+# Shorter texts hold nothing that would matter.
+SHORT = 3
+KNOWN_TYPES = frozenset(
+    name
+    for module in (builtins, types, torch, torch.nn)
+    for name, value in vars(module).items()
+    if isinstance(value, type)
+) | {"function", "builtin_function_or_method", "method", "generator", "module"}
+
+
+class NoAnswer(Exception):
+    """The student's side cannot be asked any more."""
+
+
+@contextlib.contextmanager
+def readable() -> Generator[None]:
+    """What a reply makes go wrong in here is a reply that cannot be read.
+
+    Raises:
+        NoAnswer: it is malformed.
+    """
+    # The Python of a reply is the student's: nothing of it may come out as an error of our own.
+    unreadable = (
+        wire.WireError,
+        *(ValueError, TypeError, LookupError, RuntimeError),
+        *(AttributeError, OverflowError, MemoryError),
+    )
+    try:
+        yield
+    except unreadable as error:
+        raise NoAnswer(f"what the answer gave back cannot be read ({error})") from None
+
+
+@contextlib.contextmanager
+def heard() -> Generator[None]:
+    """Words for a snapshot that cannot be talked to in here.
+
+    Raises:
+        NoAnswer: it is gone, or says what is no message.
+    """
+    try:
+        yield
+    except wire.Gone:
+        raise NoAnswer("the process of the answer ended while a check asked it") from None
+    except wire.WireError as error:
+        raise NoAnswer(f"what the answer gave back cannot be read ({error})") from None
+
+
+class Snapshot:
+    """A snapshot of the student's kernel, as one check sees it."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self.stream = connection.makefile("rb")
+        self.watched = False
+        # The numbers of the locked functions that try an answer.
+        self.trials: set[int] = set()
+        # Texts that an answer chose when it was called: no message about a hidden test holds one.
+        self.chosen: set[str] = set()
+        # Of PyTorch's global generator, as the snapshot has it.
+        self.state = b""
+        # What the snapshot says of its own failure, for the log.
+        self.fault = ""
+
+    def hang_up(self) -> None:
+        """Tell the snapshot that it is no longer needed."""
+        self.stream.close()
+        self.connection.close()
+
+    def ask(self, request: messages.Message, blobs: list[bytes]) -> tuple[Any, list[bytes]]:
+        """Send a request and wait for the reply.
+
+        Raises:
+            NoAnswer: the snapshot is gone, or says what is no reply.
+        """
+        with heard():
+            wire.send(self.connection, messages.request(request), blobs)
+            return self.receive()
+
+    def receive(self) -> tuple[Any, list[bytes]]:
+        """What the snapshot says next.
+
+        Raises:
+            wire.WireError: it is gone, or says what is no message.
+        """
+        message, blobs = wire.receive(self.stream)
+        if isinstance(message, dict) and message.keys() == {"fault"}:
+            self.fault = str(message["fault"])[:LONGEST_FAULT]
+            raise wire.Gone("the other side failed")
+        return message, blobs
+
+    def names(self, names: list[str], trials: Container[str] = ()) -> dict[str, Any]:
+        """The values of those names that the learner's notebook has; the snapshot tells them first.
+
+        Args:
+            names: what the check uses of the learner's.
+            trials: those among them that are locked functions, which try an answer.
+
+        Raises:
+            NoAnswer: as ``ask`` says.
+        """
+        with heard():
+            reply, blobs = self.receive()
+        decoder = encoding.Decoder(blobs, memory.Storages(), [], self._stand_in)
+        with readable():
+            told = Names.read(reply).values
+            found = {name: decoder.decode(value) for name, value in told if name in names}
+        for name, value in found.items():
+            if name in trials and isinstance(value, StandIn):
+                self.trials.add(object.__getattribute__(value, "_number"))
+        return found
+
+    def call(self, number: int, attribute: str | None, args: tuple, kwargs: dict) -> Any:
+        """Call a function of the learner's, and do here what it did to its arguments."""
+        modes = [m for m in _get_current_dispatch_mode_stack() if isinstance(m, OperatorMode)]
+        # What the judge itself computes here is not the answer's doing.
+        with _disable_current_modes() if modes else contextlib.nullcontext():
+            if modes and not self.watched:
+                self.check_integrity()
+                self.watched = True
+            encoder = encoding.Encoder(memory.Storages(), [], self._hand_over)
+            arguments = encoder.encode((args, kwargs))
+            state = memory.state_bytes(torch.default_generator)
+            request = Call(
+                number=number,
+                attribute=attribute,
+                arguments=arguments,
+                grad=torch.is_grad_enabled(),
+                random=None if state == self.state else encoder.add_blob(state),
+                watched=bool(modes),
+                refused=sorted(name for mode in modes for name in mode.refused),
+                largest=min((m.largest for m in modes if m.largest is not None), default=None),
+            )
+            self.state = state
+            message, blobs = self.ask(request, encoder.blobs)
+            with readable():
+                reply = Called.read(message)
+                unasked = unasked_change(reply, blobs, encoder, number in self.trials)
+                result = self._take(reply, blobs, encoder, unasked)
+                ran = [(str(name), list(map(int, made))) for name, made in reply.operators]
+        for name, made in ran:
+            for mode in reversed(modes):
+                mode.before(name)
+                mode.after(name, made)
+        if reply.error is not None:
+            error = raised(reply.error)
+            self.chosen.add(str(error))
+            raise error
+        self.chosen |= chosen_by(result)
+        if modes:
+            compare_witnesses(reply, [name for name, _ in ran])
+        if unasked:
+            raise AssertionError(unasked)
+        return result
+
+    def _take(
+        self, reply: Called, blobs: list[bytes], given: encoding.Encoder, unasked: str | None
+    ) -> Any:
+        """Do to the arguments what the answer did to its copies, and rebuild its result.
+
+        What is ``unasked``, as :func:`unasked_change` has it, is not done to the arguments: where
+        it is not refused either, the result lies in copies.
+        """
+        for number, blob in reply.states:
+            memory.set_state([torch.default_generator, *given.generators][number], blobs[blob])
+            if number == 0:
+                self.state = blobs[blob]
+        if unasked:
+            return None
+        storages, sent = given.storages, given.sent
+        if unasked is None:
+            for number, blob in reply.contents:
+                memory.fill_storage(storages.known[number], blobs[blob])
+            for number, layout in reply.layouts:
+                changed = memory.lay_out(sent[number].untyped_storage(), layout)
+                with torch.no_grad():
+                    sent[number].data = changed
+        else:
+            contents = {number: blobs[blob] for number, blob in reply.contents}
+            storages, sent = copied(storages, sent, contents, dict(reply.layouts))
+        decoder = encoding.Decoder(blobs, storages, sent, self._stand_in)
+        decoder.generators = given.generators
+        return decoder.decode(reply.result) if reply.error is None else None
+
+    def attribute(self, number: int, name: str) -> Any:
+        """An attribute of an object of the learner's."""
+        with _disable_current_modes():
+            message, blobs = self.ask(Attribute(number, name), [])
+            decoder = encoding.Decoder(blobs, memory.Storages(), [], self._stand_in)
+            with readable():
+                reply = Value.read(message)
+                error = raised(reply.error) if reply.error is not None else None
+                value = decoder.decode(reply.result) if error is None else None
+        if error is not None:
+            raise error
+        return value
+
+    def check_integrity(self) -> None:
+        """Refuse an answer in whose process the watching functions are not PyTorch's and ours."""
+        salt = secrets.token_hex()
+        message, _ = self.ask(Integrity(salt), [])
+        with readable():
+            told = Digest.read(message).digest
+        if told != integrity(salt):
+            raise AssertionError(TAMPERED)
+
+    def _stand_in(self, parts: list) -> StandIn:
+        kind, number, module, name, text = parts
+        if kind != "object" or type(number) is not int or not isinstance(name, str):
+            raise wire.WireError(f"unknown: {kind!r}")
+        # A class of its own for each kind, so that a message says "of type Counter".
+        words = name.rsplit(".", 1)[-1][:60]
+        return type(words, (StandIn,), {})(self, number, str(module), fit_to_print(str(text)))
+
+    def _hand_over(self, value: Any) -> list:
+        if isinstance(value, StandIn):
+            return messages.given_back(object.__getattribute__(value, "_number"))
+        name = encoding.importable_name(value)
+        if name is None:
+            raise TypeError(
+                f"a check hands a {type(value).__name__} to an answer, which cannot travel: "
+                "hand it numbers, strings, tensors, arrays, containers of these, or a function "
+                "or class that can be imported"
+            )
+        return messages.imported(*name)
+
+
+class StandIn:
+    """An object that stays in the student's process; what is done to it is done there."""
+
+    def __init__(self, snapshot: Snapshot, number: int, module: str, text: str) -> None:
+        vars(self).update(_snapshot=snapshot, _number=number, _module=module, _text=text)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._snapshot.call(self._number, None, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._snapshot.attribute(self._number, name)
+
+    def __enter__(self) -> Any:
+        return self._snapshot.call(self._number, "__enter__", (), {})
+
+    def __exit__(self, kind, error, trace) -> bool:
+        result = self._snapshot.call(self._number, "__exit__", (None, None, None), {})
+        return error is None and bool(result)
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def compare_witnesses(reply: Called, told: list[str]) -> None:
+    """Refuse an answer of whose operators the profiler saw more than the recorder told.
+
+    Args:
+        reply: to a call that was watched.
+        told: the operators that the recorder told of.
+
+    Raises:
+        AssertionError: it saw more, or was not there for the whole call.
+    """
+    try:
+        hidden = witness.hidden_operators(reply.events, told, reply.error is not None)
+    except ValueError:
+        raise AssertionError(NOT_WATCHED) from None
+    if hidden:
+        raise AssertionError(HIDDEN_OPERATORS.format(", ".join(hidden)))
+
+
+def raised(error: Any) -> Exception:
+    """An exception of the answer's as the nearest built-in one; where it was raised goes along."""
+    names, message, lines = [], "", []
+    if isinstance(error, dict):
+        names = [pair for pair in error.get("classes", []) if isinstance(pair, list)]
+        message, lines = str(error.get("message", "")), error.get("lines")
+        lines = lines[-3:] if isinstance(lines, list) else []
+    found, own = RuntimeError, ""
+    for module, name in (pair for pair in names if len(pair) == 2):
+        kind = getattr(builtins, str(name), None) if module == "builtins" else None
+        if isinstance(kind, type) and issubclass(kind, Exception):
+            found = kind
+            break
+        own = own or str(name)[:60]
+    words = fit_to_print(f"{own}: {message}" if own else message)
+    if found is KeyError and re.fullmatch(r"'[^'\\]*'", words):
+        # Its text is its key, quoted; without this it would be quoted twice.
+        words = words[1:-1]
+    try:
+        exception = found(words)
+    except TypeError:  # UnicodeDecodeError and its like take more than a message.
+        exception = RuntimeError(f"{found.__name__}: {words}")
+    exception.of_the_answer = [  # ty: ignore[invalid-assignment]  read by explain
+        (number, line)
+        for number, line in (pair for pair in lines if isinstance(pair, list) and len(pair) == 2)
+        if type(number) is int and 0 < number < MOST_LINES and isinstance(line, str)
+    ]
+    return exception
+
+
+def chosen_by(result: Any) -> set[str]:
+    """What a message could quote of a result beyond a number: class names, shapes, long texts."""
+    leaves = tree_leaves(result)
+    chosen = set()
+    for leaf in leaves[:MOST_LEAVES]:
+        if isinstance(leaf, torch.Tensor):
+            chosen.add(f"shape {tuple(leaf.shape)}")
+        elif isinstance(leaf, StandIn):
+            chosen |= {type(leaf).__name__, repr(leaf)} - KNOWN_TYPES
+        elif isinstance(leaf, (str, bytes)) or (type(leaf) is int and leaf.bit_length() > 64):
+            with contextlib.suppress(ValueError):  # a number too long to be written is not quoted
+                chosen |= {repr(leaf), str(leaf)}
+    plain = all(isinstance(leaf, (str, int, float)) for leaf in leaves)
+    if isinstance(result, (tuple, list, dict)) and plain and len(leaves) <= MOST_LEAVES:
+        with contextlib.suppress(ValueError):
+            chosen.add(repr(result))
+    return {text for text in chosen if len(text) > SHORT}

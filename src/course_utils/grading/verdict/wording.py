@@ -1,0 +1,85 @@
+"""What a check's failure says to the learner: the author's words, and no line of a hidden test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from course_utils.cells import HIDDEN_TESTS
+
+LONGEST_WORDS = 10_000
+TOO_LONG = "the answer did not return in time: is there a loop that does not end?"
+
+
+def fit_to_print(text: str) -> str:
+    """``text`` as a message can carry it: an answer may say what has no end, or half characters."""
+    if len(text) > LONGEST_WORDS:
+        text = f"{text[:LONGEST_WORDS]} … and {len(text) - LONGEST_WORDS:,} characters more"
+    return text.encode(errors="replace").decode()
+
+
+def hidden_lines(source: str) -> set[int]:
+    """The numbers of a check's lines, from 1, that learners never see."""
+    found: set[int] = set()
+    for match in HIDDEN_TESTS.finditer(source):
+        first = source.count("\n", 0, match.start()) + 1
+        found.update(range(first, first + match[0].count("\n") + 1))
+    return found
+
+
+def without(words: str, chosen: Iterable[str]) -> str:
+    """``words`` in which a dot stands for each text that an answer chose."""
+    for text in sorted(chosen, key=len, reverse=True):
+        if text.startswith("shape ("):
+            # A right shape may be named as what was expected.
+            inner = re.escape(text.removeprefix("shape (").rstrip("),"))
+            shape = rf"(torch\.Size\()?[(\[]{inner},?[)\]]+"
+            words = re.sub(rf"(shapes?|sizes?) {shape}", r"\1 …", words)
+        else:
+            words = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", "…", words)
+    return words
+
+
+def explain(
+    error: BaseException, source: str, chosen: Iterable[str] = frozenset()
+) -> tuple[str, str, list[str]]:
+    """What a check's failure says to the learner.
+
+    In a visible test: the error's words, the check's lines, and the answer's own line where it
+    raised. In a hidden test: the author's words; of an error that the answer raised only its kind
+    and its line's number, because its message, and what it says its line is, may quote what the
+    test handed over. For the same reason the words hold nothing of ``chosen``, what it chose.
+
+    Returns:
+        The error's name, its words, and further lines.
+    """
+    text = source.splitlines()
+    secret = hidden_lines(source)
+    frames: list[tuple[int, str]] = []
+    trace, file = error.__traceback__, None
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if trace.tb_frame.f_globals.get("__name__") == "__main__":
+            # The outermost is the check's own; the functions of locked cells have other files.
+            file = file or code.co_filename
+            if code.co_filename == file:
+                frames.append((trace.tb_lineno, code.co_name))
+        trace = trace.tb_next
+    hidden = any(number in secret for number, _ in frames)
+    name, words = type(error).__name__, str(error)
+    if isinstance(error, KeyboardInterrupt):
+        name, words = "TimeoutError", TOO_LONG
+    own = getattr(error, "of_the_answer", None)
+    if hidden:
+        if own is not None:
+            words = "your answer raised this error in a hidden test"
+        where = [f"  in your answer, line {number}" for number, _ in own or []]
+        words = without(words, chosen)
+        return name, words, ["  in a hidden test", *where]
+    lines = [f"  in your answer, line {number}: {line}" for number, line in own or []]
+    shown = [
+        f"  in the check, line {number}: {text[number - 1].strip()}"
+        for number, function in frames
+        if not function.startswith("check_") and number <= len(text)
+    ]
+    return name, words, [*shown, *lines]

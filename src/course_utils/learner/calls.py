@@ -1,0 +1,119 @@
+"""What a call of an answer does: the functions that it uses, an argument it changed, a loop."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatch
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
+
+from course_utils.learner.tracebacks import ends_in_notebook
+
+# What a name alone doesn't say: torch.func.vjp ends in a call that the learner never typed.
+SPOKEN = {"grad": "autograd.grad (torch.func goes through it, too)"}
+
+
+class Calls(TorchFunctionMode):
+    """A ``with`` block that notes the name of each PyTorch function called inside it.
+
+    Unlike operators, these are the names that a caller writes: ``linear``, ``gru_cell``.
+
+    Attributes:
+        names: the names so far.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.names.add(getattr(func, "__name__", str(func)))
+        return func(*args, **(kwargs or {}))
+
+
+def watched(function: Callable, *args: Any) -> tuple[Any, list[str], bool]:
+    """Call a function and watch it; for a locked function that :func:`runs_with_the_answer`.
+
+    Returns:
+        What ``function(*args)`` returned; the names of the PyTorch functions that it called;
+        whether a tensor among its arguments has other values, another ``requires_grad`` or a
+        ``grad`` afterwards.
+    """
+    tensors = [leaf for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)]
+    before = [(tensor.detach().clone(), tensor.requires_grad) for tensor in tensors]
+    with Calls() as calls:
+        result = function(*args)
+    changed = any(
+        tensor.shape != values.shape
+        or not torch.equal(tensor.detach(), values)
+        or tensor.requires_grad != flag
+        or (tensor.is_leaf and tensor.grad is not None)
+        for tensor, (values, flag) in zip(tensors, before, strict=True)
+    )
+    return result, sorted(calls.names), changed
+
+
+@ends_in_notebook
+def check_rules(names: Sequence[str], changed: bool, *patterns: str) -> None:
+    """Check what :func:`watched` says of a call: nothing forbidden, no argument changed.
+
+    Args:
+        names: the names of what was called.
+        changed: whether an argument is no longer as it was.
+        patterns: what is forbidden, by name or pattern, such as ``"*gru*"``.
+
+    Raises:
+        AssertionError: one of the two happened; both are listed.
+    """
+    __tracebackhide__ = True
+    found = [name for name in names if any(fnmatch(name, pattern) for pattern in patterns)]
+    wrong = []
+    if found:
+        spoken = [SPOKEN.get(name, name) for name in found]
+        wrong.append(f"the answer calls {', '.join(spoken)}: write it without the library's own")
+    if changed:
+        wrong.append("an argument was changed (values, requires_grad or grad): leave it as it is")
+    if wrong:
+        raise AssertionError("; ".join(wrong))
+
+
+@ends_in_notebook
+def check_no_loop(few: int, many: int, taken: Sequence[str] = ()) -> None:
+    """Check that a function's work is not done row by row.
+
+    Args:
+        few: how many operators ran for a few rows.
+        many: how many ran for many rows; without a loop they are as many.
+        taken: what took the numbers out of the tensors, by name, of what :func:`watched` lists.
+
+    Raises:
+        AssertionError: the two differ, or something was taken out.
+    """
+    __tracebackhide__ = True
+    words = f"{few} operations for a few rows, {many} for many: that is a loop over the rows"
+    assert many == few, words
+    names = ", ".join(taken)
+    assert not names, f"{names} takes the numbers out of the tensors: that is a loop in disguise"
+
+
+def python_calls(function: Callable, *args: Any) -> tuple[Any, Counter]:
+    """What ``function(*args)`` gives, and how often each Python function ran meanwhile.
+
+    The names are those of the modules and functions: ``"torch.func.vmap"``.
+    """
+    names, before = Counter(), sys.getprofile()
+
+    def note(frame, event, _):
+        if event == "call":
+            names[f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_name}"] += 1
+
+    sys.setprofile(note)
+    try:
+        return function(*args), names
+    finally:
+        sys.setprofile(before)

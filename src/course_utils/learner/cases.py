@@ -1,0 +1,71 @@
+"""What a check tries: several cases, and functions on the side of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+class every_case:
+    """Run several independent cases and list all that is wrong, not only the first.
+
+    ::
+
+        with every_case() as case:
+            for name, text in examples.items():
+                with case(name):
+                    check_equal(answer(text), len(text), "the length")
+
+    Inside ``case(name)`` an exception ends that case alone and is kept. At the end of the outer
+    block the failures are listed, each behind its case's name.
+
+    Args:
+        at_most: how many failures are shown; the rest is counted.
+
+    Raises:
+        AssertionError: at the end of the outer block, if a case failed.
+    """
+
+    def __init__(self, at_most: int = 8) -> None:
+        self.at_most = at_most
+        self.cases = 0
+        self.failures: list[tuple[str, str]] = []
+
+    def __enter__(self) -> every_case:
+        return self
+
+    @contextmanager
+    def __call__(self, name: str) -> Generator[None]:
+        self.cases += 1
+        try:
+            yield
+        except AssertionError as error:
+            self.failures.append((name, str(error) or "this does not hold"))
+        except Exception as error:
+            self.failures.append((name, f"raised {type(error).__name__}: {error}"))
+
+    @ends_in_notebook
+    def __exit__(self, kind, error, traceback) -> None:
+        __tracebackhide__ = True
+        if error is not None or not self.failures:
+            return
+        shown = [f"{name}: {words}" for name, words in self.failures[: self.at_most]]
+        more = len(self.failures) - len(shown)
+        if self.cases == 1:
+            raise AssertionError(shown[0])
+        lines = [f"{len(self.failures)} of {self.cases} cases fail:"]
+        lines += [f"  {line}" for line in shown]
+        lines += [f"  … and {more} more"] if more else []
+        raise AssertionError("\n".join(lines))
+
+
+def runs_with_the_answer(function: Callable) -> Callable:
+    """Mark a function of a locked cell that tries the learner's function out.
+
+    A module, a context manager or a closure cannot travel from the judge to an answer. So a locked
+    function makes them, calls the learner's function by its name and returns plain values; the
+    judge lets it run in the learner's process. In a notebook the mark does nothing.
+    """
+    return function

@@ -1,0 +1,95 @@
+"""Whether an answer may change the tensors that it is handed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+
+from course_utils.learner.tracebacks import ends_in_notebook
+
+CHANGED = (
+    "an argument was changed (its {}): operators such as += and methods ending in _ work in "
+    "place; leave the argument alone and return a new tensor"
+)
+
+
+class forbid_changes:
+    """Refuse that the given tensors are changed inside a ``with`` block.
+
+    ::
+
+        with forbid_changes(x):
+            result = the_learners_function(x)
+
+    Args:
+        tensors: strided tensors; their values are copied when the block begins.
+
+    Raises:
+        AssertionError: at the end of the block one has other values, another shape, stride or
+            offset, or its storage another size.
+    """
+
+    forbidden: ClassVar[list[torch.Tensor]] = []
+
+    def __init__(self, *tensors: torch.Tensor) -> None:
+        self.tensors = tensors
+
+    def __enter__(self) -> None:
+        self.forbidden.extend(self.tensors)
+        self.layouts = [_layout(tensor) for tensor in self.tensors]
+        self.values = [tensor.detach().clone() for tensor in self.tensors]
+
+    @ends_in_notebook
+    def __exit__(self, kind, error, traceback) -> None:
+        __tracebackhide__ = True
+        del self.forbidden[len(self.forbidden) - len(self.tensors) :]
+        if error is not None:
+            return
+        for tensor, layout, values in zip(self.tensors, self.layouts, self.values, strict=True):
+            # The layout first: a storage that was cut short has no values that could be read.
+            if _layout(tensor) != layout:
+                changed = "shape, stride or storage"
+            elif not _same_values(tensor.detach(), values):
+                changed = "values"
+            else:
+                continue
+            raise AssertionError(CHANGED.format(changed))
+
+
+class allow_changes:
+    """Ask for work in place: let the given tensors be changed inside a ``with`` block.
+
+    ::
+
+        with allow_changes(x):
+            the_learners_function(x)
+
+    When a submission is graded, a call that changes any other argument is refused: the truth is
+    often computed from the arguments, and must not be what an answer makes of them. In a notebook
+    the block does nothing; there, :class:`forbid_changes` refuses.
+
+    Args:
+        tensors: what may be changed, and all that shares memory with it.
+    """
+
+    allowed: ClassVar[list[torch.Tensor]] = []
+
+    def __init__(self, *tensors: torch.Tensor) -> None:
+        self.tensors = tensors
+
+    def __enter__(self) -> None:
+        self.allowed.extend(self.tensors)
+
+    def __exit__(self, *_: object) -> None:
+        del self.allowed[len(self.allowed) - len(self.tensors) :]
+
+
+def _layout(tensor: torch.Tensor) -> tuple:
+    storage = tensor.untyped_storage()
+    return tensor.shape, tensor.stride(), tensor.storage_offset(), storage.nbytes(), tensor.dtype
+
+
+def _same_values(x: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether all values are equal; a NaN equals a NaN."""
+    return bool(((x == y) | ((x != x) & (y != y))).all())

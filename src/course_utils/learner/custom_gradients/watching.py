@@ -1,0 +1,105 @@
+"""What a call does besides its result: its errors in words, marks it leaves, operators, memory."""
+
+from __future__ import annotations
+
+import weakref
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from course_utils.learner.operators import OperatorMode
+
+
+def require_written(function):
+    """Refuse a Function without a rule of its own, wherever it may have it from."""
+    base = torch.autograd.Function
+    words = f"{function.__name__} is no Function: derive it from torch.autograd.Function"
+    kind = function if isinstance(function, type) else object
+    assert issubclass(kind, base), words
+    written = function.backward is not base.backward or function.vjp is not base.vjp
+    assert written, f"{function.__name__} has no backward: is there an answer yet?"
+
+
+def gradient_words(call, lost="was the result made with detach, item or NumPy?", rule=False):
+    """``call()``; an error of PyTorch's about the gradients that a rule returned, in words."""
+    try:
+        return call()
+    except RuntimeError as error:
+        text = str(error)
+        if "invalid gradient" in text or "number of gradients" in text:
+            text += ": backward returns one gradient for each input, of that input's shape"
+        elif "does not require grad" in text or "not have been used in the graph" in text:
+            text = f"no gradient comes back: {lost}"
+        elif "backward through the graph a second time" in text:
+            text = "the graph was freed by the first pass: retain_graph=True keeps it for the next"
+        elif "must match the size" in text:
+            text += ": in backward the shapes don't fit; a dimension is missing (unsqueeze)"
+        elif "modified by an inplace operation" in text:
+            text = "a tensor that backward needs was changed in place after it was saved"
+        elif rule and "used in an in-place operation" in text:
+            text = "backward writes into the gradient that arrives, which others use too: "
+            text += "multiply by a mask, or clone"
+        else:
+            raise
+        raise AssertionError(text) from None
+    except TypeError as error:
+        if rule and "positional argument" in str(error):
+            text = f"{error}: besides ctx, backward gets one gradient for each output"
+            raise AssertionError(text) from None
+        raise
+
+
+def left_behind(*tensors):
+    """What a call left on tensors that required no gradient and had none."""
+    marks = ["requires_grad"] if any(t.requires_grad for t in tensors) else []
+    return marks + [".grad"] * any(t.is_leaf and t.grad is not None for t in tensors)
+
+
+class Largest(OperatorMode):
+    """A ``with`` block that notes the bytes of the largest storage made inside it."""
+
+    most = 0
+
+    def after(self, name, new_storages):
+        self.most = max([self.most, *new_storages])
+
+
+class LiveBytes(TorchDispatchMode):
+    """A ``with`` block that notes, after each operation, how many bytes made inside it live."""
+
+    def __init__(self):
+        super().__init__()
+        self.now, self.curve, self.known = 0, [], set()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        old = {t.data_ptr() for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}
+        result = func(*args, **kwargs)
+        for t in tree_leaves(result):
+            if isinstance(t, torch.Tensor) and t.data_ptr() not in old | self.known:
+                storage, place = t.untyped_storage(), t.data_ptr()
+                self.known.add(place)
+                self.now += storage.nbytes()
+                weakref.finalize(storage, self.free, place, storage.nbytes())
+        self.curve.append(self.now)
+        return result
+
+    def free(self, place, size):
+        self.known.discard(place)
+        self.now -= size
+
+
+def memory_of(run, blocks):
+    """Live bytes after each operation of a forward and backward pass, and where the turn is."""
+    for block in blocks:
+        for parameter in block.parameters():
+            parameter.grad = torch.zeros_like(parameter)  # there already, so not counted
+    h = torch.ones(512, 64, requires_grad=True)
+    with LiveBytes() as live:
+        y = h
+        for block in blocks:
+            y = run(block, y)
+        turn = len(live.curve)
+        y.backward(torch.ones_like(y))
+    return live.curve, turn

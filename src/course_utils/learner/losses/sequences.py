@@ -1,0 +1,60 @@
+"""Losses over sequences, some of them padded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+Sequences = list[tuple[Tensor, Tensor]]
+
+
+def priced(*prices: float, device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:
+    """A sequence of two classes (logits, targets) whose positions cost ``prices``."""
+    price = torch.tensor(prices, device=device)
+    logits = torch.stack([-price, torch.log(-torch.expm1(-price))], dim=1)
+    return logits, torch.zeros(len(prices), dtype=torch.long, device=device)
+
+
+def padded_batch(sequences: Sequences, fill: float = 0.0, wrong: int = 0) -> tuple[Tensor, ...]:
+    """Sequences as one batch (logits, targets, lengths), with ``fill`` and ``wrong`` as padding."""
+    logits, targets = zip(*sequences, strict=True)
+    lengths = torch.tensor([len(part) for part in targets], device=targets[0].device)
+    padded = pad_sequence(list(logits), batch_first=True, padding_value=fill)
+    numbers = pad_sequence(list(targets), batch_first=True, padding_value=wrong)
+    return padded, numbers, lengths
+
+
+def sequence_truths(groups: list[Sequences]) -> Iterator[tuple]:
+    """For "token" and "sequence": the mean loss, its gradients by the padded logits, slips."""
+    leaves = [[logits.detach().clone().requires_grad_() for logits, _ in group] for group in groups]
+    every, own, batch_means, places = [], [], [], 0
+    for group, group_leaves in zip(groups, leaves, strict=True):
+        prices = [
+            F.cross_entropy(leaf, targets, reduction="none")
+            for leaf, (_, targets) in zip(group_leaves, group, strict=True)
+        ]
+        every += prices
+        own += [price.mean() for price in prices if len(price)]
+        batch_means.append(torch.cat(prices).mean())
+        places += len(group) * max(map(len, prices))
+    total = torch.cat(every).sum()
+    means = {"token": torch.cat(every).mean(), "sequence": torch.stack(own).mean()}
+    flat = [leaf for group in leaves for leaf in group]
+    for per, right in means.items():
+        found = torch.autograd.grad(right, flat, retain_graph=True, materialize_grads=True)
+        rest = iter(found)
+        gradients = [pad_sequence([next(rest) for _ in part], batch_first=True) for part in groups]
+        slips = {
+            "a mean of the batches' means depends on the split": sum(batch_means) / len(groups),
+            "that is the other one of the two means": means[
+                "token" if per != "token" else "sequence"
+            ],
+            "divided by all positions, padded ones too": total / places,
+            "empty sequences are counted": sum(own) / len(every),
+            "that is a sum, not yet a mean": total if per == "token" else sum(own),
+        }
+        yield per, right.detach(), gradients, slips

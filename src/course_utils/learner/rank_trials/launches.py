@@ -1,0 +1,82 @@
+"""Ranks that are launched for a check, and what is said where they fail."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import torch
+import torch._dynamo  # or each rank would load it for itself
+
+from course_utils.learner.launch_reports import LaunchError
+from course_utils.learner.launching import launch
+from course_utils.learner.ranks import count_traffic
+
+with count_traffic():
+    torch.zeros(1).add(1)  # loads what each rank would have to load for itself
+
+
+def launched(function, world_size, *args, timeout=10):
+    """What each rank returned, or the words of what went wrong."""
+    try:
+        return launch(function, world_size, *args, timeout=timeout, quiet=True)
+    except LaunchError as error:
+        return str(error)
+
+
+def stuck(function, world_size, *args, timeout=0.8):
+    """The report on ranks that can't go on, whenever they have come to where they stand still.
+
+    On a busy machine a rank may still be on its way when time is up: then it gets more.
+    """
+    for patience in (timeout, 4 * timeout, 16 * timeout):
+        try:
+            launch(function, world_size, *args, timeout=patience, quiet=True)
+        except LaunchError as error:
+            words = str(error)
+            waiting = [r for r in error.reports if r.status == "waited"]
+            places = [r.stack[-1] for r in waiting if r.stack]
+            if len(waiting) == len(set(places) & STANDSTILLS):
+                break  # each in a collective, and not all on their way through the same one
+        else:
+            return "every rank returned"
+    return words
+
+
+STANDSTILLS = {"all_reduce", "broadcast", "barrier", "send", "recv", "wait"}
+
+
+@contextmanager
+def refusing(kind: type, words: str):
+    """Inside the block, making one of ``kind`` fails with ``words``."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError(words)
+
+    made = kind.__init__
+    setattr(kind, "__init__", refuse)  # noqa: B010  a type checker wants a method's own signature
+    try:
+        yield
+    finally:
+        setattr(kind, "__init__", made)  # noqa: B010
+
+
+def check_ran(found, world_size, what):
+    """Refuse, in words, what did not return on every rank."""
+    __tracebackhide__ = True
+    if isinstance(found, str):
+        if any(words in found for words in ("SIGABRT", "mismatch", "match expected size")):
+            found = (
+                "the ranks' collectives do not fit each other: do all ranks hand in the same "
+                "sizes, in the same order?"
+            )
+        raise AssertionError(f"{what} on {world_size} ranks: {found}")
+
+
+def check_bytes(calls, rank, world_size, most):
+    peers = {peer for name, nbytes, peer in calls if name == "send" and nbytes}
+    right = (rank + 1) % world_size
+    assert peers <= {right}, f"it sent to ranks {sorted(peers)}, not only to {right}, on its right"
+    sent = sum(nbytes for name, nbytes, _ in calls if name == "send")
+    assert sent <= most, (
+        f"{sent} bytes were sent, at most {most} are allowed: in each step one chunk, not the whole"
+    )

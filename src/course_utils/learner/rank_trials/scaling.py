@@ -1,0 +1,63 @@
+"""Exercise 17.12: what more ranks gain."""
+
+from __future__ import annotations
+
+from course_utils.learner.cases import every_case
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+@ends_in_notebook
+def check_scaling(scaling, cases):
+    with every_case() as case:
+        for values in cases:
+            with case(f"{values[0]}, {values[1]} ranks, batch {values[2]}"):
+                check_one_scaling(scaling, *values)
+
+
+def check_one_scaling(scaling, kind, ranks, batch, s, nbytes, latency, bandwidth, rate):
+    weak = kind == "weak"
+    fullest = batch if weak else (batch + ranks - 1) // ranks
+    ring = 2 * (ranks - 1) * (latency + nbytes / (ranks * bandwidth))
+    step, whole = s * fullest + ring, batch * (ranks if weak else 1)
+    right = {"step": step, "speedup": whole * s / step, "rate": rate * (ranks if weak else 1)}
+    right["efficiency"] = right["speedup"] / ranks
+    result = scaling(kind, ranks, batch, s, nbytes, latency, bandwidth, rate)
+    assert result is not None, "it returned None: is there an answer yet?"
+    assert isinstance(result, dict), f"expected a dict, got {type(result).__name__}"
+    words = {
+        "step": [
+            (s * batch / ranks + ring, "the fullest rank has ⌈batch / ranks⌉ samples"),
+            (
+                s * fullest + 2 * (ranks - 1) * (latency + nbytes / bandwidth),
+                "a message is one chunk",
+            ),
+            (s * fullest, "the ring's messages are missing"),
+            (s * batch + ring, "in strong scaling the ranks share the batch"),
+        ],
+        "speedup": [
+            (batch * s / step, "all ranks' samples count"),
+            (s * batch * ranks / step, "in strong scaling there are `batch` samples in all"),
+            (s * fullest * ranks / step, "not every rank is as full as the fullest"),
+        ],
+        "rate": [
+            (rate, "the whole batch has grown"),
+            (rate * ranks, "the whole batch has not grown"),
+        ],
+    }
+    wrong = []
+    for key, value in right.items():
+        got = result.get(key)
+        got = got.item() if hasattr(got, "item") else got
+        number = isinstance(got, (int, float)) and not isinstance(got, bool)
+        if number and abs(got - value) <= 1e-6 * abs(value):
+            continue
+        slip = [
+            why
+            for slip, why in words.get(key, [])
+            if number and abs(got - slip) <= 1e-6 * abs(slip)
+        ]
+        wrong.append(
+            f"{key}: expected {value:.6g}, got {f'{got:.6g}' if number else repr(got)}"
+            + (f" ({slip[0]})" if slip else "")
+        )
+    assert not wrong, "; ".join(wrong)

@@ -1,0 +1,95 @@
+"""Exercises 15.5 and 15.6: programs to watch, some with a NaN or an infinity on the way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+
+from course_utils.learner.devices import device
+from course_utils.learner.gradients import grad_of
+
+
+def _gradient_of_square(x: torch.Tensor) -> torch.Tensor:
+    w = x.clone().requires_grad_()
+    w.mul(w).sum().backward()
+    return grad_of(w)
+
+
+LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "add": lambda x: torch.add(x, x, alpha=2),
+    "in place": lambda x: x.clone().unsqueeze_(0),
+    "two results": lambda x: x.max(1)[0],
+    "keyword": lambda x: x.sum(1, dtype=torch.float64),
+    "list": lambda x: torch.cat([x, x[:1]]),
+    "misfit": lambda x: x @ x,
+    "backward": _gradient_of_square,
+    "linear": lambda x: F.linear(x, x[:1], x[0, :1]).tanh(),
+    "resize": lambda x: x.clone().t_().mul_(2).squeeze_(0),
+}
+
+
+# Exercise 15.6: losses, some with a NaN or an infinity on the way.
+
+
+def _in_place(x: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    y.sub_(1).log_()
+    return y.sum()
+
+
+def _from_empty(x: torch.Tensor) -> torch.Tensor:
+    y = torch.empty_like(x)
+    return (y.copy_(x) * 2).sum()
+
+
+def _masked(x: torch.Tensor, rows: int) -> torch.Tensor:
+    """Softmax of two rows of three; the first column is masked, and so are whole rows."""
+    mask = torch.zeros(2, 3, dtype=torch.bool, device=x.device)
+    mask[:rows] = True
+    mask[:, 0] = True
+    return x.view(2, 3).masked_fill(mask, -math.inf).softmax(-1).square().sum()
+
+
+HUNTED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "fine": lambda x: (x * x).sum(),
+    "entropy": lambda x: -(x * x.log()).sum(),
+    "root": lambda x: (x.sqrt() * 0).sum(),
+    "in place": _in_place,
+    "a masked softmax": lambda x: _masked(x, 0),
+    "a row all masked": lambda x: _masked(x, 1),
+    "division by the number 0": lambda x: (x / 0).sum(),
+    "a NaN in the data": lambda x: (x + math.nan).sum(),
+    "uninitialised memory": _from_empty,
+    "two results": lambda x: torch.frexp(x / x)[0].sum(),
+    "in a list": lambda x: torch.stack([x, x * math.inf]).sum(),
+    "half": lambda x: ((x + 300).half() * (x + 300).half()).sum(),
+    "power": lambda x: x.pow(0.5).sum(),
+    "no gradient": lambda x: (x.detach() * 2).sum(),
+    "integers": lambda x: (x.detach().long() + 1).sum() * x.sum(),
+    "inf minus inf": lambda x: (x.exp() * math.inf - math.inf).sum(),
+    "twice": lambda x: ((x - 5).sqrt() + x.log()).sum(),
+}
+
+
+def hunt_with(nan_hunt: Callable, program: str, values: list[float]) -> tuple:
+    """What ``nan_hunt`` says of a loss, how often it computed it, and how often it went back."""
+    x, calls, backwards = torch.tensor(values, device=device, requires_grad=True), [], []
+
+    def forward() -> torch.Tensor:
+        calls.append(1)
+        loss = HUNTED[program](x)
+        if loss.requires_grad:
+            loss.register_hook(lambda gradient: backwards.append(1))
+        return loss
+
+    strict = torch.are_deterministic_algorithms_enabled()
+    if program == "uninitialised memory":
+        torch.use_deterministic_algorithms(True)  # fills such memory with NaN
+    try:
+        answer = nan_hunt(forward)
+    finally:
+        torch.use_deterministic_algorithms(strict)
+    return answer, len(calls), len(backwards)

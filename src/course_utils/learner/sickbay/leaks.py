@@ -1,0 +1,90 @@
+"""Exercise 15.7: trainings, some of which keep what they should let go."""
+
+from __future__ import annotations
+
+import gc
+import types
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn as nn
+
+from course_utils.learner.devices import device
+
+
+def neighbours(thing: Any) -> list:
+    """What a thing refers to: entries, attributes, closures, hooks; for a tensor also its graph."""
+    skipped = (type, types.ModuleType, types.FrameType, types.TracebackType, types.CodeType)
+    if hasattr(thing, "next_functions"):  # a node of a graph
+        found = [node for node, _ in thing.next_functions]
+    elif isinstance(thing, torch.Tensor):
+        found = [thing.grad_fn, thing.grad if thing.is_leaf else None, vars(thing)]
+    elif isinstance(thing, types.FunctionType):
+        cells = [cell.cell_contents for cell in thing.__closure__ or ()]
+        found = [*cells, *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
+    else:
+        found = gc.get_referents(thing)
+    return [entry for entry in found if entry is not None and not isinstance(entry, skipped)]
+
+
+def counts(thing: Any) -> bool:
+    """Tensors count, and so do nodes of a graph."""
+    return isinstance(thing, torch.Tensor) or hasattr(thing, "next_functions")
+
+
+class Holder:
+    """An object with attributes."""
+
+    def __init__(self, **attributes: Any) -> None:
+        vars(self).update(attributes)
+
+
+def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
+    """A step, the suspects (a model, an optimizer, and what the leak needs), and its calls."""
+    model = nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 1)).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    log, calls, recent = [], [], deque(maxlen=2)
+    meter: Any = Holder(total=0.0, last=None)
+    ring: Any = Holder(log=log)
+    ring.me = ring
+
+    def hold(x: torch.Tensor, loss: torch.Tensor) -> None:
+        if leak == "a list of losses":
+            log.append(loss)
+        if leak == "a sum of losses":
+            meter.total = meter.total + loss
+        if leak == "a hook in every step":
+            model[1].register_forward_hook(lambda *_: x.sum() and None)
+        if leak in ("a window of two", "two leaks"):
+            recent.append(loss.detach())
+        if leak == "numbers":
+            log.append(loss.item())
+        if leak in ("callbacks", "two leaks"):
+            log.append(lambda: x)
+        if leak == "the last one":
+            meter.last = loss
+        if leak == "a circle":
+            ring.next = Holder(before=getattr(ring, "next", ring), x=x)
+
+    def step() -> None:
+        calls.append(1)
+        x = torch.ones(4, 3, device=device)
+        loss = model(x).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        hold(x, loss)
+
+    needed = {
+        "a list of losses": {"log": log},
+        "a sum of losses": {"meter": meter},
+        "numbers": {"log": log},
+        "a window of two": {"recent": recent},
+        "callbacks": {"log": log},
+        "the last one": {"meter": meter},
+        "a circle": {"ring": ring},
+        "two leaks": {"ring": ring, "recent": recent, "log": log},
+    }
+    return step, {"model": model, "optimizer": optimizer, **needed.get(leak, {})}, calls

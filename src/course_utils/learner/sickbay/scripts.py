@@ -1,0 +1,134 @@
+"""Exercise 15.12: what a shorter program has to satisfy, and a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from course_utils.learner.checks import check_equal
+from course_utils.learner.tracebacks import ends_in_notebook
+
+SHRUNK: dict[str, Callable[[list[str]], bool]] = {
+    "3 and 6": lambda lines: {"3", "6"} <= set(lines),
+    "the last": lambda lines: "399" in lines,
+    "7 and 390": lambda lines: {"7", "390"} <= set(lines),
+    "everything": lambda lines: len(lines) == 8,
+    "anything": lambda lines: True,
+    "nothing": lambda lines: False,
+    "twins": lambda lines: lines.count("same") >= 2,
+    "order": lambda lines: lines == sorted(lines, key=int) and {"2", "5"} <= set(lines),
+    "a stack": lambda lines: lines == [*map(str, range(len(lines) - 1)), "x"],
+    "an odd number": lambda lines: len(lines) % 2 == 1 and "1" in lines,
+    "brackets": lambda lines: "1" in lines and lines.count("(") == lines.count(")"),
+    "one of two": lambda lines: "1" in lines or {"4", "5"} <= set(lines),
+}
+
+
+def shrink_with(shrink_it: Callable, test: str, lines: list[str]) -> tuple:
+    """The answer, or the words of its ValueError; the calls of the test; the lines afterwards."""
+    calls, given = [], list(lines)
+
+    def fails(tried: list[str]) -> bool:
+        assert isinstance(tried, list), f"fails was called with {tried!r}, expected a list of lines"
+        calls.append(1)
+        assert len(calls) <= 20_000, "fails was called 20000 times: does the loop end?"
+        return SHRUNK[test](tried)
+
+    try:
+        answer = shrink_it(given, fails)
+    except ValueError as error:
+        answer = f"ValueError: {error}"
+    return answer, len(calls), given
+
+
+@ends_in_notebook
+def check_shrunk(
+    result: tuple, test: str, lines: list[str], because: str, most: int | None
+) -> None:
+    """Check what :func:`shrink_with` gave: it fails, and no single line can be left out of it.
+
+    Raises:
+        AssertionError: one of the rules of the exercise is broken.
+    """
+    __tracebackhide__ = True
+    (answer, calls, after), fails = result, SHRUNK[test]
+    check_equal(after, lines, "the given list afterwards")
+    if not fails(lines):
+        raised = isinstance(answer, str) and answer.startswith("ValueError")
+        assert raised, f"it does not fail at all, expected a ValueError, got {answer!r}"
+        return
+    assert not isinstance(answer, str), f"it raised a {answer}, although the given lines fail"
+    assert answer is not None, "the answer is None: is there an answer yet?"
+    assert isinstance(answer, list), f"the answer is {answer!r}, expected a list of lines"
+    rest = iter(lines)
+    assert all(line in rest for line in answer), f"{answer[:9]} are not lines of it, in their order"
+    assert fails(answer), f"the result {answer[:9]} does not fail any more"
+    for n, line in enumerate(answer):
+        left = answer[:n] + answer[n + 1 :]
+        why = f": {because}" if because else ""
+        assert not fails(left), f"{line!r} can still be left out of {answer[:9]}{why}"
+    said = "leave out whole blocks first"
+    assert most is None or calls <= most, f"{calls} calls of fails, at most {most}: {said}"
+
+
+SCRIPT = """\
+import math
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+torch.manual_seed(0)
+width, batch, depth = 8, 16, 3
+rate, decay, momentum = 0.05, 1e-4, 0.9
+device = "cpu"
+h = torch.randn(16, 8, requires_grad=True)
+x = h
+y = torch.randint(3, (batch,))
+mean = x.mean(0)
+std = x.std(0)
+h = (x - mean) / std
+order = torch.randperm(batch)
+h, y = h[order], y[order]
+w1 = torch.randn(8, 8) / math.sqrt(8)
+b1 = torch.zeros(8)
+w2 = torch.randn(8, 8) / math.sqrt(8)
+b2 = torch.zeros(8)
+w3 = torch.randn(8, 3) / math.sqrt(8)
+parameters = [w1, b1, w2, b2, w3]
+for p in parameters: p.requires_grad_()
+count = sum(p.numel() for p in parameters)
+optimizer = torch.optim.SGD(parameters, lr=rate, momentum=momentum)
+losses, accuracies = [], []
+best = math.inf
+h = F.linear(h, w1, b1)
+h = h - h.mean(0)
+h = h / (h.std(0) + 1e-5)
+h = torch.tanh(h)
+kept = h.detach().clone()
+residual = h
+norm = nn.LayerNorm(width)
+h = norm(h)
+h = F.linear(h, w2, b2)
+h = F.dropout(h, 0.1)
+h = h + residual
+h = torch.sigmoid(h)
+size = h.detach().abs().mean().item()
+gate = (h > 0.5).float()
+h *= 0.9
+h = h + 0.1 * kept
+scores = h @ w3
+probabilities = scores.softmax(-1)
+predicted = scores.argmax(-1)
+accuracy = (predicted == y).float().mean().item()
+accuracies.append(accuracy)
+loss = h.square().mean()
+loss = loss + F.cross_entropy(scores, y)
+losses.append(loss.item())
+best = min(best, losses[-1])
+penalty = sum(p.square().sum() for p in parameters)
+loss = loss + decay * penalty
+logs = probabilities.log()
+entropy = -(probabilities * logs).sum(-1).mean()
+loss = loss - 0.01 * entropy
+optimizer.zero_grad()
+loss.backward()
+optimizer.step()
+""".splitlines()

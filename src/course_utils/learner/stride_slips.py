@@ -1,0 +1,184 @@
+"""What known slips with sizes, strides and offsets lead to, so that a check can name them.
+
+Most functions return, by the words for a misconception, the tensor that it leads to. A slip that
+would leave the storage leads nowhere and is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from course_utils.learner.checks import check_equal, refuse_missing
+from course_utils.learner.tracebacks import ends_in_notebook
+
+OFFSET = "it starts at box 0 of the storage: the offset counts from there, so add storage_offset()"
+CONTIGUOUS = "the strides of a contiguous tensor were assumed: ask the tensor for its own"
+
+
+def note(
+    x: Tensor,
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    offset: int | torch.SymInt | None = None,
+) -> Tensor | None:
+    """What a note reads in the storage of ``x``; None where it would leave the storage."""
+    try:
+        return x.as_strided(size, stride, offset)
+    except RuntimeError:
+        return None
+
+
+def _somewhere(slips: dict[str, Tensor | None]) -> dict[str, Tensor]:
+    return {words: result for words, result in slips.items() if result is not None}
+
+
+def traces(matrix: Tensor, anti: bool) -> dict[str, Tensor]:
+    """Sums that are not the one over the diagonal (or the anti-diagonal) of a square matrix."""
+    n, (down, right) = len(matrix), matrix.stride()
+    last, start = max(n - 1, 0), matrix.storage_offset()
+    step, first = down + right, 0
+    if anti:
+        step, first = abs(down - right), last * min(down, right)
+    plain = n - 1 if anti else n + 1
+    lines = {
+        OFFSET: note(matrix, (n,), (step,), first),
+        CONTIGUOUS: note(matrix, (n,), (plain,), start + (last if anti else 0)),
+        f"{OFFSET}; and {CONTIGUOUS}": note(matrix, (n,), (plain,), last if anti else 0),
+        "it starts at the top left corner: an anti-diagonal starts at another one": note(
+            matrix, (n,), (step,), start
+        )
+        if anti
+        else None,
+        "this is the other diagonal": (matrix if anti else matrix.flip(1)).diagonal(),
+        "the last element is missing": note(matrix, (last,), (step,), start + first),
+    }
+    slips = _somewhere(lines)
+    return {words: line.sum() for words, line in slips.items()}
+
+
+def windows(x: Tensor, k: int, step: int) -> dict[str, Tensor]:
+    """Notes that do not read the windows of length ``k``, ``step`` apart, of a tensor (n,)."""
+    (own,), size, start = x.stride(), ((len(x) - k) // step + 1, k), x.storage_offset()
+    return _somewhere(
+        {
+            OFFSET: note(x, size, (step * own, own), 0),
+            "a stride of 1 was assumed: from one element to the next it is x.stride(0)": note(
+                x, size, (step, 1), start
+            ),
+            "inside a window a stride of 1 was assumed: there it is x.stride(0)": note(
+                x, size, (step * own, 1), start
+            ),
+            "from window to window it is step elements of x: step times x.stride(0)": note(
+                x, size, (step, own), start
+            ),
+            "step stands in the wrong place: it is between windows, not inside them": note(
+                x, size, (own, step * own), start
+            ),
+            "the windows do not move on as step says": note(x, size, (own, own), start),
+        }
+    )
+
+
+def convolutions(x: Tensor, weight: Tensor, stride: int = 1, padding: int = 0) -> dict[str, Tensor]:
+    """What is not the convolution of images (batch, in, h, w) with ``weight`` (out, in, kh, kw)."""
+    slips = {}
+    x = F.pad(x, [padding] * 4) if padding else x
+    (batch, channels, height, width), (kh, kw) = x.shape, weight.shape[2:]
+    size = (batch, channels, (height - kh) // stride + 1, (width - kw) // stride + 1, kh, kw)
+    b, c, down, right = x.stride()
+    area, start = height * width, x.storage_offset()
+    inside = (b, c, down, right, down * stride, right * stride)
+    plain = (channels * area, area, width * stride, stride, width, 1)
+    notes = {
+        "stride stands in the wrong place: it is between windows, not inside them": inside,
+        "the windows do not move on as stride says": (b, c, down, right, down, right),
+        CONTIGUOUS: plain,
+        "rows and columns are exchanged inside the window": (
+            b, c, down * stride, right * stride, right, down,
+        ),
+    }  # fmt: skip
+    views = {words: note(x, size, steps, start) for words, steps in notes.items()}
+    views[OFFSET] = note(x, size, (b, c, down * stride, right * stride, down, right), 0)
+    for words, view in _somewhere(views).items():
+        slips[words] = torch.einsum("bchwij,ocij->bohw", view, weight)
+    turned = weight.flip(2, 3)
+    slips["the kernel is upside down: a convolution in a network does not mirror it"] = F.conv2d(
+        x, turned, stride=stride
+    )
+    return slips
+
+
+def plain_convolutions(image: Tensor, kernel: Tensor) -> dict[str, Tensor]:
+    """The same for one channel: an image (h, w) and a kernel (kh, kw), without padding."""
+    x, weight = image[None, None], kernel[None, None]
+    slips = {words: result[0, 0] for words, result in convolutions(x, weight).items()}
+    slips["the sum is over all windows at once"] = F.conv2d(x, weight).sum()
+    return slips
+
+
+def bytes_kept(x: Tensor) -> dict[int, str]:
+    """Words for numbers that are not the bytes of storage that ``x`` keeps alive."""
+    storage = x.untyped_storage().nbytes()
+    return {
+        x.numel(): "this is the number of its elements: measure the storage, in bytes",
+        storage // x.itemsize: "this counts elements: the storage is asked for in bytes",
+        x.numel() * x.itemsize: "these are the bytes of its elements: measure the storage",
+    }
+
+
+@ends_in_notebook
+def check_pair(pair: Any, what: str) -> None:
+    """Check that an answer is a pair.
+
+    Raises:
+        AssertionError: it is missing, or no pair.
+    """
+    __tracebackhide__ = True
+    refuse_missing(pair, "the result")
+    both = isinstance(pair, (tuple, list)) and len(pair) == 2
+    assert both, f"return the pair {what}, not a {type(pair).__name__}"
+
+
+@ends_in_notebook
+def check_bytes_kept(pair: Any, x: Tensor) -> None:
+    """Check that an answer is a pair, whose first is the bytes of storage that ``x`` keeps alive.
+
+    Raises:
+        AssertionError: it is no pair, or another number; the words say of what.
+    """
+    __tracebackhide__ = True
+    check_pair(pair, "(bytes, tensor)")
+    number = pair[0]
+    words = bytes_kept(x).get(number) if isinstance(number, int) else None
+    check_equal(number, x.untyped_storage().nbytes(), "the bytes", words or "of the storage")
+
+
+@ends_in_notebook
+def check_view_of_windows(counts: Mapping[str, int]) -> None:
+    """Check that what ran took all windows as one view.
+
+    Args:
+        counts: of :class:`course_utils.count_operators`.
+
+    Raises:
+        AssertionError: a library's convolution or a copy of the windows ran, or a loop.
+    """
+    __tracebackhide__ = True
+    banned = ", ".join(sorted({"convolution", "im2col", "stack", "cat"} & set(counts)))
+    assert not banned, f"{banned} ran: take the windows as a view instead"
+    views = counts["as_strided"] or counts["unfold"]
+    assert views, "no view of the windows was made: one as_strided, or two calls of Tensor.unfold"
+    assert views <= 2, f"make all windows by one as_strided, not by {views}: no loop"
+
+
+def format_of(image: Tensor) -> str:
+    """PyTorch's name for the memory format of a tensor (batch, channel, height, width)."""
+    pixels = image.is_contiguous(memory_format=torch.channels_last)
+    if image.is_contiguous():
+        return "both" if pixels else "contiguous"
+    return "channels_last" if pixels else "neither"

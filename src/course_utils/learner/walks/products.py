@@ -1,0 +1,217 @@
+"""Exercises 5.5 and 5.6: undoing a broadcast, and vector-Jacobian products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+import course_utils
+from course_utils.learner.calls import check_rules
+from course_utils.learner.cases import every_case
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_parts, check_value
+
+NO_AUTOGRAD = ("grad", "backward", "*_make_dual", "*_backward", "*_backward_data")
+
+
+# Undoing a broadcast.
+
+
+@ends_in_notebook
+def check_sum(try_unbroadcast: Callable, gradient: Tensor, shape: tuple, because: str) -> None:
+    """Compare what undoes a broadcast with what autograd has for ``expand``.
+
+    Args:
+        try_unbroadcast: from the gradient and the shape to what ``watched`` says of the call.
+        gradient: of the result.
+        shape: of the operand.
+        because: words that say what was broadcast.
+    """
+    operand = torch.zeros(shape, dtype=gradient.dtype, device=gradient.device, requires_grad=True)
+    (truth,) = torch.autograd.grad(operand.expand(gradient.shape), operand, gradient)
+    with forbid_changes(gradient):
+        answer, _, changed = try_unbroadcast(gradient, shape)
+    check_rules([], changed)
+    slips = {}
+    if gradient.numel():
+        front = (0,) * (gradient.dim() - len(shape))
+        first = gradient[front][tuple(slice(0, n) for n in shape)]
+        mean = truth * (truth.numel() / gradient.numel())
+        slips = {
+            "that is the mean; every copy was paid, so the payments are added": mean,
+            "that is one of the payments; all that were made to an element are added": first,
+        }
+    rtol = 2e-3 if gradient.dtype == torch.float16 else 1e-5
+    check_value(answer, truth, f"the gradient ({because})", slips, rtol=rtol, atol=1e-5)
+
+
+@ends_in_notebook
+def check_sums(
+    try_unbroadcast: Callable, *groups: tuple[Tensor, Mapping[tuple[int, ...], str]]
+) -> None:
+    """:func:`check_sum` for several gradients, each with shapes and what is said of them."""
+    with every_case() as case:
+        for gradient, shapes in groups:
+            for shape, because in shapes.items():
+                kind = str(gradient.dtype).removeprefix("torch.")
+                with case(f"{tuple(gradient.shape)} to {shape}, {kind}"):
+                    fresh = gradient.to(course_utils.device).detach()
+                    check_sum(try_unbroadcast, fresh, shape, because)
+
+
+# Vector-Jacobian products.
+
+OPERATIONS = {
+    "matmul": torch.matmul,
+    "softmax": lambda x: x.softmax(-1),
+    "logsumexp": lambda x: x.logsumexp(-1),
+    "layer_norm": lambda x, weight, bias: F.layer_norm(x, x.shape[-1:], weight, bias, eps=1e-5),
+}
+
+
+def _matmul_slips(g: Tensor, a: Tensor, b: Tensor) -> list[dict[str, Tensor]]:
+    if not a.shape == b.shape == g.shape:
+        return [{}, {}]
+    swapped = "that is the gradient of the other factor: compare the shapes"
+    bare = "the other factor has to be transposed"
+    return [{swapped: a.t() @ g, bare: g @ b}, {swapped: g @ b.t(), bare: a @ g}]
+
+
+def _softmax_slips(g: Tensor, y: Tensor) -> list[dict[str, Tensor]]:
+    along = (g * y).sum(-1, keepdim=True)
+    every = "every entry of y depends on every entry of x in its row"
+    return [
+        {
+            f"{every}; y · (1 - y) is the diagonal alone": g * y * (1 - y),
+            f"{every}; subtract what the whole row has in common": g * y,
+            "the common part is taken away, but y in front is missing": g - along,
+            "sum g · y along the row, not g alone": y * (g - g.sum(-1, keepdim=True)),
+            "the sum along the row, not the mean": y * (g - (g * y).mean(-1, keepdim=True)),
+            "the sum runs along each row, not over everything": y * (g - (g * y).sum()),
+        }
+    ]
+
+
+def _logsumexp_slips(g: Tensor, x: Tensor) -> list[dict[str, Tensor]]:
+    g = g.unsqueeze(-1)
+    return [
+        {
+            "the shares are right; the upstream gradient is missing": x.softmax(-1),
+            "that is log-softmax; the slope is the share itself": g * x.log_softmax(-1),
+            "each entry takes part by its share, not equally": g * torch.ones_like(x),
+            "each row has shares of its own; these are taken along the other dimension": (
+                g * x.softmax(0)
+            ),
+            "exp of large numbers is infinite: subtract each row's maximum first": (
+                g * x.exp() / x.exp().sum(-1, keepdim=True)
+            ),
+            "subtract each row's own maximum, not that of all": (
+                g * (x - x.max()).exp() / (x - x.max()).exp().sum(-1, keepdim=True)
+                if x.numel()
+                else x
+            ),
+        }
+    ]
+
+
+def _layer_norm_slips(g: Tensor, x: Tensor, weight: Tensor) -> list[dict[str, Tensor]]:
+    def of_x(g: Tensor, correction=0, eps=1e-5, mean=True, var=True, outside=False) -> Tensor:
+        variance = x.var(-1, correction=correction, keepdim=True)
+        scale = 1 / (variance.sqrt() + eps) if outside else (variance + eps).rsqrt()
+        normal = (x - x.mean(-1, keepdim=True)) * scale
+        left = g - g.mean(-1, keepdim=True) if mean else g
+        return scale * (left - normal * (g * normal).mean(-1, keepdim=True) if var else left)
+
+    scale = (x.var(-1, correction=0, keepdim=True) + 1e-5).rsqrt()
+    normal = (x - x.mean(-1, keepdim=True)) * scale
+    first = {
+        "mean and variance depend on x as well": of_x(g * weight, mean=False, var=False),
+        "the variance depends on x as well": of_x(g * weight, var=False),
+        "the mean depends on x as well": of_x(g * weight, mean=False),
+        "the weight is missing": of_x(g),
+        "eps is missing under the root": of_x(g * weight, eps=0.0),
+        "eps is added to the variance, under the root, not to the deviation": of_x(
+            g * weight, outside=True
+        ),
+    }
+    if x.shape[-1] > 1:
+        sample = of_x(g * weight, correction=1)
+        first["divide the variance by d, not by d - 1"] = sample
+    added = "the payments of the rows are added, not averaged"
+    second = {
+        "the weight multiplies the normalised x, not x itself": (g * x).sum(0),
+        "that is the gradient of the bias": g.sum(0),
+        added: (g * normal).mean(0),
+        "the weight is not in its own slope": (g * normal * weight).sum(0),
+    }
+    third = {
+        "that is the gradient of the weight": (g * normal).sum(0),
+        added: g.mean(0),
+        "the weight plays no part in the slope of the bias": (g * weight).sum(0),
+    }
+    return [first, second, third]
+
+
+VJP_SLIPS = {
+    "matmul": _matmul_slips,
+    "softmax": _softmax_slips,
+    "logsumexp": _logsumexp_slips,
+    "layer_norm": _layer_norm_slips,
+}
+VJP_PARTS = {
+    "matmul": ("the gradient of a", "the gradient of b"),
+    "layer_norm": ("the gradient of x", "the gradient of weight", "the gradient of bias"),
+}
+
+
+def check_each(names, answers, truths, slips) -> None:
+    """Compare several tensors, and say what is wrong with each that is wrong."""
+    wrong = []
+    for name, yours, right, known in zip(names, answers, truths, slips, strict=True):
+        try:
+            check_value(yours, right, name, known, rtol=1e-4, atol=1e-5)
+        except AssertionError as error:
+            words = str(error)
+            if (
+                isinstance(yours, Tensor)
+                and yours.shape != right.shape
+                and yours.dim() > right.dim()
+            ):
+                words += "; what was broadcast over the batch gets the sum of all payments"
+            wrong.append(words)
+    assert not wrong, "; ".join(wrong)
+
+
+@ends_in_notebook
+def check_vjp(try_vjp: Callable, rule: str, g: Tensor, *inputs: Tensor) -> None:
+    """Compare an answer's rule with what autograd says of the operation.
+
+    Args:
+        try_vjp: from the rule's name and its arguments to what ``watched`` says of the call.
+        rule: a key of ``OPERATIONS``.
+        g: the gradient of the result.
+        inputs: of the operation.
+    """
+    inputs = tuple(x.detach().to(course_utils.device).requires_grad_() for x in inputs)
+    result, g = OPERATIONS[rule](*inputs), g.to(course_utils.device).detach()
+    truth = torch.autograd.grad(result, inputs, g)
+    given = [result] if rule == "softmax" else inputs[: 2 if rule != "logsumexp" else 1]
+    given = [x.detach() for x in given]
+    answer, names, changed = try_vjp(rule, g, *given)
+    check_rules(names, changed, *NO_AUTOGRAD)
+    parts = VJP_PARTS.get(rule, ("the gradient of x",))
+    answers = check_parts(answer, *parts) if len(truth) > 1 else [answer]
+    check_each(parts, answers, truth, VJP_SLIPS[rule](g, *given))
+
+
+@ends_in_notebook
+def check_vjps(try_vjp: Callable, *cases: tuple) -> None:
+    """:func:`check_vjp` for several cases: a name, a rule, the gradient and the inputs."""
+    with every_case() as case:
+        for name, rule, *tensors in cases:
+            with case(f"{rule}, {name}"):
+                check_vjp(try_vjp, rule, *tensors)

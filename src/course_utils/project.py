@@ -1,0 +1,77 @@
+"""Where things are: the project's root, its chapters and their files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_utils.errors import CourseError
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One folder, one nbgrader assignment, one notebook."""
+
+    name: str
+    root: Path
+
+    @property
+    def source(self) -> Path:
+        """The percent source, written by hand: the only file an author edits."""
+        return self.root / "solutions" / self.name / f"{self.name}.py"
+
+    @property
+    def solution(self) -> Path:
+        """The built and executed notebook, solutions included."""
+        return self.source.with_suffix(".ipynb")
+
+    @property
+    def release(self) -> Path:
+        """The notebook that a learner opens."""
+        return self.root / "notebooks" / self.name / f"{self.name}.ipynb"
+
+
+def find_root(start: Path | None = None) -> Path:
+    """The nearest folder, from ``start`` (the working folder) upwards, that holds the course.
+
+    Raises:
+        CourseError: no folder above has both ``nbgrader_config.py`` and ``solutions/``.
+    """
+    start = (start or Path.cwd()).resolve()
+    for folder in (start, *start.parents):
+        if (folder / "nbgrader_config.py").is_file() and (folder / "solutions").is_dir():
+            return folder
+    raise CourseError(
+        f"no course in {start} or above it: run this inside the folder that holds "
+        "nbgrader_config.py and solutions/"
+    )
+
+
+def all_chapters(root: Path) -> list[Chapter]:
+    """Every chapter that has a percent source, in order."""
+    sources = sorted((root / "solutions").glob("*/*.py"))
+    return [Chapter(path.stem, root) for path in sources if path.stem == path.parent.name]
+
+
+def pick_chapters(root: Path, names: tuple[str, ...] | list[str]) -> list[Chapter]:
+    """The named chapters, or all of them when none is named.
+
+    A name may be cut short where it stays clear: ``02`` for ``02_storage_and_strides``.
+
+    Raises:
+        CourseError: a name is no chapter's, or several; the message lists the chapters.
+    """
+    chapters = {chapter.name: chapter for chapter in all_chapters(root)}
+    if not chapters:
+        raise CourseError(f"no chapter in {root / 'solutions'}: expected NN_topic/NN_topic.py")
+    picked = []
+    for name in names:
+        fitting = [full for full in chapters if full.startswith(name)] if name else []
+        if name in chapters:
+            fitting = [name]
+        if len(fitting) != 1:
+            known = ", ".join(fitting or chapters)
+            which = f"{name!r} may be {known}" if fitting else f"the chapters are {known}"
+            raise CourseError(f"no chapter named {name!r}; {which}")
+        picked += fitting
+    return [chapters[name] for name in dict.fromkeys(picked)] or list(chapters.values())
