@@ -8,7 +8,7 @@ import signal
 import pytest
 from nbformat.v4 import new_code_cell
 
-from course_utils.grading import execution
+from course_utils.grading import submission
 from course_utils.grading.students_notebook import CONFINEMENT
 from course_utils.kernels.provisioner import running_kernel
 from course_utils.kernels.sandbox import Sandbox, why_not
@@ -167,7 +167,7 @@ def test_many_short_processes_share_one_budget(place, leave):
 
 
 def test_the_student_is_told(monkeypatch):
-    monkeypatch.setattr(execution, "CPU_ROOM_SECONDS", -598)
+    monkeypatch.setattr(submission, "CPU_ROOM_SECONDS", -598)
     notebook = solved()
     answer(notebook, SHAPES, RIGHT_SHAPES)
     answer(notebook, ERROR, "while True:\n    pass")
@@ -186,4 +186,4 @@ def test_the_student_is_told(monkeypatch):
     ],
 )
 def test_the_budget_follows_the_limits_of_time(settings, seconds):
-    assert execution.Settings(**settings).limits().cpu_seconds == seconds
+    assert submission.Settings(**settings).limits().cpu_seconds == seconds
