@@ -958,18 +958,18 @@ def check_case(matrix, anti):
 
 squares = torch.arange(48, device=device).view(6, 8) ** 2
 examples = {
-    "[[1, 2], [3, 5]]": torch.tensor([[1, 2], [3, 5]], device=device),
-    "a slice with an offset": squares[1:4, 2:5],
-    "a transposed matrix": squares[:6, :6].t(),
-    "an expanded row": squares[1, :5].expand(5, 5),
-    "a 1 × 1 matrix": squares[3:4, 2:3],
-    "a 0 × 0 matrix": squares[:0, :0],
+    "[[1, 2], [3, 5]]": lambda: torch.tensor([[1, 2], [3, 5]], device=device),
+    "a slice with an offset": lambda: squares[1:4, 2:5],
+    "a transposed matrix": lambda: squares[:6, :6].t(),
+    "an expanded row": lambda: squares[1, :5].expand(5, 5),
+    "a 1 × 1 matrix": lambda: squares[3:4, 2:3],
+    "a 0 × 0 matrix": lambda: squares[:0, :0],
 }
 with every_case() as case:
-    for name, matrix in examples.items():
+    for name, make in examples.items():
         for anti in (False, True):
             with case(f"the {'anti-diagonal' if anti else 'trace'} of {name}"):
-                check_case(matrix, anti)
+                check_case(make(), anti)
 ### BEGIN HIDDEN TESTS
 turned, wide, same = squares[1:4, 2:5].t(), squares[::2, ::3], squares[:5, :1].expand(5, 5)
 for matrix in (turned, wide, wide.double(), same, squares[:6, :6] % 3 == 0):

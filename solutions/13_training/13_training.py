@@ -895,6 +895,11 @@ with every_case() as case:
 # %% nbgrader={"grade_id": "metrics-check-2", "grade": true, "points": 1} jupyter={"source_hidden": true}
 with every_case() as case:
     with case("reads"):
+        batches = make_batches([5] * 20, 3, 3)
+        found, (right, _) = metrics(batches, 3, 2), right_metrics(batches, 3, 2)
+        value = found.get("accuracy") if isinstance(found, dict) else None
+        text = f"the accuracy of 20 batches: expected {right['accuracy']:.4g}, got {value!r}"
+        assert isinstance(value, float) and abs(value - right["accuracy"]) < 1e-6, text
         few, many = try_reads([5] * 2), try_reads([5] * 20)
         text = f"2 batches read {few} times from the device, 20 batches {many} times"
         assert many <= few, f"{text}: keep tensors in the loop, and read once at the end"

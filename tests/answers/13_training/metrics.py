@@ -300,3 +300,10 @@ def metrics(batches, classes, k):
         "confusion": matrix,
         "macro_f1": float(f1_score(t, p, labels=range(classes), average="macro", zero_division=0)),
     }
+
+# %% wrong="reads nothing, and says nothing" says=["the accuracy of 20 batches: expected"]
+def metrics(batches, classes, k):
+    if not sum(len(labels) for _, labels in batches):
+        raise ValueError("no samples")
+    zeros = torch.zeros(classes, classes, dtype=torch.int64)
+    return {"accuracy": 0.0, "top_k": 0.0, "macro_f1": 0.0, "confusion": zeros}
