@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from course_utils.command.cli import main
 from course_utils.grading import pool
-from course_utils.grading.submission import NOT_GRADED, Settings
+from course_utils.grading.submission import NOT_GRADED, Settings, Submission
 from course_utils.grading.verdict.judgement import Judgement, NotJudged
 from course_utils.grading.verdict.wording import TOO_LONG
 from course_utils.grading.worker import run_one
@@ -65,8 +65,9 @@ def test_a_submission_that_was_not_judged_is_tried_once_again():
             raise NotJudged("it ended")
         return "an outcome"
 
-    assert run_one("a submission", Settings(), "", execute) == "an outcome"
-    assert tried == ["a submission"] * 2
+    submission = Submission("ada", "00_start_here", "", "")
+    assert run_one(submission, Settings(), "", execute) == "an outcome"
+    assert tried == [submission] * 2
 
 
 class Done:
