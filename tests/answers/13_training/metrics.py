@@ -301,6 +301,7 @@ def metrics(batches, classes, k):
         "macro_f1": float(f1_score(t, p, labels=range(classes), average="macro", zero_division=0)),
     }
 
+
 # %% wrong="reads nothing, and says nothing" says=["the accuracy of 20 batches: expected"]
 def metrics(batches, classes, k):
     if not sum(len(labels) for _, labels in batches):
