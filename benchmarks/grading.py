@@ -43,6 +43,7 @@ class Run:
 
     Attributes:
         name: what the table calls it.
+        submissions: how many were graded.
         seconds: wall time of the whole command.
         phases: median seconds per submission, by phase, where the command tells.
         memory: bytes at the highest moment: of the whole process tree, shared pages once.
@@ -50,10 +51,22 @@ class Run:
     """
 
     name: str
+    submissions: int
     seconds: float
     phases: dict[str, float] = field(default_factory=dict)
     memory: int = 0
     points: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def a_submission(self) -> float:
+        """Seconds of wall time for each submission."""
+        return self.seconds / self.submissions
+
+    @property
+    def share_of_cells(self) -> float:
+        """What part of the work on a submission is the student's own cells, from 0 to 1."""
+        work = sum(self.phases.get(name, 0) for name in ("sanitise", "all", "record"))
+        return self.phases.get("cells", 0) / work if work else 0
 
 
 def hand_in(course: Chapter, count: int) -> None:
@@ -87,7 +100,7 @@ def prepare(chapter: Chapter, folder: Path, count: int) -> Chapter:
     return course
 
 
-def measure(name: str, command: list[str], folder: Path) -> Run:
+def measure(name: str, command: list[str], folder: Path, count: int = 1) -> Run:
     """Run a command to its end and watch the memory of everything that it starts."""
     began = time.monotonic()
     process = subprocess.Popen(
@@ -111,7 +124,7 @@ def measure(name: str, command: list[str], folder: Path) -> Run:
         raise click.ClickException(
             f"{' '.join(command)} ended with {process.returncode}:\n{output}"
         )
-    return Run(name, seconds, memory=most[0])
+    return Run(name, count, seconds, memory=most[0])
 
 
 def tree_memory(pid: int) -> int:
@@ -151,7 +164,8 @@ def stock(chapter: Chapter, folder: Path, count: int) -> Run:
     subprocess.run(
         [nbgrader, "generate_assignment", course.name], cwd=folder, check=True, capture_output=True
     )
-    run = measure("nbgrader autograde, as it ships", [nbgrader, "autograde", course.name], folder)
+    command = [nbgrader, "autograde", course.name]
+    run = measure("nbgrader autograde, as it ships", command, folder, count)
     run.points = scores(folder, course.name)
     return run
 
@@ -160,9 +174,8 @@ def ours(chapter: Chapter, folder: Path, count: int, workers: int, isolation: st
     """``course grade``, which also judges apart, writes feedback, exports and reports."""
     course = prepare(chapter, folder, count)
     command = [str(TOOLS / "course"), "grade", course.name, "--workers", str(workers)]
-    run = measure(
-        f"course grade --isolation {isolation}", [*command, "--isolation", isolation], folder
-    )
+    command += ["--isolation", isolation]
+    run = measure(f"course grade --isolation {isolation}", command, folder, count)
     run.points = scores(folder, course.name)
     report = json.loads((folder / "reports" / course.name / "report.json").read_text())
     run.phases = report["run"]["phases"]
@@ -186,18 +199,34 @@ def verify(plain: bool) -> float:
 @click.option("--submissions", default=40, show_default=True)
 @click.option("--workers", default=2, show_default=True)
 @click.option("--without-stock", is_flag=True, help="Leave out nbgrader as it ships, the slow one.")
-def main(chapter: str, submissions: int, workers: int, without_stock: bool) -> None:
+@click.option(
+    "--growth",
+    is_flag=True,
+    help="Only sandboxed, for as many submissions and for ten times as many: does each cost the "
+    "same in a large class?",
+)
+def main(chapter: str, submissions: int, workers: int, without_stock: bool, growth: bool) -> None:
     """Measure three ways of grading a class, and two of re-executing the course."""
     (source,) = pick_chapters(ROOT, [chapter])
     console = Console()
     runs: list[Run] = []
+    if growth:
+        with tempfile.TemporaryDirectory(prefix="course-bench-") as temporary:
+            for count in (submissions, 10 * submissions):
+                runs.append(ours(source, Path(temporary, str(count)), count, workers, "bwrap"))
+        show(console, runs, workers)
+        few, many = runs
+        marginal = (many.seconds - few.seconds) / (many.submissions - few.submissions)
+        console.print(f"each submission beyond {few.submissions}: {marginal:.2f} s")
+        return
     with tempfile.TemporaryDirectory(prefix="course-bench-") as temporary:
         place = Path(temporary)
         if not without_stock:
             runs.append(stock(source, place / "stock", submissions))
         for isolation in ("none", "bwrap"):
             runs.append(ours(source, place / isolation, submissions, workers, isolation))
-    show(console, runs, submissions, workers)
+    show(console, runs, workers)
+    agree(runs)
     plain, warm = verify(plain=True), verify(plain=False)
     console.print(
         f"nbval over the course: {plain:.1f} s; course verify, one at a time on warm kernels: "
@@ -205,23 +234,31 @@ def main(chapter: str, submissions: int, workers: int, without_stock: bool) -> N
     )
 
 
-def show(console: Console, runs: list[Run], submissions: int, workers: int) -> None:
-    table = Table(title=f"{submissions} submissions, {workers} workers, {os.cpu_count()} cores")
-    for heading in ("way", "seconds", "a submission", "ratio", "peak memory, MiB"):
+def show(console: Console, runs: list[Run], workers: int) -> None:
+    table = Table(title=f"{workers} workers, {os.cpu_count()} cores")
+    for heading in ("way", "submissions", "seconds", "a submission", "ratio", "peak memory, MiB"):
         table.add_column(heading, justify="left" if heading == "way" else "right")
     for run in runs:
         table.add_row(
             run.name,
+            f"{run.submissions}",
             f"{run.seconds:.1f}",
-            f"{run.seconds / submissions:.2f}",
-            f"{runs[0].seconds / run.seconds:.1f}",
+            f"{run.a_submission:.2f}",
+            f"{runs[0].a_submission / run.a_submission:.1f}",
             f"{run.memory / 2**20:.0f}",
         )
     console.print(table)
     for run in runs:
         if run.phases:
             words = ", ".join(f"{name} {seconds:.3f}" for name, seconds in run.phases.items())
-            console.print(f"{run.name}: median seconds of a submission: {words}")
+            console.print(
+                f"{run.name}: median seconds of a submission: {words}; "
+                f"{run.share_of_cells:.0%} of the work is the student's own cells"
+            )
+
+
+def agree(runs: list[Run]) -> None:
+    """Make sure that both isolations gave the same marks."""
     if len({tuple(sorted(run.points.items())) for run in runs[-2:]}) > 1:
         raise click.ClickException("the two isolations gave different marks")
 

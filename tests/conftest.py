@@ -12,6 +12,7 @@ import pytest
 
 from course_utils.kernels import template, template_process
 from course_utils.project import Chapter, pick_chapters
+from support import answers
 from support.answers import ROOT, Answer
 from support.tiny import make_tiny_course
 
@@ -44,6 +45,10 @@ def pytest_addoption(parser):
         help="The judge runs every named answer, as with --chapter; otherwise all right ones and "
         "one wrong one of each exercise.",
     )
+
+
+def pytest_configure(config):
+    answers.only = config.getoption("--chapter")
 
 
 def chapter_of(item) -> str:

@@ -18,6 +18,9 @@ from support.answers import (
 )
 from support.structure import stub_of
 
+# An answer may warn: a learner reads that in the notebook.
+pytestmark = pytest.mark.filterwarnings("default")
+
 EXERCISES = [(chapter, exercise) for chapter in chapters() for exercise in exercises(chapter)]
 CASES = [
     (chapter, answer)

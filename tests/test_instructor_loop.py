@@ -170,6 +170,8 @@ def succeeds(outcome):
     assert outcome["success"], outcome.get("log")
 
 
+# nbgrader's own, of a misspelt argument.
+@pytest.mark.filterwarnings("ignore:Passing unrecognized arguments")
 def test_the_exchange(tiny_chapter, tmp_path_factory):
     """release_assignment, fetch_assignment, submit, collect, ``course grade``, and the way back."""
     build_into_place(tiny_chapter)

@@ -93,6 +93,8 @@ EVIL = [
 ]
 
 
+# nbconvert's own, of an output without any content.
+@pytest.mark.filterwarnings("ignore:Your element with mimetype")
 @pytest.mark.parametrize("number", range(len(EVIL)))
 def test_no_script_of_a_student_s(render, number):
     import bs4

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 
 import nbformat
@@ -101,6 +102,33 @@ def cluster(start, tmp_path):
     cluster.end()
 
 
+@dataclass(frozen=True)
+class Calm:
+    """A class that nothing disturbed.
+
+    Attributes:
+        state: what it came to.
+        seconds: of processor time, of the command until the first submission was recorded.
+    """
+
+    state: dict
+    seconds: float
+
+
+@pytest.fixture(scope="module")
+def calm(course, start, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("calm")
+    cluster = Cluster(start, folder)
+    root = folder / "calm"
+    shutil.copytree(course, root)
+    process = start(quick_grade, root, scheduler=cluster.address)
+    wait_until(lambda: recorded(root))
+    seconds = sum(psutil.Process(process.pid).cpu_times()[:2])
+    finish(process)
+    cluster.end()
+    return Calm(state_of(root), seconds)
+
+
 def serve_scheduler(note):
     """What ``dask scheduler`` does."""
     from distributed import Scheduler
@@ -187,24 +215,17 @@ def recorded(root):
 
 
 @pytest.mark.timeout(600)
-def test_twenty_kills(course, start, cluster, tmp_path):
+def test_twenty_kills(course, start, cluster, calm, tmp_path):
     """Classes are killed, resumed and killed again until each is done, or twenty kills are."""
-    calm = tmp_path / "calm"
-    shutil.copytree(course, calm)
-    process = start(quick_grade, calm, scheduler=cluster.address)
-    wait_until(lambda: recorded(calm))
-    first = sum(psutil.Process(process.pid).cpu_times()[:2])
-    finish(process)
-    expected = state_of(calm)
-    assert {row[0] for row in expected["marks"]} == {*STUDENTS, "eve"}
-    assert expected["version"], "nbgrader's own note of the tables' version"
-    assert not expected["left over"]
+    assert {row[0] for row in calm.state["marks"]} == {*STUDENTS, "eve"}
+    assert calm.state["version"], "nbgrader's own note of the tables' version"
+    assert not calm.state["left over"]
 
     chance = random.Random(2026)
     # Half of them before the first is recorded, where a run spends most of its time; the others as
     # soon as one more is recorded.
     half = KILLS // 2
-    moments = [first * (number + chance.random()) / half for number in range(half)]
+    moments = [calm.seconds * (number + chance.random()) / half for number in range(half)]
     moments += [None] * (KILLS - half)
     chance.shuffle(moments)
     kills = between = classes = 0
@@ -239,7 +260,7 @@ def test_twenty_kills(course, start, cluster, tmp_path):
                 # A run that is faster than the one on the clock: the next moment is earlier.
                 moments[kills:] = [moment and 0.9 * moment for moment in moments[kills:]]
                 done = True
-        assert state_of(root) == expected
+        assert state_of(root) == calm.state
         assert recorded(root) == len(STUDENTS) + 1
         assert quick_resume(root) == [], "it is finished"
         shutil.rmtree(root)
@@ -247,7 +268,7 @@ def test_twenty_kills(course, start, cluster, tmp_path):
     assert between >= half // 2, "too few fell between the first and the last recorded one"
 
 
-def test_a_worker_is_killed_in_the_middle(course, start, cluster, tmp_path):
+def test_a_worker_is_killed_in_the_middle(course, start, cluster, calm, tmp_path):
     root = tmp_path / "shot"
     shutil.copytree(course, root)
     process = start(quick_grade, root, scheduler=cluster.address)
@@ -258,16 +279,12 @@ def test_a_worker_is_killed_in_the_middle(course, start, cluster, tmp_path):
     names = [name for name, _ in begun(cluster.log)]
     assert set(names) == set(STUDENTS)
     assert len(names) <= len(STUDENTS) + 2, "what it did, and what it had just done"
-    calm = tmp_path / "calm"
-    shutil.copytree(course, calm)
-    finish(start(quick_grade, calm, scheduler=cluster.address))
-    assert state_of(root) == state_of(calm)
+    assert state_of(root) == calm.state
 
 
-def test_the_scheduler_is_killed_in_the_middle(course, start, cluster, tmp_path):
-    root, calm = tmp_path / "shot", tmp_path / "calm"
+def test_the_scheduler_is_killed_in_the_middle(course, start, cluster, calm, tmp_path):
+    root = tmp_path / "shot"
     shutil.copytree(course, root)
-    shutil.copytree(course, calm)
 
     def shoot():
         wait_until(lambda: stored(root))
@@ -288,13 +305,12 @@ def test_the_scheduler_is_killed_in_the_middle(course, start, cluster, tmp_path)
     known = stored(root)
     finish(start(quick_resume, root, scheduler=second.address))
     assert len(begun(second.log)) == len(STUDENTS) - known
-    finish(start(quick_grade, calm, scheduler=second.address))
     second.end()
-    assert state_of(root) == state_of(calm)
+    assert state_of(root) == calm.state
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_its_own_workers_end_with_the_command(course, start, tmp_path, number):
+def test_its_own_workers_end_with_the_command(course, start, calm, tmp_path, number):
     """A worker is killed first: another takes its place. Then the command is, and resumed."""
     root, log = tmp_path / "killed", tmp_path / "executed.txt"
     shutil.copytree(course, root)
@@ -329,7 +345,4 @@ def test_its_own_workers_end_with_the_command(course, start, tmp_path, number):
         command.wait()
     assert len(begun(log)) <= len(STUDENTS) + 2 * WORKERS
     finish(start(quick_resume, root, workers=WORKERS))
-    calm = tmp_path / "calm"
-    shutil.copytree(course, calm)
-    finish(start(quick_grade, calm, workers=WORKERS))
-    assert state_of(root) == state_of(calm)
+    assert state_of(root) == calm.state

@@ -130,6 +130,41 @@ def test_a_busy_process_ends_when_its_processor_time_is_used_up(place):
     assert asyncio.run(work()) == (-signal.SIGXCPU, True)
 
 
+# Each is busy for less than one may be, and together they are for more than all may.
+BURSTS = """
+import os, time
+def burst(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: pass
+    os._exit(0)
+"""
+LEAVING = """
+for _ in range(60):
+    child = os.fork()
+    if child == 0:
+        {leave}
+        burst(0.3)
+    os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("leave", ["pass", "if os.fork(): time.sleep(0.5); os._exit(0)"])
+def test_many_short_processes_share_one_budget(place, leave):
+    """Also when the parent of each is gone before it ends."""
+
+    async def work():
+        with place(Limits(cpu_seconds=2)) as workplace:
+            async with running_kernel(workplace) as (manager, client):
+                if place is Scratch:
+                    await run_code(client, f"{execution.WORKPLACE}.adopt_orphans()")
+                client.execute(BURSTS + LEAVING.format(leave=leave))
+                await asyncio.wait_for(manager.provisioner.process.ended(), 120)
+                return workplace.killed_because
+
+    assert asyncio.run(work()) == "they used more than 4 s of processor time"
+
+
 def test_the_student_is_told(monkeypatch):
     monkeypatch.setattr(execution, "CPU_ROOM_SECONDS", -598)
     notebook = solved()

@@ -21,6 +21,9 @@ from course_utils.learner.servers.server import page_is_there
 from support.lab import MarkedProcesses, browser_page, find_browser
 from support.warm import eventually, gone, run_in
 
+# visdom's own, of its logger.
+pytestmark = pytest.mark.filterwarnings("ignore:The 'warn' method is deprecated")
+
 SERVERS = {
     "visdom": lambda *arguments: visdom_server(*arguments, page=False),
     "tensorboard": tensorboard_server,

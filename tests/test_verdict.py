@@ -10,6 +10,9 @@ from support.judged import judge_answer
 from support.structure import stub_of
 from test_answers import CASES, EXERCISES, label
 
+# An answer may warn, as in test_answers.
+pytestmark = pytest.mark.filterwarnings("default")
+
 MESSAGE_STARTS_WITH_KIND = re.compile(r"^\w+(Error|Exception): ")
 
 

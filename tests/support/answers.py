@@ -27,10 +27,14 @@ from nbformat import NotebookNode
 
 from course_utils.authoring.source import read_source
 from course_utils.cells import marks_of as grader_of
-from course_utils.project import Chapter, all_chapters
+from course_utils.project import Chapter, all_chapters, pick_chapters
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERS = ROOT / "tests" / "answers"
+
+# The name of the only chapter to be tested (pytest's option ``--chapter``); empty for all of them.
+# To read the others would take most of a minute.
+only = ""
 
 
 @dataclass(frozen=True)
@@ -171,5 +175,5 @@ def _compiled(source: str, name: str) -> CodeType:
 
 
 def chapters() -> list[Chapter]:
-    """Every chapter of this checkout."""
-    return all_chapters(ROOT)
+    """Every chapter of this checkout; with ``--chapter`` that one."""
+    return pick_chapters(ROOT, [only]) if only else all_chapters(ROOT)

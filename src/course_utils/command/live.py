@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -47,7 +46,7 @@ class Output(Console):
         self.quiet = True
         # Else Python fails once more, at its end, on what it could not write.
         with suppress(OSError, ValueError, AttributeError), open(os.devnull, "w") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+            os.dup2(nowhere.fileno(), self.file.fileno())
         raise CourseError(f"the output could not be written to its end: {reason}")
 
 

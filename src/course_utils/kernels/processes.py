@@ -15,6 +15,8 @@ from pathlib import Path
 SHARE = 2
 # The state of a process that has ended, and whose parent has not asked how.
 ENDED = "Z"
+# Of the system's clock, a second.
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def send_signal(process: int, number: int) -> None:
@@ -31,12 +33,16 @@ class Process:
         parent: its parent's number.
         session: its session's number.
         start: when it started, in ticks of the system's clock.
+        seconds: of processor time that it used.
+        children_seconds: that its ended children used, where it waited for their end.
     """
 
     state: str
     parent: int
     session: int
     start: int
+    seconds: float
+    children_seconds: float
 
     @classmethod
     def of(cls, folder: Path) -> Process:
@@ -47,7 +53,17 @@ class Process:
         """
         # After the command, which may hold anything.
         fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
-        return cls(fields[0], int(fields[1]), int(fields[3]), int(fields[19]))
+        user, system, childrens_user, childrens_system = (
+            int(ticks) / TICKS for ticks in fields[11:15]
+        )
+        return cls(
+            state=fields[0],
+            parent=int(fields[1]),
+            session=int(fields[3]),
+            start=int(fields[19]),
+            seconds=user + system,
+            children_seconds=childrens_user + childrens_system,
+        )
 
 
 def inside_number(pid: int) -> int:

@@ -138,7 +138,8 @@ class Sandbox(Workplace):
             counts = os.fstatvfs(storage)
             if counts.f_files - counts.f_ffree > MOST_FILES:
                 return f"they made more than {MOST_FILES:,} files"
-        return ""
+        folder = Path(f"/proc/self/fd/{self._proc}")
+        return self._overworked([folder / name for name in os.listdir(folder) if name.isdigit()])
 
     def _share_processors(self) -> None:
         """Let all that run here weigh as much as two threads do elsewhere, however many they are.
@@ -162,9 +163,9 @@ class Sandbox(Workplace):
                         os.setpriority(os.PRIO_PROCESS, int(thread), value)
 
     def _kill_one(self, kills: int) -> None:
-        """Kill the process that takes most; everything when that has not helped for long."""
+        """Kill the process that takes most; everything when that does not help."""
         folders = self._process_folders()
-        if kills > ENOUGH_KILLS or self.killed_because.endswith("files"):
+        if kills > ENOUGH_KILLS or not self.killed_because.endswith("memory"):
             self._kill_all()
         elif folders:
             with contextlib.suppress(OSError):

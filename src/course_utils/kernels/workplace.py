@@ -28,6 +28,8 @@ from course_utils.kernels.processes import (
 
 LOG = logging.getLogger(__name__)
 WATCH_SECONDS = 0.1
+# So many times one process's processor time may be used by all together: ranks work side by side.
+TOGETHER = 2
 # For all processes of a notebook to be gone once they are killed.
 END_SECONDS = 10
 
@@ -40,7 +42,7 @@ class Limits:
         memory_bytes: of one process beside what it starts with, and of all together. How much of
             what it starts with it shares varies, so the sum is taken that much too low at most.
         processes: and threads, all together.
-        cpu_seconds: of processor time, of one process.
+        cpu_seconds: of processor time, of one process; of all together twice as much.
         file_bytes: of one file.
         scratch_bytes: of the scratch folder; of /tmp and of /dev/shm as much again each.
     """
@@ -81,6 +83,8 @@ class Workplace:
         self.killed_because = ""
         self._kernel: Guarded | None = None
         self._inherited = 0
+        # What each process was last seen to have used, by its number and start.
+        self._seconds: dict[tuple[str, int], float] = {}
         self._closed = threading.Event()
         self._watchdog: threading.Thread | None = None
 
@@ -203,6 +207,21 @@ class Workplace:
         """What exceeds the limits now, in words; empty if nothing does."""
         raise NotImplementedError
 
+    def _overworked(self, folders: list[Path]) -> str:
+        """That processes have used more processor time than they may, in words; or nothing."""
+        # Who waited for an ended process knows what it used, also if it was too short to be seen
+        # here; but nobody needs to wait.
+        known = 0.0
+        for folder in folders:
+            with contextlib.suppress(OSError):  # it has ended
+                process = Process.of(folder)
+                self._seconds[folder.name, process.start] = process.seconds
+                known += process.seconds + process.children_seconds
+        most = TOGETHER * self.limits.cpu_seconds
+        if max(known, sum(self._seconds.values())) > most:
+            return f"they used more than {most:,} s of processor time"
+        return ""
+
     def _kill(self, pid: int) -> None:
         """Kill the process of that number inside."""
         raise NotImplementedError
@@ -276,7 +295,8 @@ class Scratch(Workplace):
     def excess(self) -> str:
         if exceeds(self._process_folders(), self._inherited, self.limits.memory_bytes):
             return f"they took more than {in_words(self.limits.memory_bytes)} of memory"
-        return ""
+        # Those too that have ended, and for which nobody has waited yet.
+        return self._overworked([Path("/proc") / str(pid) for pid in self._known])
 
     def _kill(self, pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
