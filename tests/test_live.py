@@ -80,10 +80,7 @@ def test_a_name_gives_the_terminal_no_orders():
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), OSError(28, "disk full")])
-def test_an_output_that_cannot_be_written_is_said(error, monkeypatch):
-    # It closes the real one, which pytest has under its hands.
-    monkeypatch.setattr("sys.stdout", StringIO())
-
+def test_an_output_that_cannot_be_written_is_said(error):
     class Closed(StringIO):
         def write(self, text):
             raise error

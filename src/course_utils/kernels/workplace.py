@@ -28,6 +28,8 @@ from course_utils.kernels.processes import (
 
 LOG = logging.getLogger(__name__)
 WATCH_SECONDS = 0.1
+# So many times one process's processor time may be used by all together: ranks work side by side.
+TOGETHER = 2
 # For all processes of a notebook to be gone once they are killed.
 END_SECONDS = 10
 # So many times one process's processor time may be used by all together: ranks work side by side.
