@@ -951,7 +951,7 @@ cases = [
     (pixel[None], [[[[255, 0, 51]]]], "a batch of one image", "a batch stays a batch"),
     (pixel[:2], [[[255, 0]]], "of two channels"),
     (gray, [[255, 0, 127]], "in grey, out of range", "one channel: two dimensions"),
-    (gray[None], [[[[255], [0], [127]]]], "a grey batch", "a batch keeps its channel"),
+    (gray.clone()[None], [[[[255], [0], [127]]]], "a grey batch", "a batch keeps its channel"),
     (gray.clone().requires_grad_(), [[255, 0, 127]], "with a gradient"),
 ]
 with every_case() as case:
@@ -1283,8 +1283,9 @@ def check_mean(answer, values, valid, name):
     return sum(counts.values())
 
 
-def check_gradient(answer, values, valid, name):
-    missing = answer(values, valid) is None
+def check_gradient(answer, gradient_at, values, valid, name):
+    with forbid_changes(values, valid):
+        missing = answer(values, valid) is None
     assert not missing, "the result is None: is there an answer yet, and does it return a value?"
     gradient, count = gradient_at(values, valid), valid.sum(dim=1, keepdim=True).clamp(min=1)
     finite = torch.isfinite(gradient).all()
@@ -1307,7 +1308,8 @@ mask = torch.tensor([[True, True, False], [False, False, False]], device=device)
 with every_case() as case:
     for dtype in (torch.float32, torch.float16, torch.float64):
         with case(f"a row that has no valid entry, in {dtype}"):
-            check_mean(masked_row_mean, values.to(dtype), mask, f"a table in {dtype}")
+            table = values.to(dtype, copy=True)
+            check_mean(masked_row_mean, table, mask, f"a table in {dtype}")
     with case("no loop"):
         few = check_mean(masked_row_mean, values, mask, "two rows")
         twenty = values.repeat(20, 1), mask.repeat(20, 1)
@@ -1331,13 +1333,16 @@ with every_case() as case:
     for padding in (float("nan"), float("inf")):
         values = torch.tensor([[1.0, 2.0, padding], [padding, padding, padding]], device=device)
         with case(f"with padding {padding}"):
-            result = masked_row_mean(values, mask)
+            with forbid_changes(values):
+                result = masked_row_mean(values, mask)
             product = isinstance(result, torch.Tensor) and bool(result.isnan().all())
             why = f"0 times {padding} is nan; choose instead of multiplying: " if product else ""
             check_close(result, torch.tensor([1.5, 0.0], device=device), f"{why}the result")
     with case("a valid nan and a valid inf, which count"):
         odd = torch.tensor([[float("nan"), 2.0, 9.0], [float("inf"), 9.0, 9.0]], device=device)
-        check_close(masked_row_mean(odd, mask | (odd > 9)), odd[:, 0], "the result")
+        with forbid_changes(odd):
+            result = masked_row_mean(odd, mask | (odd > 9))
+        check_close(result, odd[:, 0], "the result")
 
 
 # %% nbgrader={"grade_id": "masked-row-mean-check-3", "grade": true, "points": 1}
@@ -1349,7 +1354,7 @@ tables["padding that is inf"] = (values.masked_fill(~mask[:1], float("inf")), ma
 with every_case() as case:
     for name, (table, keep) in tables.items():
         with case(name):
-            check_gradient(masked_row_mean, table, keep, name)
+            check_gradient(masked_row_mean, gradient_at, table, keep, name)
 ### BEGIN HIDDEN TESTS
 generator, tables = torch.Generator().manual_seed(2), {}
 for shape in ((6, 5), (4, 1), (2, 0), (1, 9)):
@@ -1360,7 +1365,7 @@ tables["padding that is nan or inf"] = (table, table == 1)
 with every_case() as case:
     for name, (table, keep) in tables.items():
         with case(name):
-            check_gradient(masked_row_mean, table, keep, name)
+            check_gradient(masked_row_mean, gradient_at, table, keep, name)
 ### END HIDDEN TESTS
 
 
