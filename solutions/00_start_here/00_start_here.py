@@ -391,16 +391,19 @@ with device:
 print((x + y + z).tolist(), x.device == y.device == z.device)
 
 # %% [markdown] topics=["device-agnostic-code"]
-# PyTorch can also be asked which accelerator there is.
+# PyTorch can also be asked which accelerator there is, and what each GPU has left.
 #
 # **Predict.** On a machine without a GPU, may `current_accelerator()` still answer `cuda`?
 
-# %% tags=["nbval-ignore-output"] topics=["device-agnostic-code", "version-and-device-report"]
+# %% tags=["nbval-ignore-output"] topics=["device-agnostic-code", "gpu-inventory", "version-and-device-report"]
 print("torch", torch.__version__, "built for CUDA", torch.version.cuda)
+print("cuDNN", torch.backends.cudnn.version())
 print("plain call     :", torch.accelerator.current_accelerator())
 print("check_available:", torch.accelerator.current_accelerator(check_available=True))
-if device.type == "cuda":
-    print(torch.cuda.get_device_name(device), "with cuDNN", torch.backends.cudnn.version())
+for number in range(torch.cuda.device_count()):
+    name, capability = torch.cuda.get_device_name(number), torch.cuda.get_device_capability(number)
+    free, total = (size / 2**30 for size in torch.cuda.mem_get_info(number))
+    print(f"cuda:{number}  {name}, capability {capability}, {free:.0f} of {total:.0f} GiB free")
 
 # %% [markdown] topics=["device-agnostic-code", "version-and-device-report"]
 # **Explain.** The plain call says what this PyTorch was *built for*. On Linux the usual package is

@@ -3,7 +3,7 @@
 #   course:
 #     title: Hooks
 #     minutes: 240
-#     core: 140
+#     core: 120
 # ---
 
 # %% [markdown]
@@ -11,8 +11,7 @@
 #
 # A model takes a batch and gives back an answer. `backward()` fills its parameters with gradients.
 # What lies between is closed: you see neither what the third layer returned nor the gradient that
-# reached it. You could write `print` into every `forward`. But the model may not be yours, and tomorrow you
-# will want to see something else.
+# reached it. You could write `print` into every `forward`, but the model may not be yours.
 #
 # PyTorch left openings for this. A **hook** is a function of yours that PyTorch calls at such an
 # opening, while the model itself stays as it is.
@@ -24,16 +23,15 @@
 # - change what flows: reverse a gradient, freeze rows of a table, take the optimizer's step during
 #   `backward()`;
 # - draw on an image where a network looked (Grad-CAM);
-# - shrink what a model keeps for its backward pass, reparametrise a weight, load an old checkpoint;
+# - shrink what a model keeps for its backward pass, and reparametrise a weight;
 # - transplant an activation from one run into another, and so prove which layer decides;
 # - leave a model as you found it.
 #
 # **It leans on** chapters 05 (the graph, leaves, `.grad`, saved tensors) and 06 (`autograd.Function`).
 # Layers and optimizers appear as they are used; chapters 08 to 11 explain them. Until then: a *module*
 # is an object with parameters that is called like a function, and may hold other modules under names.
-# **Time:** four hours, and forty minutes more with exercises 7.10 and 7.11. The sections and exercises
-# marked *core* take two hours and twenty minutes; nothing later leans on the rest. You can skip any
-# exercise.
+# **Time:** four hours with all eleven exercises. The sections and exercises marked *core* take two hours;
+# nothing later leans on the rest. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -43,19 +41,10 @@ from course_utils import check_predictions, device, every_case, hook_slips, hook
 from course_utils import runs_with_the_answer, show
 
 # %% [markdown]
-# Here is one of two modules. The outer one has no name of its own, so it is called `""`:
-
-# %% topics=["module-hooks"]
-outer = nn.Sequential(nn.Linear(2, 3), nn.Tanh())
-print("all of them:", [name for name, _ in outer.named_modules()])
-print("by its name:", outer.get_submodule("0"))
-
-# %% [markdown]
 # ## A patient · core
 #
 # Here is a network that does not learn. It has six layers and a head. One layer, chosen at random,
-# was spoilt, so reading the cell won't tell you which. Its task: do a point's two coordinates have the
-# same sign?
+# was spoilt. Its task: do a point's two coordinates have the same sign?
 
 
 # %% nbgrader={"grade_id": "patient", "locked": true}
@@ -95,7 +84,7 @@ def train(network: nn.Module, steps: int) -> list[float]:
 
 
 # %%
-from functools import partial
+import warnings
 
 import matplotlib.pyplot as plt
 
@@ -108,9 +97,8 @@ axes.legend(loc="center right")
 show(figure, "Two loss curves: the healthy network's falls, the patient's stays near 0.69.")
 
 # %% [markdown]
-# The patient's loss stays at 0.69, which is log 2: it might as well toss a coin. No error, no NaN. Which layer
-# is it, and what happens inside? The patient comes back in every section, and each opening shows
-# another side of it.
+# The patient's loss stays at 0.69, which is log 2: it might as well toss a coin. No error, no NaN. Which
+# layer is it, and what happens inside?
 #
 # ## 1. Forward hooks: what does a module return? · core
 #
@@ -129,29 +117,22 @@ y = layer(torch.ones(4, 2))
 
 # %% [markdown]
 # Neither the layer nor its caller was changed. A hook is plugged in from outside and can be pulled
-# out again. **Predict:** which of these three calls prints a line?
+# out again. **Predict:** which of these four calls prints a line?
 
-# %% topics=["hook-concept"]
+# %% topics=["hook-concept", "module-hooks"]
 y = layer(torch.ones(1, 2))
 y = layer.forward(torch.ones(2, 2))
 handle.remove()
 y = layer(torch.ones(3, 2))
-
-# %% [markdown]
-# Only the first. `layer(x)` runs `Module.__call__`, which calls `forward` and the hooks around it.
-# A direct call of `forward` bypasses the hooks. And `remove()` of the *handle* that
-# `register_forward_hook` returned pulls the hook out. Keep the handle: PyTorch offers no other
-# public way.
-#
-# A handle is also a context manager. The hook is gone when the block ends, even if it ends with an
-# error:
-
-# %% topics=["module-hooks"]
 with layer.register_forward_hook(tell):
-    y = layer(torch.ones(5, 2))
-y = layer(torch.ones(6, 2))
+    y = layer(torch.ones(4, 2))
 
 # %% [markdown]
+# The first and the fourth. `layer(x)` runs `Module.__call__`, which calls `forward` and the hooks around
+# it. A direct call of `forward` bypasses the hooks. `remove()` of the *handle* that
+# `register_forward_hook` returned pulls the hook out. Keep the handle: PyTorch offers no other public
+# way. A handle is also a context manager: the hook is gone when the block ends, even by an error.
+#
 # ### Exercise 7.1 — Does it run? ★ · 3 min · 1 point · core
 #
 # A layer has one forward hook, `handle` is its handle, and `x` fits. How often does the hook run
@@ -199,7 +180,8 @@ check_predictions(hook_calls, counts, because)
 # ### Looking and touching
 #
 # A hook that returns nothing only looks. What it returns takes the place of the output. A **forward
-# pre-hook** stands before `forward` and may replace its inputs:
+# pre-hook** stands before `forward` and may replace its inputs. Several hooks at one opening run in the
+# order of their registration, each on what the one before it returned.
 
 # %% topics=["module-hooks"]
 layer = nn.Linear(2, 1, bias=False)
@@ -210,28 +192,14 @@ layer.register_forward_hook(lambda module, args, output: output + 0.5)
 print("with hooks:", layer(torch.tensor([1.0, 2.0])).item())
 
 # %% [markdown]
-# Several hooks at one opening run in the order of their registration, and each gets what the one
-# before it returned. `prepend=True` puts one at the front. **Predict** the number:
-
-# %% topics=["module-hooks"]
-layer = nn.Identity()
-layer.register_forward_hook(lambda module, args, output: output + 1)
-layer.register_forward_hook(lambda module, args, output: 10 * output, prepend=True)
-layer(torch.tensor(2))
-
-# %% [markdown]
-# First times ten, then plus one.
-#
 # Two things surprise in models that others wrote. Keyword arguments are not in `args`; ask for them
-# by `with_kwargs=True`. And an output need not be a tensor: an LSTM returns a tuple that holds a
-# tuple.
+# by `with_kwargs=True`. And an output need not be a tensor, as with an LSTM.
 
 
 # %% topics=["module-hooks"]
 def tell_all(module, args, kwargs, output):
     sequence, (h, c) = output
-    print("positional:", len(args), " by name:", [*kwargs])
-    print("output:", tuple(sequence.shape), "h:", tuple(h.shape), "c:", tuple(c.shape))
+    print(f"{len(args)} positional, by name {[*kwargs]}", sequence.shape, h.shape, c.shape)
 
 
 lstm = nn.LSTM(2, 3, batch_first=True)
@@ -239,14 +207,13 @@ lstm.register_forward_hook(tell_all, with_kwargs=True)
 _ = lstm(input=torch.ones(1, 4, 2))
 
 # %% [markdown]
-# So a hook that does `args[0]` or `output.detach()` fails here. Write hooks for the model that you
-# have, or let them look at what they are handed.
+# A hook that does `args[0]` or `output.detach()` fails here.
 #
 # ### A first look into the patient
 #
-# `named_modules()` lists all modules of a model with their names, at any depth; `named_children()`
-# lists those directly inside. Let's attach to each a hook that notes the name. **Predict** what this
-# prints:
+# `named_modules()` lists all modules of a model with their names, at any depth; the model itself is `""`.
+# `get_submodule(name)` finds one. `named_children()` lists those directly inside. Let's attach to each of
+# them a hook that notes the name. **Predict** what this prints:
 
 # %%
 patient, seen = make_patient(), []
@@ -256,28 +223,26 @@ _ = patient(torch.ones(1, 2, device=device))
 print(seen)
 
 # %% [markdown]
-# The last name, thirteen times. The `lambda` does not remember what `name` was when it was made. It
-# looks `name` up when the hook *runs*, and by then the loop is over. Hooks written in a loop often
-# have this bug; linters call it B023. Bind the value: by `functools.partial`, or by a function that
-# makes the hook. Here is one, and with it the mean size of what each tanh returns.
+# The last name, thirteen times. The `lambda` looks `name` up when the hook *runs*, and by then the loop
+# is over. Hooks written in a loop often have this bug; linters call it B023. Bind the value: by
+# `functools.partial`, or by a function that makes the hook, as here. It tells the mean size of what each
+# tanh returns.
 
 
 # %%
-def keep_size(name, sizes):
-    return lambda module, args, output: sizes.update({name: output.abs().mean().item()})
+def tell_size(name):
+    return lambda module, args, output: print(name, round(output.abs().mean().item(), 2))
 
 
-# %%
-patient, sizes = make_patient(), {}
-for name, module in patient.named_children():
-    module.register_forward_hook(keep_size(name, sizes))
+patient = make_patient()
+for name in [f"tanh{n}" for n in range(1, 7)]:
+    patient.get_submodule(name).register_forward_hook(tell_size(name))
 _ = train(patient, 1)
-print({name: round(size, 2) for name, size in sizes.items() if "tanh" in name})
 
 # %% [markdown]
-# Every layer returns numbers of ordinary size. One may catch your eye: its numbers are all near
-# 1. Is that the illness, or just what this layer has to say? Activations alone don't tell. Section
-# 2 looks from the other side; first, more about activations.
+# Every layer returns numbers of ordinary size. One may catch your eye: its numbers are all near 1. Is
+# that the illness, or just what this layer has to say? Activations alone don't tell. Section 2 looks
+# from the other side; first, more about activations.
 #
 # ### Features without cutting the model open
 #
@@ -287,9 +252,7 @@ print({name: round(size, 2) for name, size in sizes.items() if "tanh" in name})
 # > **Often said.** *"`vgg16().features` ends with relu5_3"* and *"ResNet without its last child
 # > gives the pooled feature vector."* The first ends with a pooling layer. The second gives a
 # > vector with two dimensions too many, because `flatten` is no child: it is a line in `forward`,
-# > and `forward` was thrown away. Put all children into a `Sequential`, and it fails.
-#
-# (Tensors on the `meta` device have a shape and no numbers, so these networks take no memory.)
+# > and `forward` was thrown away. (Tensors on the `meta` device take no memory.)
 
 # %% topics=["feature-extraction-single", "extract-layers"] errata=["gap-feature-shape", "vgg-relu5-3"]
 import torchvision
@@ -305,36 +268,18 @@ except RuntimeError as error:
     print("all children in a row:", error)
 
 # %% [markdown]
-# A hook needs no cutting: `forward` runs as it was written, and you listen where you like. It also
-# reaches modules deep inside, by their names:
+# A hook needs no cutting: `forward` runs as it was written, and you listen where you like, deep inside
+# too, as in exercise 7.2. Or let `create_feature_extractor` trace `forward` into a graph. It can stop at
+# lines that are no modules, such as `flatten`, and leaves out what comes after. But it needs a model
+# without an `if` on the values of a tensor.
 
-# %% topics=["feature-hooks", "feature-extraction-multi"]
-shapes, handles = {}, []
-
-for name in ("layer1.0.conv2", "layer3", "avgpool"):
-    module = resnet.get_submodule(name)
-    keep = partial(lambda name, module, args, output: shapes.update({name: output.shape}), name)
-    handles.append(module.register_forward_hook(keep))
-_ = resnet(images)
-print({name: tuple(shape) for name, shape in shapes.items()})
-
-# %% [markdown]
-# torchvision has a tool for the same wish. `create_feature_extractor` traces `forward` into a
-# graph, so it can stop at lines that are no modules, such as `flatten`, and it leaves out what
-# comes after. In return it needs a model that can be traced: no `if` on the values of a tensor.
-
-# %% topics=["feature-hooks", "feature-extraction-single"] errata=["gap-feature-shape"]
+# %% topics=["feature-hooks", "feature-extraction-single", "feature-extraction-multi"] errata=["gap-feature-shape"]
 from torchvision.models.feature_extraction import create_feature_extractor
 
-for handle in handles:
-    handle.remove()  # what traces a model traces its hooks, too
 extractor = create_feature_extractor(resnet, {"layer3": "map", "flatten": "vector"})
 print({name: tuple(feature.shape) for name, feature in extractor(images).items()})
 
 # %% [markdown]
-# Which one? Hooks, when you want to look for a while, or at gradients too, or into a model that
-# can't be traced. The extractor, when the features are the product.
-#
 # **In practice** four things go wrong when activations are kept. They hold the graph, and with it
 # every activation of the batch. The hooks stay. A small view keeps its whole storage alive (chapter
 # 02). The fourth is subtle. **Predict** what was kept of the first layer:
@@ -351,11 +296,10 @@ kept[0]
 # The layer returned numbers near -5. Then the ReLU after it wrote its zeros into the same memory,
 # which `detach()` shares.
 #
-# To see whether a tool cleans up after itself, we need a count of the hooks on a model. PyTorch
-# has no public list of hooks. The course brings `hooks_on(model)`, which reads private attributes
-# such as `_forward_hooks`. It counts a module's eight kinds and the two kinds on parameters. It
-# misses hooks on intermediate tensors and those registered for the whole process. **Predict:** a
-# layer has a hook as a module, and its weight has two as a tensor. What does a deep copy have?
+# Does a tool clean up after itself? PyTorch has no public list of hooks. The course's `hooks_on(model)`
+# counts a module's eight kinds and the two on parameters, by private attributes. It misses hooks on
+# intermediate tensors and those registered for the whole process. **Predict:** a layer has a hook as a
+# module, and its weight has two as a tensor. What does a deep copy have?
 
 # %% nbgrader={"grade_id": "hooks-on", "locked": true}
 import copy
@@ -373,20 +317,20 @@ print("a deep copy:", hooks_on(copy.deepcopy(layer)))
 
 # %% [markdown]
 # A deep copy keeps the hooks of modules and loses those of parameters. So a copied model still
-# writes into your lists, and its frozen rows thaw.
+# writes into your lists, and what you did to its gradients is undone.
 #
 # ### Exercise 7.2 — Capture ★★ · 22 min · 4 points · core
 #
 # Write a context manager `capture(model, names)`. (`contextlib.contextmanager` makes one from a
-# generator; Hint 1 says how.) `names` are names as `named_modules()` gives
-# them, at any depth; `""` is the model itself. `with capture(model, names) as seen:` gives a dict
-# with a list for each name. Every call of that module inside the block appends its output to its
-# list. All outputs are tensors; inputs may be passed by keyword. What is kept is
+# generator; Hint 1 says how.) `names` are as `named_modules()` gives them, at any depth; `""` is the
+# model itself. `with capture(model, names) as seen:` gives a dict with a list for each name. Every call
+# of that module inside the block appends its output to its list. All outputs are tensors; inputs may be
+# passed by keyword. What is kept is
 #
 # - as the module returned it: what happens to the tensor afterwards, in place, must not show;
 # - without a graph: `requires_grad` is `False`;
-# - no larger than it has to be: its storage holds its own elements and no others, even if the
-#   module returned a view of something larger.
+# - no larger than it has to be: its storage holds no other elements, even if the module returned a view
+#   of something larger.
 #
 # The model computes what it always did, and its gradients still flow. When the block ends, by an
 # exception too, your hooks are gone, hooks that were there before are still there, and the
@@ -513,9 +457,8 @@ print("h keeps its gradient:", h.retains_grad)
 print("x.grad:", x.grad.item())
 
 # %% [markdown]
-# *Complete* means: `h` is used twice, and the hook ran once, with the sum 3.
-#
-# What the hook returns takes the gradient's place, from there on back. **Predict** `x.grad`:
+# `h` is used twice, and the hook ran once, with the sum 3. What the hook returns takes the gradient's
+# place, from there on back. **Predict** `x.grad`:
 
 # %% topics=["tensor-register-hook"]
 x = torch.tensor(3.0, requires_grad=True)
@@ -526,26 +469,17 @@ h.backward()
 x.grad
 
 # %% [markdown]
-# The hooks run in the order of their registration, the second on the first one's result: dy/dh is
-# 1, then 10, then 11, and 11 · 2 · 3 is 66. The values of the forward pass are what they were.
+# The second hook got the first one's result: dy/dh is 1, then 10, then 11, and 11 · 2 · 3 is 66. The
+# values of the forward pass are what they were.
 #
-# A hook on a **leaf** runs before the gradient is added to `.grad`. So it sees what this
-# `backward()` brings, not what has been accumulated:
-
-# %% topics=["tensor-register-hook"]
-w = torch.ones(1, requires_grad=True)
-w.register_hook(lambda grad: print("hook:", grad.item(), " w.grad so far:", w.grad))
-for factor in (2, 3):
-    (factor * w).sum().backward()
-w.grad
-
-# %% [markdown]
+# A hook on a **leaf** runs before the gradient is added to `.grad`. It sees what this `backward()` brings,
+# not what has been accumulated; section 5 shows both.
+#
 # ### From inside a forward hook
 #
-# Must you write `forward` to get hold of `h`? No: a forward hook is handed the output, and can
-# register a hook on *that*. This also works where an activation in place follows. Under `no_grad` the
-# output needs no gradient and `register_hook` raises, so ask first. Here it shows the gradients of two
-# of the patient's layers:
+# A forward hook is handed the output, and can register a hook on *that*, even where an activation in
+# place follows. Under `no_grad` the output needs no gradient and `register_hook` raises, so ask first.
+# Here are the gradients of two of the patient's layers:
 
 
 # %% topics=["tensor-register-hook", "module-hooks"]
@@ -565,8 +499,8 @@ told
 
 # %% [markdown]
 # The gradient that reaches `layer6` is of ordinary size; the one at `layer1` is a million times smaller.
-# Between them the gradient gets lost. Where exactly is what section 3 will find; before that, a look at what a tensor hook may
-# change, and how.
+# Where between them it gets lost, section 3 will find. Before that: what may a tensor hook change, and
+# how?
 #
 # ### Return, never write
 #
@@ -575,43 +509,33 @@ told
 
 
 # %% topics=["tensor-register-hook"]
-def spoil(grad):
+def freeze_first(grad):
     grad[0] = 0
-    return grad
 
 
 w = torch.ones(3, 2, requires_grad=True)
-w.register_hook(spoil)
+w.register_hook(freeze_first)
 w.sum().backward()
 w.grad
 
 # %% [markdown]
 # *All* rows are zero, and no error was raised. The gradient of a sum is one number, expanded: six
-# elements in one box of memory (chapter 02). Here is the other way in which it goes wrong. A sum of
-# two tensors hands the same gradient to both:
-
-# %%
-w, other = (torch.ones(2, 2, requires_grad=True) for _ in range(2))
-w.register_hook(spoil)
-(w + other).mul(torch.ones(2, 2)).sum().backward()
-other.grad
-
-# %% [markdown]
-# There was no hook on `other`. So a hook returns a new tensor and leaves the one that it was handed
-# alone. `grad * mask` is fine, `grad.clone()` first is fine, `grad.mul_(mask)` is not.
+# elements in one box of memory (chapter 02). And where two tensors were added, both get the same
+# gradient: writing to one spoils the other's. Return a new tensor, and leave the one that you were handed
+# alone: `grad * mask` is fine, `grad.mul_(mask)` is not.
 #
 # ### Exercise 7.3 — Reverse the gradient ★★ · 12 min · 3 points · core
 #
-# A classifier of photos should not care which camera took them. A trick for that: a second head
-# tries to tell the camera from the features, and its gradient is *reversed* on the way into the
-# features. The head gets better at its job, the features get worse for it.
+# A classifier of photos should not care which camera took them. So a second head tries to tell the
+# camera from the features, and its gradient is *reversed* on the way into the features. The head gets
+# better at its job, the features get worse for it.
 #
 # Write the layer in between, `y = reverse(x, strength)`, twice. `y` has exactly the values of `x`;
 # the gradient that reaches `x` **through `y`** is the gradient of `y` times `-strength`. Nothing
 # else about `x` changes: the classifier uses the same `x`, and its gradient is not reversed.
 #
-# - `gradient_reversal(x, strength)`, by a tensor hook and not through a Function. Where `x` needs no gradient, or under
-#   `no_grad`, it gives the values and nothing more.
+# - `gradient_reversal(x, strength)`, by a tensor hook and not through a Function. Where `x` needs no
+#   gradient, or under `no_grad`, it gives the values and nothing more.
 # - `Reversal`, an `autograd.Function` with `Reversal.apply(x, strength)`.
 #
 # `x` is floating-point, of any shape. Example: with x = 3 and strength 0.5, `y` is 3. The derivative
@@ -701,7 +625,7 @@ with every_case() as case:
 # ### Exercise 7.4 — Freeze some rows ★★ · 15 min · 5 points
 #
 # You add four new words to a pretrained vocabulary. The rows of the old words should stay as they
-# are. `requires_grad` is all or nothing for a tensor; a hook can be finer.
+# are. `requires_grad` is all or nothing; a hook can be finer.
 #
 # **First**, `freeze_rows(embedding, rows)`: register a hook on `embedding.weight`, and return its
 # handle. From then on what a `backward()` **adds** to `weight.grad` is zero in these rows and unchanged
@@ -714,10 +638,10 @@ with every_case() as case:
 #
 # **Then predict.** A gradient of zero is no promise that the row stays. Take a table of ones, and a
 # loss that has a gradient for every row in every step. A row is frozen by `freeze_rows`, then three
-# steps are taken. Does that row's value move? Write `True` if it does. For the entries with *after a
-# step*, one step is taken before the hook is registered, and the question is whether the row moves
-# in the three steps after that. What is not named has its default: a weight decay of 0, and of 0.01 in
-# AdamW. Each optimizer, in short (chapter 11 has them whole), for a weight w with gradient g:
+# steps are taken. Does that row's value move? Write `True` if it does. With *after a step*, one step is
+# taken before the hook is registered; does the row move in the three after that? What is not named has its
+# default: a weight decay of 0, and of 0.01 in AdamW. Each optimizer, in short, for a weight w with
+# gradient g:
 #
 # | | keeps | the step |
 # | --- | --- | --- |
@@ -801,23 +725,14 @@ check_predictions(the_frozen_row_moves, truth, because)
 # </details>
 
 # %% [markdown]
-# If the row has to stay, whatever the optimizer does, put it back after each step. Optimizers have
-# openings too, before and after `step()`:
-
-# %% topics=["hook-concept"]
-weight = torch.ones(3, 2, requires_grad=True)
-optimizer = torch.optim.AdamW([weight], lr=0.1)
-old = weight[:1].detach().clone()
-optimizer.register_step_post_hook(lambda *_: weight.detach()[:1].copy_(old))
-weight.sum().backward()
-optimizer.step()
-print("first column:", [round(value, 3) for value in weight[:, 0].tolist()])
+# If the row has to stay, whatever the optimizer does, put it back after each step: optimizers have
+# openings too, such as `register_step_post_hook`.
 
 # %% [markdown]
 # ## 3. Backward hooks: where does the gradient get lost? · core
 #
-# Two tensors of the patient were asked. To walk through a whole model, modules have openings on the
-# way back as well.
+# Two tensors of the patient were asked. For a walk through a whole model, modules have openings on the
+# way back.
 #
 # - A **full backward hook** is called with `(module, grad_input, grad_output)`, two tuples: the
 #   gradients of the module's inputs and of its outputs. What it returns replaces `grad_input`.
@@ -827,10 +742,8 @@ print("first column:", [round(value, 3) for value in weight[:, 0].tolist()])
 
 # %% topics=["module-hooks"]
 def tell_gradients(module, grad_input, grad_output):
-    def shapes(grads):
-        return tuple(None if grad is None else tuple(grad.shape) for grad in grads)
-
-    print("grad_input:", shapes(grad_input), " grad_output:", shapes(grad_output))
+    for name, grads in (("grad_input: ", grad_input), ("grad_output:", grad_output)):
+        print(name, [None if grad is None else tuple(grad.shape) for grad in grads])
 
 
 layer = nn.Linear(3, 2)
@@ -852,29 +765,21 @@ with layer.register_full_backward_pre_hook(lambda module, grad_output: (10 * gra
 print("after grad_output times 10:", layer.weight.grad.item())
 
 # %% [markdown]
-# The first backward left 1 in `weight.grad`, although its hook returned zeros: by the time
-# `grad_input` is known, the weight has been served. The second added 10.
+# The first left 1 in `weight.grad`, although its hook returned zeros: by the time `grad_input` is known,
+# the weight has been served. The second added 10.
 #
 # > **Then and now.** *"`register_backward_hook` gives a module's input gradients."* For a module of
-# > more than one operation it gave those of the last operation. It is still there, it warns, and
-# > `register_full_backward_hook` is what you want. Compare: the input is 4 × 3, the output 4 × 1.
-# > What the old hook gives belongs to the bias, the hidden layer and the weight of the *last*
-# > layer.
+# > more than one operation it gave those of the last operation. It is still there, and it warns.
+# > Compare: the input is 4 × 3, the output 4 × 1. What the old hook gives belongs to the bias, the
+# > hidden layer and the weight of the *last* layer.
 
 # %% tags=["shows-deprecated"]
-import warnings
-
-block = nn.Sequential(nn.Linear(3, 2), nn.Sigmoid(), nn.Linear(2, 1))
-block.register_backward_hook(tell_gradients)
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    block(torch.ones(4, 3, requires_grad=True)).sum().backward()
-print(str(caught[0].message)[:60], "…")
-
-# %%
-block = nn.Sequential(nn.Linear(3, 2), nn.Sigmoid(), nn.Linear(2, 1))
-handle = block.register_full_backward_hook(tell_gradients)
-block(torch.ones(4, 3, requires_grad=True)).sum().backward()
+for register in ("register_backward_hook", "register_full_backward_hook"):
+    block = nn.Sequential(nn.Linear(3, 2), nn.Sigmoid(), nn.Linear(2, 1))
+    handle = getattr(block, register)(tell_gradients)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        block(torch.ones(4, 3, requires_grad=True)).sum().backward()
+    print(register, "| warnings:", len(caught))
 
 # %% [markdown]
 # ### Three limits
@@ -882,10 +787,11 @@ block(torch.ones(4, 3, requires_grad=True)).sum().backward()
 # How does PyTorch know where a module's way back begins and ends? It puts two invisible nodes into
 # the graph, one around the *positional* inputs and one around the output. Three things follow.
 #
-# Inputs passed **by keyword** are not seen. **Predict** what `grad_input` is here:
+# Inputs passed **by keyword** are not seen. **Predict** what `grad_input` is when `x` is positional and
+# `factor` is not, and when both are passed by name:
 
 
-# %% topics=["module-hooks"]
+# %% tags=["shows-warning"] topics=["module-hooks"]
 class Scale(nn.Module):
     def forward(self, x, factor):
         return x * factor
@@ -893,18 +799,15 @@ class Scale(nn.Module):
 
 scale, x = Scale(), torch.ones(2, requires_grad=True)
 handle = scale.register_full_backward_hook(tell_gradients)
-scale(x, factor=2 * x).sum().backward()  # x is positional, factor is not
-
-# %% tags=["shows-warning"] topics=["module-hooks"]
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
+scale(x, factor=2 * x).sum().backward()
+with warnings.catch_warnings(record=True, action="always") as caught:
     scale(x=x, factor=2 * x).sum().backward()
 print("warned:", "no inputs require gradients" in str(caught[0].message))
 
 # %% [markdown]
-# An empty tuple, and PyTorch warns: as far as the hook can tell, no input needs a gradient. The
-# same happens at the first layer of most models, whose input is data: there `grad_input` holds
-# `None`, and the hook runs early, as soon as `grad_output` is known.
+# First the gradient of `x` alone. Then an empty tuple, and PyTorch warns: as far as the hook can tell, no
+# input needs a gradient. The same happens at the first layer of most models, whose input is data: there
+# `grad_input` holds `None`, and the hook runs early.
 #
 # Second, the output is now a view made by such a node, and **nothing may write to it**:
 
@@ -917,9 +820,9 @@ except RuntimeError as error:
     print(str(error).split(".")[0])
 
 # %% [markdown]
-# Third, a tuple as output: `grad_output` has one entry for each of its elements, and `None` for whatever
-# is not a tensor. What lies in a tuple *inside* the tuple is not seen, even if it gets a gradient. An
-# LSTM returns a sequence and a tuple of two states:
+# Third, a tuple as output: `grad_output` has one entry for each of its elements. What lies in a tuple
+# *inside* the tuple is not seen, even if it gets a gradient. An LSTM returns a sequence and a tuple of
+# two states:
 
 # %% topics=["module-hooks"]
 lstm, told = nn.LSTM(2, 3, batch_first=True), []
@@ -938,24 +841,10 @@ print([None if grad is None else tuple(grad.shape) for grad in told])
 # | the gradient of the inputs, or of both together | a full backward hook |
 # | the gradient of a parameter | a hook on the parameter |
 #
-# With the first, the patient's layers could even be followed by activations in place:
-
-# %% topics=["module-hooks", "tensor-register-hook"]
-network, told = nn.Sequential(nn.Linear(1, 2, bias=False), nn.ReLU(inplace=True)), []
-nn.init.constant_(network[0].weight[:1], 1.0)
-nn.init.constant_(network[0].weight[1:], -1.0)
-network[0].register_forward_hook(lambda *a: a[-1].register_hook(told.append) and None)
-network(torch.ones(1, 1)).sum().backward()
-print("gradient of the first layer's output:", told[0].tolist())
-
-# %% [markdown]
-# The ReLU closed the second unit, and the hook says so. (`and None`, because `register_hook`
-# returns a handle, and what a forward hook returns replaces the output.)
-#
 # ### Who is called when
 #
-# Here are the openings around one call of a layer, in a picture. The dashed lines are the two invisible
-# nodes: what lies between them belongs to the layer, and the hooks on the tensors x and y lie outside.
+# Here are the openings around one call of a layer. The dashed lines are the two invisible nodes: what
+# lies between them belongs to the layer, and the hooks on the tensors x and y lie outside.
 
 # %% jupyter={"source_hidden": true}
 forward = [
@@ -966,11 +855,11 @@ forward = [
 backward = [
     (4, "tensor hook\nof y"),
     (3, "full backward\npre-hook, sees\ngrad_output"),
-    (2, "tensor hook, then\npost-accumulate hook\nof each parameter"),
+    (2, "tensor hook, then\npost-accumulate\nhook of each\nparameter"),
     (1, "full backward\nhook, sees\ngrad_input"),
     (0, "tensor hook\nof x"),
 ]
-figure, axes = plt.subplots(figsize=(9, 3))
+figure, axes = plt.subplots(figsize=(9, 3.2), layout="constrained")
 for height, row, colour in ((1, forward, "#0072b2"), (0, backward, "#b04500")):
     for place, name in row:
         box = {"facecolor": "white", "edgecolor": colour, "boxstyle": "round,pad=0.4", "lw": 1.5}
@@ -989,23 +878,20 @@ words = "Forward: pre-hook, forward, hook. Back: the hook of y, backward pre-hoo
 show(figure, words + "tensor and post-accumulate hooks, backward hook, the hook of x.")
 
 # %% [markdown]
-# Two rules give the order. On the way forward a module's pre-hook comes before everything inside
-# it, and its hook after. On the way back each hook waits for what it is to be shown. A backward
-# pre-hook needs `grad_output` alone. A backward hook needs `grad_input`, so all inside the module
-# is done by then.
+# On the way forward a module's pre-hook comes before everything inside it, and its hook after. On the
+# way back each hook waits for what it is to be shown. A backward pre-hook needs `grad_output` alone. A
+# backward hook needs `grad_input`, so all inside the module is done by then.
 #
-# Two details, both in the picture. Of what is ready at one moment, autograd first does what ends in a
-# parameter, then goes on to the input. And a tensor that goes in lies outside of the dashed lines. So
-# on the way back a module's own hook is called first, then the hook on the tensor that went in. Where
-# modules stand inside a module, the picture of the inner ones lies between the lines of the outer one,
-# and y of the first is x of the second.
+# Of what is ready at one moment, autograd first does what ends in a parameter, then goes on to the input.
+# A tensor that goes in lies outside of the dashed lines: a module's own hook is called before the hook on
+# that tensor. Where modules stand inside a module, the picture of the inner ones lies between the lines of
+# the outer one, and y of the first is x of the second.
 #
 # ### Exercise 7.5 — The order of the hooks ★★ · 10 min · 3 points
 #
 # The model below has two layers inside, a and b, and h between them. Fourteen hooks are registered,
 # and each writes a line when it is called. The input needs a gradient. There is one call forward
-# and one `backward()`. Give each line its place, from 1 to 14. As an example, the model's forward
-# pre-hook is 1: it comes before everything inside.
+# and one `backward()`. Give each line its place, from 1 to 14. Example: the model's forward pre-hook is 1.
 
 
 # %% nbgrader={"grade_id": "two-layers", "locked": true}
@@ -1070,8 +956,8 @@ check_predictions(hook_order, truth, hook_slips.ORDER_REASONS)
 # `named_modules()` gives it) to a list, and a list of the handles. With each `backward()` the list
 # gets one number, a Python `float`: the norm of the gradient of the module's **output**, over all
 # its elements. Training goes on as if you were not looking, a run under `no_grad` works as
-# before, and when all handles are removed nothing more is noted. (Each module is called once in a forward pass, its output is one tensor,
-# and nothing works in place.)
+# before, and when all handles are removed nothing more is noted. (Each module is called once in a forward
+# pass, its output is one tensor, and nothing works in place.)
 #
 # Example: for a batch of shape (4, 2), a `Linear(2, 3)` as the last layer and `loss =
 # output.sum()`, the gradient is a 4 × 3 tensor of ones, and its norm is √12 ≈ 3.46.
@@ -1145,8 +1031,8 @@ hook_trials.check_ill_layer(ill_layer, make_patient(seed=1))
 # </details>
 
 # %% [markdown]
-# Here is the first patient's walk beside that of the healthy network. (Drawn without hooks: a
-# `Sequential` can be called layer by layer, and `autograd.grad` asks for all gradients at once.)
+# Here is the first patient's walk beside that of the healthy network. (Drawn without hooks, by
+# `autograd.grad`.)
 
 
 # %% jupyter={"source_hidden": true} topics=["module-hooks"]
@@ -1161,7 +1047,6 @@ def norms_of_each(network: nn.Sequential) -> dict[str, float]:
     return {name: norm for name, norm in norms.items() if "tanh" not in name}
 
 
-# %%
 figure, axes = plt.subplots(figsize=(7, 3))
 for ill, label, style in ((False, "healthy", "o-"), (True, "the patient", "s-")):
     norms = norms_of_each(make_patient(ill))
@@ -1191,22 +1076,20 @@ nn.init.zeros_(patient.layer2.bias)
 print("150 steps after the cure the loss is below 0.1:", train(patient, 151)[-1] < 0.1)
 
 # %% [markdown]
-# **In practice** a monitor like this runs for a few steps at the start of a long training. Norms
-# that fall steadily from layer to layer mean vanishing gradients, norms that rise mean exploding
+# **In practice** a monitor like this runs for the first few steps of a long training. Norms that fall steadily from layer to layer mean vanishing gradients, norms that rise mean exploding
 # ones; one sudden fall is a bug. Keep floats, as you did: tensors in a list would keep every step's
-# gradients alive. `.item()` waits for a GPU to finish, so a monitor that runs always collects
-# tensors of one element and moves them once in a while.
+# gradients alive.
 
 # %% [markdown]
 # ## 4. Grad-CAM: where did it look?
 #
 # Activations said what a layer returns, gradients what the loss makes of it. What do they say together?
-# Take a classifier of images. Its last convolution returns maps: each channel says where in the
-# image it found something. The gradient of one class's score says how much the score would grow
-# with each map. Multiply, add up, and you have a map of what speaks for that class.
+# In a classifier of images, the last convolution returns maps: each channel says where it found something.
+# The gradient of one class's score says how much the score would grow with each map. Multiply, add up, and
+# you have a map of what speaks for that class.
 #
-# We need a network and images. Here are shapes, drawn by a few lines, and a small CNN that ends in
-# *global average pooling* (GAP: the mean of each map) and one linear layer.
+# Here are shapes, and a small CNN that ends in *global average pooling* (GAP: the mean of each map) and
+# one linear layer.
 
 
 # %% nbgrader={"grade_id": "shape-net", "locked": true}
@@ -1255,8 +1138,7 @@ images, kinds = draw_images(720, seed=0)
 figure, panels = plt.subplots(1, 6, figsize=(9, 1.6))
 for panel, image, kind in zip(panels, images, kinds, strict=False):
     panel.imshow(image.permute(1, 2, 0) + 0.25)
-    panel.set_title(("circle", "square", "triangle")[kind])
-    panel.set_axis_off()
+    panel.set(title=("circle", "square", "triangle")[kind], xticks=[], yticks=[])
 show(figure, "Six noisy images, each with a yellow circle, square or triangle somewhere.")
 
 # %%
@@ -1269,8 +1151,6 @@ for _ in range(16):
         optimizer.zero_grad()
         F.cross_entropy(shape_net(images[batch].to(device)), kinds[batch].to(device)).backward()
         optimizer.step()
-
-# %%
 test_images, test_kinds = draw_images(150, seed=1)
 right = shape_net(test_images.to(device)).argmax(dim=1).cpu() == test_kinds
 print("more than 9 of 10 new images right:", right.float().mean().item() > 0.9)
@@ -1279,8 +1159,7 @@ print("more than 9 of 10 new images right:", right.float().mean().item() > 0.9)
 # With a GAP head there is a direct way to a map. The score of class $c$ is $\sum_k w_{ck} \cdot
 # \text{mean}(A_k)$, with $A_k$ the maps and $w$ the weights of the linear layer. So $\sum_k w_{ck}
 # A_k$ is what each place adds to it. This is **CAM**, the class activation map. It works with this
-# head only. Let's look at an image with two shapes, wider than those of the training (a GAP head
-# takes any size), and ask for both.
+# head only. Let's ask for both classes of a wide image with two shapes.
 
 # %% topics=["grad-cam"]
 both = 0.5 * torch.rand(3, 24, 44, generator=torch.Generator().manual_seed(2)) - 0.25
@@ -1319,15 +1198,14 @@ draw_heat({"circle": cam[0], "triangle": cam[2]})
 # %% [markdown]
 # One image, one forward pass, two answers to "why". The heat for *circle* is strongest on the
 # circle, that for *triangle* on the triangle. It is coarse: the maps have 6 × 11 places. And each map
-# has a scale of its own, so compare places, not panels: how sure the network is of a class is in the
-# score, not in the colours.
+# has a scale of its own, so compare places, not panels.
 #
 # Now for networks with any head. Where CAM reads $w_{ck}$ off the last layer, **Grad-CAM** asks
 # autograd. The weight of a map is the mean of its gradient: $\alpha_k =
 # \text{mean}(\partial\,\text{score}_c / \partial A_k)$. The map is $\text{relu}(\sum_k \alpha_k
 # A_k)$. For a GAP head both agree up to a factor: the mean hands each of the H · W places the same
-# share of the gradient, so $\alpha_k = w_{ck} / (H W)$. (Old notes give this recipe, with pooled
-# gradients, under the name CAM. CAM has no gradient in it.)
+# share of the gradient, so $\alpha_k = w_{ck} / (H W)$. (Old notes call this recipe CAM. CAM has no
+# gradient in it.)
 
 # %% topics=["grad-cam"] errata=["cam-is-gradcam"]
 maps = shape_net.features(both[None].to(device))
@@ -1337,9 +1215,8 @@ alpha = gradient.mean(dim=(2, 3))[0]
 print("alpha is w / (H W):", torch.allclose(alpha * 6 * 11, shape_net.fc.weight[0], atol=1e-4))
 
 # %% [markdown]
-# Here we called the two halves of our network by hand. In general that repeats `forward`, and goes
-# wrong where `forward` does more than call the halves (*Heard elsewhere* shows how). A hook leaves
-# `forward` alone.
+# Here we called the two halves of our network by hand, which repeats `forward`, and goes wrong where
+# `forward` does more than call the halves (*Heard elsewhere* shows how). A hook leaves `forward` alone.
 #
 # ### Exercise 7.7 — Grad-CAM ★★ · 15 min · 4 points
 #
@@ -1349,9 +1226,8 @@ print("alpha is w / (H W):", torch.allclose(alpha * 6 * 11, shape_net.fc.weight[
 # in the image speaks for the class, the map is all zeros. It must not become NaN.
 #
 # Use the score itself, not its softmax. Leave things as they were, even if the model raises: no hook
-# of yours on the model; its mode (`model.training`, which `train()` and `eval()` switch) untouched; the
-# `.grad` of its parameters, too, so that the next `optimizer.step()` does not learn from your picture;
-# and the image without a gradient.
+# of yours on the model; its mode (`model.training`, which `train()` and `eval()` switch) and the `.grad`
+# of its parameters untouched; and the image without a gradient.
 #
 # Example: for our network with `layer="features"`, the map equals `cam[target] /
 # cam[target].max()`. Look at yours by `draw_heat({"circle": grad_cam(shape_net, "features",
@@ -1425,14 +1301,13 @@ check_case(0 * image, 0, cut=8, factor=1.0)
 # %% [markdown]
 # **In practice.** Look at the map for the class that was predicted *and* for the right one. Heat
 # maps of this kind uncovered a detector of horses that looked at the photographer's copyright tag.
-# The packages `captum` and `pytorch-grad-cam` hold this and a dozen relatives. A map is evidence
-# about the network, at the resolution of its last layer, not a proof. Section 9 has a proof.
-
-# %% [markdown]
+# A map is evidence about the network, at the resolution of its last layer, not a proof. Section 8 has a
+# proof.
+#
 # ### Where does the patient look?
 #
-# Its inputs are two numbers, so the map is a plane, and no hook is needed: how much does the score
-# change if a point moves? This is a *saliency* map, the slope of the score at the input itself.
+# Its inputs are two numbers, so the map is a plane, and no hook is needed: a *saliency* map, the slope of
+# the score at the input.
 
 # %%
 grid = torch.stack(torch.meshgrid(*[torch.linspace(-2, 2, 41)] * 2, indexing="xy"), dim=-1)
@@ -1443,8 +1318,6 @@ for name, network in (("healthy", healthy), ("the patient", patient)):
     _ = train(network, 300)
     (slope,) = torch.autograd.grad(network(grid).sum(), grid)
     slopes[name] = slope.norm(dim=1).view(41, 41).cpu()
-
-# %%
 figure, panels = plt.subplots(1, 2, figsize=(7, 2.8), layout="constrained")
 for panel, (name, slope) in zip(panels, slopes.items(), strict=True):
     drawn = panel.imshow(
@@ -1468,14 +1341,12 @@ show(
 # %% [markdown]
 # ## 5. After accumulation: must all gradients be there at once?
 #
-# You have found gradients, measured them, drawn with them. They also cost memory: a training step
-# holds a gradient for every parameter, from the end of `backward()` to `zero_grad()`. That is as
-# much memory as the weights. Is it needed? The optimizer treats one parameter at a time, and a
-# parameter's gradient is complete long before `backward()` ends.
+# You have found gradients, measured them, drawn with them. They also cost memory: from the end of
+# `backward()` to `zero_grad()`, as much as the weights. Is it needed? The optimizer treats one parameter
+# at a time, and a parameter's gradient is complete long before `backward()` ends.
 #
-# The opening for this is on the parameter: a **post-accumulate hook** runs right after `.grad` was
-# filled. It is called with the parameter, not with the gradient. Compare it with the tensor hook,
-# which runs before.
+# The opening is on the parameter: a **post-accumulate hook** runs right after `.grad` was filled, and is
+# called with the parameter. Compare it with the tensor hook, which runs before.
 
 # %% topics=["post-accumulate-hooks"]
 w = torch.ones(2, requires_grad=True)
@@ -1487,14 +1358,7 @@ for _ in range(2):
 # %% [markdown]
 # In the second round the tensor hook gets this round's 3, and the post-accumulate hook sees the sum
 # 6. It exists for leaves only: an intermediate result has nothing to accumulate into.
-
-# %% topics=["post-accumulate-hooks"]
-try:
-    (2 * w).register_post_accumulate_grad_hook(print)
-except RuntimeError as error:
-    print(error)
-
-# %% [markdown]
+#
 # ### Exercise 7.8 — Step inside backward ★★ · 15 min · 4 points
 #
 # Write `step_in_backward(parameters, lr, momentum)`. It registers hooks on the parameters and
@@ -1581,8 +1445,7 @@ check_case([batches[0][:1]], 1.0, 0.0, "leaky")
 
 # %% [markdown]
 # What does it buy? Here are the bytes of all living gradients during one `backward()` of the
-# patient. Each point is one gradient that was just made; setting `.grad` to `None` in the
-# hook stands for "used and set free".
+# patient. Each point is one gradient that was just made.
 
 
 # %% topics=["post-accumulate-hooks"]
@@ -1601,7 +1464,6 @@ def living_gradients(free: bool) -> list[int]:
     return sizes
 
 
-# %%
 figure, axes = plt.subplots(figsize=(7, 2.8))
 for free, label in ((False, "kept until the step"), (True, "used in the hook, then freed")):
     axes.plot(range(1, 15), living_gradients(free), "o-", label=label)
@@ -1616,45 +1478,21 @@ show(
 # One line climbs to the size of the model. The other never rises above the largest parameter.
 #
 # **In practice** this is one way to tune large models on one GPU. What you give up: you can't add up
-# the gradients of several batches, nor clip by the norm of *all* gradients, since there is never a
-# moment when all exist. `DistributedDataParallel` has hooks at the same place, to send a gradient
-# off while the next is still being computed.
+# the gradients of several batches, nor clip by the norm of *all* gradients. `DistributedDataParallel` has
+# hooks at the same place, to send a gradient off while the next is still being computed.
 
 # %% [markdown]
 # ## 6. Hooks on what is saved: can it be kept smaller?
 #
 # Gradients are one part of the memory that training takes. Another, often the larger one, is what
-# the forward pass saves for the way back. There is an opening there too, around every save:
-# `saved_tensors_hooks(pack, unpack)`. What `pack` returns is kept in the tensor's place, and
-# `unpack` has to make the tensor of it again.
-
-
-# %% topics=["hook-concept"]
-def pack(tensor):
-    print("save", tuple(tensor.shape))
-    return tensor.detach()
-
-
-x = torch.ones(2, 3, requires_grad=True)
-with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
-    y = (x * x.exp()).sum()
-
-# %% [markdown]
-# `exp` saves its result, and a product saves both factors: three tensors. (Why `detach()`? `exp`
-# saves what it returns. If `pack` handed that very tensor back, the tensor would own its node and
-# the node the tensor. Such a circle is never set free.)
+# the forward pass saves for the way back. Chapter 05 watched it through an opening around every save,
+# `saved_tensors_hooks(pack, unpack)`. What `pack` returns is kept in the tensor's place, and `unpack`
+# has to make the tensor of it again. So it can be kept elsewhere (PyTorch's own pair `save_on_cpu()`
+# moves it to the main memory and back, which buys a GPU's memory with time), or smaller.
 #
-# PyTorch brings a pair of its own, `save_on_cpu()`. It moves what a GPU saves to the main memory
-# and fetches it back when it is needed, which buys memory with time:
-
-# %%
-weight = torch.ones(3, 3, device=device, requires_grad=True)
-with torch.autograd.graph.save_on_cpu():
-    y = (weight @ weight.exp()).tanh().sum()
-y.backward()
-print("the gradient is where the weight is:", weight.grad.device == weight.device)
-
-# %% [markdown]
+# One trap: an operation such as `exp` saves what it returns. If `pack` handed that very tensor back, the
+# tensor would own its node and the node the tensor. Such a circle is never set free; `detach()` breaks it.
+#
 # ### Exercise 7.9 — Keep half of it ★★ · 12 min · 3 points
 #
 # Write the pair: `offload_saved(tensor)` gives what is kept, `bring_back(kept)` gives the tensor
@@ -1733,8 +1571,8 @@ check_back([1 / 3, -2 / 3], torch.float64)
 # </details>
 
 # %% [markdown]
-# **In practice: measure**, the bytes and what becomes of the gradients. Here are the bytes that two
-# networks keep, as they are and in half precision. **Predict** the last number:
+# **In practice: measure.** Here are the bytes that two networks keep, as they are and in half precision.
+# **Predict** the last number:
 
 
 # %%
@@ -1749,7 +1587,6 @@ def kept_bytes(activation: nn.Module, form) -> int:
     return bytes_of(kept, without=network.parameters())
 
 
-# %%
 for activation in (nn.GELU(), nn.ReLU()):
     plain, half = (
         kept_bytes(activation, form) for form in (torch.Tensor.detach, torch.Tensor.half)
@@ -1757,25 +1594,10 @@ for activation in (nn.GELU(), nn.ReLU()):
     print(activation, "as they are:", plain, " in half precision:", half)
 
 # %% [markdown]
-# For GELU half is half. For ReLU only a sixth is won, where you would expect a
-# half. ReLU saves its output, and the convolution
-# after it saves its input: the same tensor. As they are, both saves share one memory; `half()`
-# makes a copy for each. A hook on saved tensors has to recognise what it has seen before, or the
-# measurement must say that it doesn't matter.
-#
-# Another surprise is which tensors are parameters. **Predict** what a `Linear` saves of its weight:
-
-# %%
-layer, saved = nn.Linear(2, 2), []
-with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t), lambda _: None):
-    layer(torch.ones(1, 2, requires_grad=True))
-print("parameters:   ", [isinstance(t, nn.Parameter) for t in saved])
-print("views of one: ", [t._base is layer.weight for t in saved])
-
-# %% [markdown]
-# It saves `weight.t()`, a view, and a view of a `Parameter` is a plain tensor. A pair that asks
-# `isinstance` makes the second, smaller copy after all. To spare it, ask as well whether
-# `tensor._base` is a parameter.
+# For GELU half is half. For ReLU only a sixth is won. ReLU saves its output, and the convolution after it
+# saves its input: the same tensor. As they are, both saves share one memory; `half()` makes a copy for
+# each. A hook on saved tensors has to recognise what it has seen before. (It also has to recognise a view
+# of a parameter, such as the `weight.t()` that a `Linear` saves: ask `tensor._base`.)
 #
 # And the patient? Little gradient reaches its ill layer, but not none. **Predict** what is left if the
 # saved tensors are kept in half precision:
@@ -1784,28 +1606,24 @@ print("views of one: ", [t._base is layer.weight for t in saved])
 for name, form in (("exact:", torch.Tensor.detach), ("half: ", torch.Tensor.half)):
     patient, (x, y) = make_patient(), points()
     with torch.autograd.graph.saved_tensors_hooks(form, torch.Tensor.float):
-        loss = F.binary_cross_entropy_with_logits(patient(x), y)
-    loss.backward()
+        F.binary_cross_entropy_with_logits(patient(x), y).backward()
     norms = [layer.weight.grad.norm().item() for layer in (patient.layer2, patient.layer3)]
     print(name, "layer2 gets something:", norms[0] > 0, " layer3:", round(norms[1], 2))
 
 # %% [markdown]
 # Nothing at all. A tanh saves its output $y$, and its slope is $1 - y^2$. The patient's $y$ is
-# 0.9999998, and the nearest number in half precision is 1. So rounding does no harm to layer3, and cuts
-# the last thread to layer2.
+# 0.9999998, in half precision 1. So rounding does no harm to layer3, and cuts the last thread to layer2.
 
 # %% [markdown]
 # ## 7. A weight that is computed: can illness be ruled out?
 #
 # The patient was cured by hand. Could a layer be built so that its bias never grows that large? A
-# forward pre-hook may do more than look at inputs: it can set the module's own weight anew before
-# each call. *Weight norm* is the classic case. It trains the length and the direction of each
-# output's weights apart:
+# forward pre-hook can set the module's own weight anew before each call. *Weight norm* is the classic
+# case. It trains the length and the direction of each output's weights apart:
 #
 # $$w_i = g_i \cdot v_i / \lVert v_i \rVert \quad\text{for each output } i$$
 #
-# For a long time this was done by such a hook, in PyTorch's own `nn.utils.weight_norm` too. Today
-# there is a tool for any computed weight. `parametrize` replaces `weight` by a property: whoever
+# Today there is a tool for any computed weight. `parametrize` replaces `weight` by a property: whoever
 # reads it has it computed. Here is a bias that can't leave (-2, 2):
 
 # %%
@@ -1834,20 +1652,15 @@ print("after 300 steps the loss is below 0.1:", train(patient, 301)[-1] < 0.1)
 #
 # > **Then and now.** *"`nn.utils.weight_norm(layer)`."* It works by a hook, and it is deprecated.
 # > Its weight is an ordinary tensor that the hook puts there, and such a module can't even be
-# > copied. The new one can: `nn.utils.parametrizations.weight_norm`.
+# > copied. The new one, `nn.utils.parametrizations.weight_norm`, can.
 
 # %% tags=["shows-deprecated"]
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
+with warnings.catch_warnings(record=True, action="always") as caught:
     hooked = nn.utils.weight_norm(nn.Linear(2, 2))
-print(caught[0].category.__name__)
-
-# %%
 try:
     copy.deepcopy(hooked)
 except RuntimeError as error:
-    print(str(error).split(".")[0])
-_ = copy.deepcopy(nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)))
+    print(caught[0].category.__name__, "|", str(error).split(".")[0])
 
 # %% [markdown]
 # ### Exercise 7.10 — Weight norm, twice ★★★ · 25 min · 4 points
@@ -1946,133 +1759,18 @@ for by_hook in (True, False):
 # </details>
 
 # %% [markdown]
-# ## 8. Loading: what if the names have changed?
-#
-# Patients come back years later. Since then a colleague has renamed `head` to `out`, and the file
-# of last year fails to load:
-
-# %%
-old = {name.replace("head", "out"): value for name, value in make_patient().state_dict().items()}
-try:
-    make_patient().load_state_dict(old)
-except RuntimeError as error:
-    print(str(error).splitlines()[1].split(",")[0].strip(), "…")
-
-# %% [markdown]
-# `strict=False` makes the error go away, and leaves the head at its random start. The right place
-# for a repair is the model: a **load-state-dict pre-hook** is called before a module picks its own
-# entries out of the dict, and may edit the dict. There are post-hooks, which get the lists of missing
-# and unexpected keys, and the same pair for `state_dict()`.
-
+# Modules have one more opening, for loading. A **load-state-dict pre-hook** may edit the dict before a
+# module picks its entries out of it. PyTorch uses it here: the new weight norm takes checkpoints of the
+# old one.
 
 # %% topics=["module-hooks"]
-def look(module, state_dict, prefix, *rest):
-    print(f"{type(module).__name__} with prefix {prefix!r}:", [*state_dict])
-
-
-pair = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
-pair[1].register_load_state_dict_pre_hook(look)
-_ = pair.load_state_dict({"0.weight": torch.ones(1, 1), "1.weight": torch.ones(1, 1)})
-
-# %% [markdown]
-# The hook sees the part of the dict that belongs to its module, under the full keys, and the
-# `prefix` that stands before the module's own names. For the model that is loaded itself the prefix
-# is empty. The dict is a copy, made for this load: editing it does no harm to the caller's.
-
-# %% [markdown]
-# ### Exercise 7.11 — Old checkpoints ★★ · 15 min · 3 points
-#
-# Write `state_dict_hooks(model, renamed)`. `renamed` maps old names of the model's children, or of
-# deeper modules such as `block.0`, to new ones. From then on, whenever `model` is loaded, by itself
-# or as a part of a larger model, keys of the old names are taken for the new ones. Return a list;
-# at each load, each renamed key adds a string `"old key -> new key"` to it, both as they stand in
-# the dict.
-#
-# - A name begins right after the prefix and ends at a dot: `fc` is neither the beginning of `fc2` nor
-#   the end of `block.fc`. At most one old name fits a key, and it is renamed once.
-# - Names may be swapped: with `{"a": "b", "b": "a"}` each takes the other's weights.
-# - Other keys stay as they are; what is still missing or unexpected is an error as always. A
-#   checkpoint without old names loads as it did. The caller's dict stays as it is.
-#
-# Example: with `renamed = {"fc": "head"}`, a model under the name `net` and the key `net.fc.bias`,
-# the list gets `"net.fc.bias -> net.head.bias"`.
-
-
-# %% nbgrader={"grade_id": "try-loading", "locked": true}
-@runs_with_the_answer
-def try_loading(state, renamed, prefix, loads) -> tuple:
-    return hook_trials.run_loading(state_dict_hooks, state, renamed, prefix, loads)
-
-
-# %% nbgrader={"grade_id": "state-dict-hooks", "solution": true}
-def state_dict_hooks(model: nn.Module, renamed: dict[str, str]) -> list[str]:
-    """Take checkpoints with old names; the list to which each renamed key is added."""
-    ### BEGIN SOLUTION
-    log = []
-
-    def rename(module, state_dict, prefix, *rest):
-        values = {}
-        for key in list(state_dict):
-            for old, new in renamed.items():
-                if key.startswith(f"{prefix}{old}."):
-                    new_key = prefix + new + key.removeprefix(prefix + old)
-                    values[new_key] = state_dict.pop(key)
-                    log.append(f"{key} -> {new_key}")
-                    break
-        state_dict.update(values)
-
-    model.register_load_state_dict_pre_hook(rename)
-    return log
-    ### END SOLUTION
-
-
-# %% nbgrader={"grade_id": "state-dict-hooks-check", "grade": true, "points": 3}
-with every_case() as case:
-    for name, renamed, options in (
-        ("fc for head", {"fc": "head"}, {}),
-        ("a checkpoint without old names", {"fc": "head"}, {"new": True}),
-        ("nothing renamed", {}, {}),
-        ("fc for stem and fc2 for head", {"fc": "stem", "fc2": "head"}, {}),
-        ("0 for tail, and a block.0 besides", {"0": "tail"}, {}),
-        ("block.conv for block.0", {"block.conv": "block.0"}, {}),
-        ("head and tail swapped", {"head": "tail", "tail": "head"}, {}),
-        ("a part of a part of a model", {"fc": "head"}, {"prefix": "net.fc."}),
-        ("two loads, one after the other", {"fc": "head"}, {"prefix": "net.", "loads": 2}),
-    ):
-        with case(name):
-            hook_trials.check_loading(try_loading, renamed, **options)
-    with case("a key nose.weight, which was not renamed"):
-        hook_trials.check_unknown_key(try_loading)
-### BEGIN HIDDEN TESTS
-circle = {"stem": "head", "head": "tail", "tail": "stem"}
-hook_trials.check_loading(try_loading, {"block.conv": "block.0", "a": "stem"})
-hook_trials.check_loading(try_loading, {"head_old": "head", "stem_head": "stem"}, "fc2.")
-hook_trials.check_loading(try_loading, circle, "a.b.c.", loads=3)
-### END HIDDEN TESTS
-
-# %% [markdown]
-# <details><summary>Hint 1</summary>
-#
-# You change the dict while you walk over its keys: walk over `list(state_dict)`.
-# </details>
-# <details><summary>Hint 2</summary>
-#
-# A key of yours begins with the prefix, then the old name, then a dot. `pop` the value, and keep it
-# apart until all old keys are out.
-# </details>
-
-# %% [markdown]
-# **In practice** PyTorch does this to itself. The new weight norm of section 7 carries such a hook,
-# and takes checkpoints of the old one:
-
-# %%
 layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
 old = {"weight_g": torch.ones(2, 1), "weight_v": torch.eye(2), "bias": torch.zeros(2)}
 print(layer.load_state_dict(old))
 print([*layer.state_dict()])
 
 # %% [markdown]
-# ## 9. Intervention: which layer decides? · core
+# ## 8. Intervention: which layer decides? · core
 #
 # You have watched, drawn and repaired. One question is open since section 1. A layer returns an
 # activation, and the model gives an answer: is the one the *reason* for the other? Watching can't tell. An
@@ -2103,15 +1801,14 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
     print("run B with A's square:", branches(b).item())
 
 # %% [markdown]
-# 2 from B and 100 from A: the square is what made A's answer large. In a plain chain of layers this
-# would be no news, because all that comes after the patched layer follows from it, and every layer
-# turns the answer. It tells something where paths run side by side, as in every network with
-# residual connections.
+# 2 from B and 100 from A: the square is what made A's answer large. In a plain chain of layers every
+# layer turns the answer. The patch tells something where paths run side by side, as in every network
+# with residual connections.
 #
 # Two runs of *different* models work just as well, if they have the same modules. Then the
 # question is which part of an ill model the healthy one has to lend it.
 #
-# ### Exercise 7.12 — Intervention ★★ · 22 min · 5 points · core
+# ### Exercise 7.11 — Intervention ★★ · 22 min · 5 points · core
 #
 # Write `intervention(donor, model, names, a, b)`. Run A is `donor(a)`. Then, for each name in
 # `names`, make a run B: `model(b)`, in which the module of that name returns what the donor's
@@ -2291,11 +1988,8 @@ print("hooks left:", hooks_on(damaged), hooks_on(twin))
 # %% [markdown]
 # ## Heard elsewhere
 #
-# More sentences from old notes, each with a cell that answers.
-#
 # *"To keep a layer's outputs, append them to `self.trace` in `forward`."* The list grows with every
-# call, and each tensor in it holds the graph of its call. A hook that appends, and is never
-# removed, does the same from outside.
+# call, and each tensor in it holds the graph of its call. A hook that is never removed does the same.
 
 
 # %% errata=["activation-trace-leak"]
@@ -2346,7 +2040,6 @@ with nn.modules.module.register_module_forward_hook(tell):
 # | `register_post_accumulate_grad_hook` | the parameter, `.grad` filled | nothing | steps inside backward |
 # | `saved_tensors_hooks` | what is saved, what was kept | what to keep, the tensor | memory |
 # | `register_load_state_dict_pre_hook` | module, dict, prefix, … | nothing; edits the dict | old checkpoints |
-# | `optimizer.register_step_post_hook` | optimizer, args, kwargs | nothing | constraints |
 #
 # **Three mistakes to remember**
 #
@@ -2357,8 +2050,8 @@ with nn.modules.module.register_module_forward_hook(tell):
 # 3. Losing the handle. Use `with`, or keep the list and remove it in a `finally`.
 #
 # **Read more.** The PyTorch documentation has the notes *Modules* (section on hooks) and *Autograd
-# mechanics* (*Backward Hooks execution*, *Hooks for saved tensors*), and the tutorials *Hooks for
-# autograd saved tensors*, *How to save memory by fusing an optimizer step into the backward pass*
-# and *Parametrizations*. The papers: *Learning Deep Features for Discriminative Localization*
-# (CAM), *Grad-CAM*, *Domain-Adversarial Training of Neural Networks* (gradient reversal), *Weight
-# Normalization*, *Locating and Editing Factual Associations in GPT* (interventions).
+# mechanics* (*Backward Hooks execution*, *Hooks for saved tensors*), and the tutorials *How to save
+# memory by fusing an optimizer step into the backward pass* and *Parametrizations*. Papers: *Learning
+# Deep Features for Discriminative Localization* (CAM), *Grad-CAM*, *Domain-Adversarial Training of Neural
+# Networks* (gradient reversal), *Weight Normalization*, *Locating and Editing Factual Associations in GPT*
+# (interventions).

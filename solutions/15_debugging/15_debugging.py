@@ -2237,6 +2237,32 @@ promised = hashlib.sha256(b"the wheel you tested").hexdigest()
 served = {"as tested": b"the wheel you tested", "tampered": b"the wheel you tasted"}
 print({name: hashlib.sha256(data).hexdigest() == promised for name, data in served.items()})
 
+# %% [markdown]
+# **A machine that you share.** `CUDA_VISIBLE_DEVICES=1,3 python train.py` starts a program that sees
+# two GPUs and calls them 0 and 1; an empty list hides them all. `OMP_NUM_THREADS` says how many cores
+# one operation may use: four programs with sixteen threads each, on sixteen cores, keep each other
+# waiting. (`MKL_NUM_THREADS` or `OPENBLAS_NUM_THREADS` say it to the library for matrix products.)
+# They belong in the shell, in front of the command; a child process shows them at work.
+#
+# *"`CUDA_VISIBLE_DEVICES` must be set before every import"* is often said. It must be set before CUDA
+# is *initialised*, at the first call that needs a GPU. Importing PyTorch does not do that, so the child
+# can still hide the GPUs afterwards. (The thread variables are read at the import. From then on, ask
+# `torch.set_num_threads`.)
+
+# %% topics=["cuda-visible-devices", "cpu-thread-settings"] errata=["cuda-visible-before-imports"] tags=["shows-false"]
+child = """
+import os, torch
+print("threads", torch.get_num_threads(), "| CUDA in use:", torch.cuda.is_initialized())
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+torch.set_num_threads(2)
+print("threads", torch.get_num_threads(), "| GPUs", torch.cuda.device_count())
+"""
+environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+result = subprocess.run(
+    [sys.executable, "-c", child], env=environment, capture_output=True, text=True
+)
+print(result.stdout.strip())
+
 # %% [markdown] topics=["gpu-monitor-cli"]
 # **A stuck process.** GPU memory is taken, yet nothing seems to run: mostly a process of yours lives
 # on. `nvidia-smi` lists process ids with their memory (`nvitop` and `gpustat` show it live). Find the

@@ -109,3 +109,10 @@ def sample_without_replacement(allowed, k, generator):
         torch.randperm(allowed.numel(), generator=generator).view(allowed.shape).to(allowed.device)
     )
     return torch.where(allowed, keys, -1).sort(dim=1, descending=True).indices.narrow(1, 0, k)
+
+
+# %% wrong="unfair, and without a look at how many there are" says=["2 of 2 cases fail", "all choices are equally likely", "a row that has one allowed column returned"]
+def sample_without_replacement(allowed, k, generator):
+    keys = torch.rand(allowed.shape, generator=generator).to(allowed.device)
+    keys = keys + 0.2 * torch.arange(allowed.shape[1], device=allowed.device)
+    return keys.masked_fill(~allowed, -1).topk(k, dim=1).indices

@@ -1,4 +1,4 @@
-# %% wrong="applies the order once more" says=["this applies the order once more; invert the permutation"]
+# %% wrong="applies the order once more" says=["the order was applied twice: invert it"]
 def sort_by_length(padded, lengths):
     order = lengths.argsort(descending=True, stable=True)
     valid = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
