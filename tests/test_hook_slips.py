@@ -70,7 +70,7 @@ def test_lengths_and_directions_that_slip():
     assert all(differ(hook_slips.directions(weight), weight).values())
 
 
-def test_numbers_and_counts():
+def test_numbers_counts_and_logs():
     hook_slips.check_near(1.0005e-8, 1e-8, "norm", {})
     with pytest.raises(AssertionError, match="norm: squared"):
         hook_slips.check_near(1e-16, 1e-8, "norm", {"squared": 1e-16})
@@ -79,6 +79,9 @@ def test_numbers_and_counts():
     hook_slips.check_entries({"a": 1}, {"a": 1}, "numbers", "one each")
     with pytest.raises(AssertionError, match="'b' is missing; 'c' does not belong here; 'a' has 2"):
         hook_slips.check_entries({"a": 2, "c": 1}, {"a": 1, "b": 1}, "numbers", "one each")
+    hook_slips.check_log(["b", "a"], ["a", "b"])
+    with pytest.raises(AssertionError, match="1 lines are missing, such as 'a'"):
+        hook_slips.check_log(["b"], ["a", "b"])
 
 
 def test_hooks_on_counts_modules_and_parameters():

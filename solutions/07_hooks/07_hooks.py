@@ -23,14 +23,14 @@
 # - change what flows: reverse a gradient, freeze rows of a table, take the optimizer's step during
 #   `backward()`;
 # - draw on an image where a network looked (Grad-CAM);
-# - shrink what a model keeps for its backward pass, and reparametrise a weight;
+# - shrink what a model keeps for its backward pass, reparametrise a weight, load an old checkpoint;
 # - transplant an activation from one run into another, and so prove which layer decides;
 # - leave a model as you found it.
 #
 # **It leans on** chapters 05 (the graph, leaves, `.grad`, saved tensors) and 06 (`autograd.Function`).
 # Layers and optimizers appear as they are used; chapters 08 to 11 explain them. Until then: a *module*
 # is an object with parameters that is called like a function, and may hold other modules under names.
-# **Time:** four hours with all eleven exercises. The sections and exercises marked *core* take two hours;
+# **Time:** four hours with all twelve exercises. The sections and exercises marked *core* take two hours;
 # nothing later leans on the rest. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
@@ -1301,7 +1301,7 @@ check_case(0 * image, 0, cut=8, factor=1.0)
 # %% [markdown]
 # **In practice.** Look at the map for the class that was predicted *and* for the right one. Heat
 # maps of this kind uncovered a detector of horses that looked at the photographer's copyright tag.
-# A map is evidence about the network, at the resolution of its last layer, not a proof. Section 8 has a
+# A map is evidence about the network, at the resolution of its last layer, not a proof. Section 9 has a
 # proof.
 #
 # ### Where does the patient look?
@@ -1759,18 +1759,133 @@ for by_hook in (True, False):
 # </details>
 
 # %% [markdown]
-# Modules have one more opening, for loading. A **load-state-dict pre-hook** may edit the dict before a
-# module picks its entries out of it. PyTorch uses it here: the new weight norm takes checkpoints of the
-# old one.
+# ## 8. Loading: what if the names have changed?
+#
+# Patients come back years later. Since then a colleague has renamed `head` to `out`, and the file
+# of last year fails to load:
+
+# %%
+old = {name.replace("head", "out"): value for name, value in make_patient().state_dict().items()}
+try:
+    make_patient().load_state_dict(old)
+except RuntimeError as error:
+    print(str(error).splitlines()[1].split(",")[0].strip(), "…")
+
+# %% [markdown]
+# `strict=False` makes the error go away, and leaves the head at its random start. The right place
+# for a repair is the model: a **load-state-dict pre-hook** is called before a module picks its own
+# entries out of the dict, and may edit the dict. There are post-hooks, which get the lists of missing
+# and unexpected keys, and the same pair for `state_dict()`.
+
 
 # %% topics=["module-hooks"]
+def look(module, state_dict, prefix, *rest):
+    print(f"{type(module).__name__} with prefix {prefix!r}:", [*state_dict])
+
+
+pair = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
+pair[1].register_load_state_dict_pre_hook(look)
+_ = pair.load_state_dict({"0.weight": torch.ones(1, 1), "1.weight": torch.ones(1, 1)})
+
+# %% [markdown]
+# The hook sees the part of the dict that belongs to its module, under the full keys, and the
+# `prefix` that stands before the module's own names. For the model that is loaded itself the prefix
+# is empty. The dict is a copy, made for this load: editing it does no harm to the caller's.
+
+# %% [markdown]
+# ### Exercise 7.11 — Old checkpoints ★★ · 15 min · 3 points
+#
+# Write `state_dict_hooks(model, renamed)`. `renamed` maps old names of the model's children, or of
+# deeper modules such as `block.0`, to new ones. From then on, whenever `model` is loaded, by itself
+# or as a part of a larger model, keys of the old names are taken for the new ones. Return a list;
+# at each load, each renamed key adds a string `"old key -> new key"` to it, both as they stand in
+# the dict.
+#
+# - A name begins right after the prefix and ends at a dot: `fc` is neither the beginning of `fc2` nor
+#   the end of `block.fc`. At most one old name fits a key, and it is renamed once.
+# - Names may be swapped: with `{"a": "b", "b": "a"}` each takes the other's weights.
+# - Other keys stay as they are; what is still missing or unexpected is an error as always. A
+#   checkpoint without old names loads as it did. The caller's dict stays as it is.
+#
+# Example: with `renamed = {"fc": "head"}`, a model under the name `net` and the key `net.fc.bias`,
+# the list gets `"net.fc.bias -> net.head.bias"`.
+
+
+# %% nbgrader={"grade_id": "try-loading", "locked": true}
+@runs_with_the_answer
+def try_loading(state, renamed, prefix, loads) -> tuple:
+    return hook_trials.run_loading(state_dict_hooks, state, renamed, prefix, loads)
+
+
+# %% nbgrader={"grade_id": "state-dict-hooks", "solution": true}
+def state_dict_hooks(model: nn.Module, renamed: dict[str, str]) -> list[str]:
+    """Take checkpoints with old names; the list to which each renamed key is added."""
+    ### BEGIN SOLUTION
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        values = {}
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}."):
+                    new_key = prefix + new + key.removeprefix(prefix + old)
+                    values[new_key] = state_dict.pop(key)
+                    log.append(f"{key} -> {new_key}")
+                    break
+        state_dict.update(values)
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "state-dict-hooks-check", "grade": true, "points": 3}
+with every_case() as case:
+    for name, renamed, options in (
+        ("fc for head", {"fc": "head"}, {}),
+        ("a checkpoint without old names", {"fc": "head"}, {"new": True}),
+        ("nothing renamed", {}, {}),
+        ("fc for stem and fc2 for head", {"fc": "stem", "fc2": "head"}, {}),
+        ("0 for tail, and a block.0 besides", {"0": "tail"}, {}),
+        ("block.conv for block.0", {"block.conv": "block.0"}, {}),
+        ("head and tail swapped", {"head": "tail", "tail": "head"}, {}),
+        ("a part of a part of a model", {"fc": "head"}, {"prefix": "net.fc."}),
+        ("two loads, one after the other", {"fc": "head"}, {"prefix": "net.", "loads": 2}),
+    ):
+        with case(name):
+            hook_trials.check_loading(try_loading, renamed, **options)
+    with case("a key nose.weight, which was not renamed"):
+        hook_trials.check_unknown_key(try_loading)
+### BEGIN HIDDEN TESTS
+circle = {"stem": "head", "head": "tail", "tail": "stem"}
+hook_trials.check_loading(try_loading, {"block.conv": "block.0", "a": "stem"})
+hook_trials.check_loading(try_loading, {"head_old": "head", "stem_head": "stem"}, "fc2.")
+hook_trials.check_loading(try_loading, circle, "a.b.c.", loads=3)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# You change the dict while you walk over its keys: walk over `list(state_dict)`.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# A key of yours begins with the prefix, then the old name, then a dot. `pop` the value, and keep it
+# apart until all old keys are out.
+# </details>
+
+# %% [markdown]
+# **In practice** PyTorch does this to itself. The new weight norm of section 7 carries such a hook,
+# and takes checkpoints of the old one:
+
+# %%
 layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
 old = {"weight_g": torch.ones(2, 1), "weight_v": torch.eye(2), "bias": torch.zeros(2)}
 print(layer.load_state_dict(old))
 print([*layer.state_dict()])
 
 # %% [markdown]
-# ## 8. Intervention: which layer decides? · core
+# ## 9. Intervention: which layer decides? · core
 #
 # You have watched, drawn and repaired. One question is open since section 1. A layer returns an
 # activation, and the model gives an answer: is the one the *reason* for the other? Watching can't tell. An
@@ -1808,7 +1923,7 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
 # Two runs of *different* models work just as well, if they have the same modules. Then the
 # question is which part of an ill model the healthy one has to lend it.
 #
-# ### Exercise 7.11 — Intervention ★★ · 22 min · 5 points · core
+# ### Exercise 7.12 — Intervention ★★ · 22 min · 5 points · core
 #
 # Write `intervention(donor, model, names, a, b)`. Run A is `donor(a)`. Then, for each name in
 # `names`, make a run B: `model(b)`, in which the module of that name returns what the donor's

@@ -268,6 +268,27 @@ def lengths(weight: Tensor) -> dict[str, Tensor]:
     }
 
 
+@ends_in_notebook
+def check_log(found: Any, expected: list[str]) -> None:
+    """Compare the log of renamed keys, in any order, and show only what differs.
+
+    Raises:
+        AssertionError: lines are missing, or there are others.
+    """
+    __tracebackhide__ = True
+    found = list(found)
+    missing, more = expected.copy(), []
+    for line in found:
+        if line in missing:
+            missing.remove(line)
+        else:
+            more.append(line)
+    if missing or more:
+        words = [f"{len(missing)} lines are missing, such as {missing[0]!r}"] if missing else []
+        words += [f"{len(more)} are not expected, such as {more[0]!r}"] if more else []
+        raise AssertionError(f"the log: {'; '.join(words)}")
+
+
 def patched(donor: nn.Module, model: nn.Module, names: Sequence[str], a: Any, b: Any) -> Tensor:
     """``model(b)`` with these modules' outputs replaced by those that ``donor(a)`` has."""
     kept = {}

@@ -1,0 +1,259 @@
+# %% wrong="replaces the word wherever it is" says=["fc for stem and fc2 for head: load_state_dict raised", "a name begins right after the prefix and ends at a dot"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(prefix + old):
+                    new_key = key.replace(old, new)
+                    state_dict[new_key] = state_dict.pop(key)
+                    log.append(f"{key} -> {new_key}")
+                    break
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% wrong="forgets the prefix" says=["a part of a part of a model: load_state_dict raised"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(old + "."):
+                    new_key = new + key[len(old) :]
+                    state_dict[new_key] = state_dict.pop(key)
+                    log.append(f"{key} -> {new_key}")
+                    break
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% wrong="renames part by part" says=["block.conv for block.0: load_state_dict raised"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        for key in list(state_dict):
+            parts = key.split(".")
+            new_key = ".".join(renamed.get(part, part) for part in parts)
+            if new_key != key:
+                state_dict[new_key] = state_dict.pop(key)
+                log.append(f"{key} -> {new_key}")
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% wrong="adds the new and keeps the old" says=["Unexpected key(s)", "fc for head: load_state_dict raised"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}."):
+                    new_key = prefix + new + key[len(prefix + old) :]
+                    state_dict[new_key] = state_dict[key]
+                    log.append(f"{key} -> {new_key}")
+                    break
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% wrong="throws away what it does not know" says=["an unknown key has to stay an error"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, meta, strict, missing, unexpected, errors):
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}."):
+                    new_key = prefix + new + key[len(prefix + old) :]
+                    state_dict[new_key] = state_dict.pop(key)
+                    log.append(f"{key} -> {new_key}")
+                    break
+        own = module.state_dict()
+        for key in list(state_dict):
+            if key.startswith(prefix) and key[len(prefix) :] not in own:
+                if not prefix:
+                    del state_dict[key]
+        for key, value in own.items():
+            state_dict.setdefault(prefix + key, value)
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% wrong="walks over what it changes" says=["OrderedDict mutated during iteration"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        for key in state_dict:
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}."):
+                    new_key = prefix + new + key[len(prefix + old) :]
+                    state_dict[new_key] = state_dict.pop(key)
+                    log.append(f"{key} -> {new_key}")
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% wrong="says nothing" says=["fc for head: the log: 2 lines are missing, such as 'fc.weight -> head.weight'"]
+def state_dict_hooks(model, renamed):
+    def rename(module, state_dict, prefix, *rest):
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}."):
+                    state_dict[prefix + new + key[len(prefix + old) :]] = state_dict.pop(key)
+                    break
+
+    model.register_load_state_dict_pre_hook(rename)
+    return []
+
+
+# %% wrong="logs names, not keys" says=["2 are not expected, such as 'fc -> head'"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}."):
+                    state_dict[prefix + new + key[len(prefix + old) :]] = state_dict.pop(key)
+                    log.append(f"{old} -> {new}")
+                    break
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% wrong="replaces the name and a dot wherever they are" says=["0 for tail, and a block.0 besides: load_state_dict raised"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def pre(m, sd, prefix, *r):
+        fresh = {}
+        for k, v in sd.items():
+            n = k
+            for o, w in renamed.items():
+                if o + "." in k:
+                    n = k.replace(o + ".", w + ".")
+                    log.append(f"{k} -> {n}")
+                    break
+            fresh[n] = v
+        sd.clear()
+        sd.update(fresh)
+
+    model.register_load_state_dict_pre_hook(pre)
+    return log
+
+
+# %% wrong="renames twice" says=["head and tail swapped", "is a key written over before it was read?"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def pre(m, sd, prefix, *r):
+        for o, w in renamed.items():
+            for k in list(sd):
+                if k.startswith(prefix + o + "."):
+                    n = prefix + w + k[len(prefix + o) :]
+                    sd[n] = sd.pop(k)
+                    log.append(f"{k} -> {n}")
+
+    model.register_load_state_dict_pre_hook(pre)
+    return log
+
+
+# %% wrong="logs once" says=["two loads, one after the other: the log: 2 lines are missing"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def pre(m, sd, prefix, *r):
+        moved = {}
+        for k in list(sd):
+            for o, w in renamed.items():
+                if k.startswith(prefix + o + "."):
+                    n = prefix + w + k[len(prefix + o) :]
+                    moved[n] = sd.pop(k)
+                    if f"{k} -> {n}" not in log:
+                        log.append(f"{k} -> {n}")
+                    break
+        sd.update(moved)
+
+    model.register_load_state_dict_pre_hook(pre)
+    return log
+
+
+# %% right="builds the dict anew"
+def state_dict_hooks(model, renamed):
+    import re
+
+    log = []
+
+    def rename(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors):
+        fresh = {}
+        for key, value in state_dict.items():
+            new_key = key
+            for old, new in renamed.items():
+                found = re.fullmatch(re.escape(prefix + old) + r"(\..+)", key)
+                if found:
+                    new_key = f"{prefix}{new}{found[1]}"
+                    log.append(" -> ".join([key, new_key]))
+                    break
+            fresh[new_key] = value
+        state_dict.clear()
+        state_dict.update(fresh)
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% right="from the new names to the old ones"
+def state_dict_hooks(model, renamed):
+    log, old_of = [], {new: old for old, new in renamed.items()}
+
+    def rename(module, state_dict, prefix, *rest):
+        found = {}
+        for name in module.state_dict():
+            parent, _, leaf = name.rpartition(".")
+            if parent in old_of:
+                old_key, new_key = f"{prefix}{old_of[parent]}.{leaf}", prefix + name
+                if old_key in state_dict:
+                    found[new_key] = old_key
+                    log.append(f"{old_key} -> {new_key}")
+        state_dict.update({new: state_dict.pop(old) for new, old in found.items()})
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log
+
+
+# %% right="temporary names"
+def state_dict_hooks(model, renamed):
+    class Log(list):
+        pass
+
+    log = Log()
+
+    def pre(m, sd, prefix, *rest):
+        for k in tuple(sd):
+            module = k[len(prefix) :] if k.startswith(prefix) else None
+            if module is None:
+                continue
+            for o in renamed:
+                if module.startswith(o + "."):
+                    sd["\0" + prefix + renamed[o] + module[len(o) :]] = sd.pop(k)
+                    log.append(f"{k} -> {prefix}{renamed[o]}{module[len(o) :]}")
+                    break
+        for k in tuple(sd):
+            if k[0] == "\0":
+                sd[k[1:]] = sd.pop(k)
+
+    model.register_load_state_dict_pre_hook(pre)
+    return log
