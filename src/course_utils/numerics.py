@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_leaves
 
 from course_utils.checks import check_close, every_case, forbid_changes
 from course_utils.drawings import show
+from course_utils.gradients import gradient_of
 from course_utils.layers import agrees, check_rules, check_value
 from course_utils.operators import count_operators
 
@@ -118,18 +119,28 @@ def check_distances(
         "these are squared distances: the root is missing": truth**2,
         "these are sums of |difference|: Euclid adds up squares": gap.abs().sum(-1),
     }
+    if truth.numel():
+        apart = (x - x.mean(0))[:, None] - (y - y.mean(0))
+        words = "each set has a centre of its own: subtract the same vector from both"
+        slips[words] = apart.square().sum(-1).sqrt()
     for how in ways:
         with case(f'"{how}", {name}'):
             with forbid_changes(x, y):
                 result = answer(x, y, how)
             nan = isinstance(result, torch.Tensor) and result.isnan().any()
             assert not nan, "a distance is NaN: is there a root of a negative number, or 0 / 0?"
+            known = isinstance(result, torch.Tensor) and result.shape == truth.shape
+            lost = truth[(result == 0) & (truth > 0)] if known else truth[:0]
+            words = "became 0: does a threshold call points equal that are only near?"
+            assert not lost.numel(), f"the distance {lost[0]:.1e} {words}"
             check_value(result, truth, "the matrix of distances", slips, rtol=1e-5, atol=1e-5)
             slopes = gradient("pairwise_three_ways", x, y, how)
             rights, wrongs = (unit.sum(1), -unit.sum(0)), (shifted.sum(1), -shifted.sum(0))
             for slope, right, wrong, letter in zip(slopes, rights, wrongs, "xy", strict=True):
                 what = f"the gradient by {letter}"
                 words = "is NaN or infinite: what is the slope of the root at 0?"
+                if not truth.numel():
+                    words = "is NaN, though there is no distance: the mean of no points is NaN"
                 assert slope.isfinite().all(), f"{what} {words}"
                 check_value(slope, right, what, {moved: wrong}, rtol=1e-4, atol=1e-4)
 
@@ -211,7 +222,7 @@ def check_sum_error(answer: Answer, case: every_case, x: torch.Tensor, name: str
 def check_sum_way(answer: Answer, case: every_case, x: torch.Tensor, name: str) -> None:
     """A sum in each way: how many additions ran, and nothing else."""
     n, depth = len(x), max(len(x) - 1, 1).bit_length()
-    loop = sum(x, x.new_zeros(x.shape[1]))  # Python's sum: row after row
+    loop, back = (sum(rows, x.new_zeros(x.shape[1])) for rows in (x, x.flip(0)))  # Python's sum
     few, many = {"pairwise": 3 * depth + 3}, {"pairwise": len(x).bit_length() - 1}
     for how in ("naive", "pairwise", "compensated"):
         with case(f'"{how}", x {name}'):
@@ -221,6 +232,9 @@ def check_sum_way(answer: Answer, case: every_case, x: torch.Tensor, name: str) 
             assert not counts["_to_copy"], "a dtype was converted; stay in float32"
             found = [name for name in BANNED_SUMS if counts[name]]
             assert not found, f"{', '.join(found)} ran; add up in float32 by yourself"
+            words = "that is the sum from the last row to the first"
+            turned = torch.equal(result, back) and not torch.equal(loop, back)
+            assert how != "naive" or not turned, words
             same = how != "naive" or torch.equal(result, loop)
             assert same, "not what a loop over the rows gives to the last digit: is it more exact?"
             adds = sum(counts[op] for op in ("add", "add_", "sub", "sub_", "rsub"))
@@ -276,6 +290,13 @@ def check_covariance(
         assert ran < 60, f"{ran} operators ran: is there a loop?"
 
 
+def _covariance(x: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
+    w = (torch.ones_like(x[..., 0]) if weights is None else weights).unsqueeze(-1)
+    total = w.sum(-2, keepdim=True)
+    z = x - (w * x).sum(-2, keepdim=True) / total
+    return (w * z).mT @ z / (total - w.square().sum(-2, keepdim=True) / total)
+
+
 def check_covariance_way(
     calls: Answer,
     gradient: Answer,
@@ -284,14 +305,19 @@ def check_covariance_way(
     weights: torch.Tensor,
     name: str,
 ) -> None:
-    """A covariance: what it calls, and that gradients flow."""
+    """A covariance: what it calls, and its gradients."""
     for given in ((x, weights), (x,)):
         with case(f"{name}, {'with' if len(given) == 2 else 'without'} weights"):
             _, names, changed, _ = calls("covariance", *given)
             check_rules(names, changed, "cov", "corrcoef")
-            slope = gradient("covariance", x, *given[1:])
-            slope = slope[0] if isinstance(slope, (list, tuple)) else slope
-            assert slope.isfinite().all(), "the gradient by x is not finite"
+            pair = gradient("covariance", *given), gradient_of(_covariance, *given)
+            found, right = ([a] if isinstance(a, torch.Tensor) else a for a in pair)
+            names = "the gradient by x", "the gradient by the weights"
+            for what, slope, truth in zip(names, found, right, strict=False):
+                words = f"{what} is not finite: is there a root of a weight that is 0?"
+                assert slope.isfinite().all(), words
+                slips = {"0 everywhere: was it detached?": torch.zeros_like(truth)}
+                check_value(slope, truth, what, slips, rtol=1e-3, atol=1e-4)
 
 
 def check_logsumexp(calls: Answer, case: every_case, x: torch.Tensor, dim: int, name: str) -> None:
@@ -516,6 +542,8 @@ def check_steps(
         words = f"{ran} products with the matrix ran, at most {at_most}"
         assert ran <= at_most, f"{words}: one a step, and stop as soon as |Av - λv| is small"
         assert ran, "no product with the matrix ran: is it made by PyTorch?"
+        words = f"{ran} products ran before it gave up, expected max_steps, {steps}"
+        assert settles or ran == steps, words
         if settles:
             fits = isinstance(pair, (tuple, list)) and len(pair) == 2
             assert fits, "return the pair (eigenvalue, eigenvector): is there an answer yet?"
@@ -596,8 +624,11 @@ def check_fit(
             check_close(x, truth, "x", rtol=rtol, atol=atol)
 
 
-def check_fit_way(answer: Answer, case: every_case, a: torch.Tensor, name: str) -> None:
+def check_fit_way(
+    answer: Answer, operators: Answer, case: every_case, a: torch.Tensor, name: str
+) -> None:
     """Least squares: which factorisation ran, and how often."""
+    square = [a.shape[-1]] * 2
     for how in FITS:
         with case(f'"{how}", {name}'):
             with count_operators() as counts:
@@ -606,6 +637,15 @@ def check_fit_way(answer: Answer, case: every_case, a: torch.Tensor, name: str) 
             inverses = {"linalg_inv_ex", "linalg_pinv", "cholesky_inverse", "_linalg_svd"}
             inverses = sorted(inverses & set(counts))
             assert not inverses, f"{', '.join(inverses)} ran: solve, don't invert"
+            notes, *_ = operators("least_squares", a, a.sum(-1), how)
+            # Both arguments are square matrices: the right-hand side is the identity.
+            whole = [
+                op
+                for op, sizes, *_ in notes
+                if "solve" in op and len(sizes) > 1 and all(size[-2:] == square for size in sizes)
+            ]
+            words = "ran on a square right-hand side: that makes an inverse; solve for b"
+            assert not whole, f"{', '.join(sorted(set(whole)))} {words}"
             ran = sum(counts[operator] for operator in FITS[how])
             assert ran == 1, f"{FIT_NAMES[how]} ran {ran} times for the whole batch, expected once"
             other = [key for key in FITS if key != how and any(counts[op] for op in FITS[key])]
