@@ -1725,14 +1725,16 @@ show(
 # the node.
 
 # %%
-try:
-    Cube()(points)
-except RuntimeError as error:
-    print(str(error).split(". ")[0])
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    try:
+        Cube()(points)
+    except RuntimeError as error:
+        print(str(error).split(". ")[0])
 
 # %% [markdown]
-# *"`ctx.x = x` does the same as `save_for_backward(x)`."* It keeps the same tensor, but no one notes
-# its version. So an edit between forward and backward gives a wrong slope, in silence. The square's
+# *"`ctx.x = x` does the same as `save_for_backward(x)`."* It keeps the same tensor, and not its
+# version. So an edit between forward and backward gives a wrong slope, in silence. The square's
 # slope at 3 is 6:
 
 
@@ -1786,14 +1788,17 @@ except RuntimeError as error:
 
 # %% [markdown]
 # *"`clip_grad_norm_` keeps a single sample from pulling the model away."* It clips the mean, when
-# the six samples of section 7 are one already. The step gets shorter, and its direction stays wrong.
+# the samples are one already. Take the six gradients of section 7: the step gets shorter, and still
+# points the wrong way.
 
 # %%
+six = torch.tensor([[1.0, 0.2], [0.8, 0.5], [0.9, -0.2], [1.1, 0.4], [0.7, 0.1], [-7.0, -6.0]])
 weight = nn.Parameter(torch.zeros(2))
-weight.grad = gradients.mean(0)
-nn.utils.clip_grad_norm_([weight], 1.0)
-print("the mean, clipped:        ", weight.grad)
-print("the mean of each, clipped:", clipped.mean(0))
+weight.grad = six.mean(0)
+nn.utils.clip_grad_norm_([weight], 0.5)
+each = six * (0.5 / six.norm(dim=1, keepdim=True)).clamp(max=1)
+print("averaged, then clipped:", weight.grad)
+print("clipped, then averaged:", each.mean(0))
 
 # %% [markdown]
 # ## What to take home
