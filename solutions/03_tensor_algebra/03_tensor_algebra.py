@@ -34,7 +34,7 @@
 import torch
 import torch.nn.functional as F
 from course_utils import check_close, check_predictions, count_operators, device, draw_einsum
-from course_utils import check_value, every_case, forbid_changes, forbid_copies, show
+from course_utils import every_case, forbid_changes, forbid_copies, show
 from einops import rearrange, reduce, repeat
 
 # %% [markdown]
@@ -841,10 +841,7 @@ def check_case(case, x, name, atol=2e-6):
     with case(f"x {name}"):
         with forbid_changes(x), count_operators() as counts, forbid_copies(up_to=most):
             result = bilinear_pooling(x)
-        right, nan = slow_bilinear(x), isinstance(result, torch.Tensor) and result.isnan().any()
-        assert not nan, "it is NaN: an image of zeros has the length 0, and 0 / 0 is NaN"
-        slips = {"the root has lost the sign": right.abs()}
-        check_value(result, right, "the result", slips, rtol=1e-5, atol=atol)
+        check_close(result, slow_bilinear(x), "the result", atol=atol)
         products = counts["bmm"] + counts["mm"] + counts["baddbmm"] + counts["addmm"]
         assert products <= 1, f"{products} matrix products, one for the whole batch will do"
         assert products or x[0, 0].numel() == 1, "no matrix product ran to sum over the pixels"

@@ -12,7 +12,7 @@ def bilinear_pooling(x):
     return (pooled.sign() * (pooled.abs() + 1e-12).sqrt()).flatten(1)
 
 
-# %% wrong="a root without a sign" says=["of one pixel, 3 and -4", "the root has lost the sign"]
+# %% wrong="a root without a sign" says=["of one pixel, 3 and -4", "differs"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     pooled = flat @ flat.mT / flat.shape[2]
@@ -36,7 +36,7 @@ def bilinear_pooling(x):
     return F.normalize(torch.stack(rows), dim=1)
 
 
-# %% wrong="normalises the rows of each matrix" says=["of one pixel, 3 and -4", "the root has lost the sign"]
+# %% wrong="normalises the rows of each matrix" says=["of one pixel, 3 and -4", "differs"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     pooled = flat @ flat.mT / flat.shape[2]
@@ -144,7 +144,7 @@ def bilinear_pooling(x):
     return F.normalize(rooted.reshape(len(x), -1))
 
 
-# %% wrong="divides an image of zeros by its length" says=["an image of zeros has the length 0"]
+# %% wrong="divides an image of zeros by its length" says=["x of zeros", "expected 0, got nan"]
 def bilinear_pooling(x):
     flat = x.flatten(2)
     g = flat @ flat.mT / flat.shape[2]
