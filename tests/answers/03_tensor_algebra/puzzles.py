@@ -211,12 +211,12 @@ puzzles = {
 }
 
 
-# %% wrong="a loop over slices" says=["total: ", "operators ran for", "is there a loop?"]
+# %% wrong="a loop over products" says=["total: ", "operators ran for", "is there a loop?"]
 def sum_of(x):
-    total = 0 * x[:1]
+    total = 0
     for place in range(len(x)):
-        total = total + x[place : place + 1]
-    return total @ (total * 0 + 1)
+        total = total + (torch.arange(len(x)) == place) * 1 @ x
+    return total
 
 
 index = torch.arange
