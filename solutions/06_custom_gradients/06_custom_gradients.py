@@ -262,6 +262,7 @@ with every_case() as case:
         "shape (2, 3, 4), float64": torch.arange(-12.0, 12, dtype=torch.float64).view(2, 3, 4),
         "a transposed matrix": torch.arange(6.0).view(2, 3).t(),
         "rows (3e-6, 4e-6), (3, 4)": torch.tensor([[3e-6, 4e-6], [3.0, 4.0]]),
+        "x = (3e-15, 4e-15)": torch.tensor([3e-15, 4e-15]),
         "no vectors at all, (0, 3)": torch.zeros(0, 3),
     }.items():
         with case(name):
@@ -406,6 +407,7 @@ with every_case() as case:
         ("far from the kink", torch.tensor([100.0, 1000.0, 3e38, -1000.0, -3e38]), 1.0),
         ("at the kink", torch.tensor([0.0]), 1.0),
         ("float64, shape (2, 3)", torch.linspace(-900, 900, 6).double().view(2, 3), 2.5),
+        ("(-0.3, 0.7) in float64", torch.tensor([-0.3, 0.7], dtype=torch.float64), 1.0),
         ("a single number", torch.tensor(-0.5), 1.5),
         ("no numbers at all", torch.zeros(0, 2), 1.0),
     ):
@@ -945,7 +947,7 @@ show(
 # > backward, gave no gradient to the block if `x` required none, and is on its way out. Today you say
 # > which form you mean; if you don't, you get a warning.
 
-# %% tags=["shows-false"]
+# %% errata=["checkpoint-call"] tags=["shows-false"]
 data = torch.ones(2, 64)  # requires no grad, like a batch of data
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -1623,6 +1625,7 @@ deep = {
     "w1": torch.arange(24.0, dtype=torch.float64).view(2, 3, 4),
     "b1": torch.ones(2, 3).double(),
 }
+kernel = {"kernel": torch.arange(24.0).view(2, 3, 2, 2, 1), "scale": torch.ones(2, 1)}
 with every_case() as case:
     for name, gradients, limit in (
         ("(3, 4) and (0, 1), limit 1", one, 1.0),
@@ -1630,6 +1633,7 @@ with every_case() as case:
         ("two zeros, limit 1", {"w": torch.zeros(2, 3)}, 1.0),
         ("two weights, limit 1", two, 1.0),
         ("w1 (2, 3, 4) and b1 (2, 3) in float64, limit 3", deep, 3.0),
+        ("a kernel (2, 3, 2, 2, 1) and a scale (2, 1), limit 3", kernel, 3.0),
     ):
         with case(f"clip_and_average of {name}"):
             check_clip(clip_and_average, gradients, limit)
@@ -1710,6 +1714,91 @@ show(
 # A wrong label is a sample that the rest of the data contradicts. The network has learnt the rest, so
 # this sample still pulls, and a list sorted by pull puts it on top. People clean data sets in this way. It
 # took a gradient for each sample, which `backward()` does not give.
+
+# %% [markdown]
+# ## Heard elsewhere
+#
+# More sentences, each with a cell that answers.
+#
+# *"Make an object of the Function and call it: `Cube()(x)`."* That was the way once, with
+# `forward(self, x)` and the tensors kept on `self`. Today both methods are static, and `apply` makes
+# the node.
+
+# %%
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    try:
+        Cube()(points)
+    except RuntimeError as error:
+        print(str(error).split(". ")[0])
+
+# %% [markdown]
+# *"`ctx.x = x` does the same as `save_for_backward(x)`."* It keeps the same tensor, and not its
+# version. So an edit between forward and backward gives a wrong slope, in silence. The square's
+# slope at 3 is 6:
+
+
+# %%
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x
+        return x**2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 2 * gradient * ctx.x
+
+
+# %%
+for name, square in (("kept on ctx", Square.apply), ("saved", torch.square)):
+    x = torch.tensor(3.0, requires_grad=True)
+    h = x.clone()
+    y = square(h)
+    h.detach().zero_()
+    try:
+        y.backward()
+        print(f"{name}: slope {x.grad.item()}")
+    except RuntimeError as error:
+        print(f"{name}: {str(error).split(': [')[0]}")
+
+# %% [markdown]
+# *"A checkpointed network trains exactly as the plain one."* Its gradients are the same. But
+# whatever else the forward does, it does twice: batch norm counts each batch a second time.
+
+# %% errata=["checkpoint-call"]
+data = torch.tensor([[9.0], [11.0]], requires_grad=True)
+for name, run in ways.items():
+    norm = nn.BatchNorm1d(1)
+    run(norm, data).sum().backward()
+    seen = norm.num_batches_tracked.item()
+    print(f"{name:<12}  running mean {norm.running_mean.item():.1f}, batches seen: {seen}")
+
+# %% [markdown]
+# *"`torch.autograd.functional.jvp` is forward mode."* It is older than that, and goes backward
+# twice. `BetterCube` has a backward and no forward-mode rule:
+
+# %%
+x, v = torch.tensor([2.0]), torch.tensor([1.0])
+print("functional.jvp:", torch.autograd.functional.jvp(BetterCube.apply, x, v)[1])
+try:
+    torch.func.jvp(BetterCube.apply, (x,), (v,))
+except RuntimeError as error:
+    print("func.jvp:      ", str(error).split(". ")[0])
+
+# %% [markdown]
+# *"`clip_grad_norm_` keeps a single sample from pulling the model away."* It clips the mean, when
+# the samples are one already. Take the six gradients of section 7: the step gets shorter, and still
+# points the wrong way.
+
+# %%
+six = torch.tensor([[1.0, 0.2], [0.8, 0.5], [0.9, -0.2], [1.1, 0.4], [0.7, 0.1], [-7.0, -6.0]])
+weight = nn.Parameter(torch.zeros(2))
+weight.grad = six.mean(0)
+nn.utils.clip_grad_norm_([weight], 0.5)
+each = six * (0.5 / six.norm(dim=1, keepdim=True)).clamp(max=1)
+print("averaged, then clipped:", weight.grad)
+print("clipped, then averaged:", each.mean(0))
 
 # %% [markdown]
 # ## What to take home

@@ -1445,37 +1445,49 @@ check_case([batches[0][:1]], 1.0, 0.0, "leaky")
 
 # %% [markdown]
 # What does it buy? Here are the bytes of all living gradients during one `backward()` of the
-# patient. Each point is one gradient that was just made.
+# patient: once plain, and once with a step of gradient descent in the hook.
 
 
 # %% topics=["post-accumulate-hooks"]
-def living_gradients(free: bool) -> list[int]:
-    network, sizes = make_patient(), []
+def living_gradients(step_inside: bool) -> list[tuple[int, int]]:
+    """How many gradients were made so far, and the bytes that live in ``.grad``, moment by moment."""
+    network, course = make_patient(), [(0, 0)]
     parameters = [*network.parameters()]
 
-    def note(parameter):
-        sizes.append(sum(p.grad.nbytes for p in parameters if p.grad is not None))
-        if free:
+    def note(made):
+        course.append((made, sum(p.grad.nbytes for p in parameters if p.grad is not None)))
+
+    def hook(parameter):
+        made = course[-1][0] + 1
+        note(made)
+        if step_inside:
+            with torch.no_grad():
+                parameter -= 0.01 * parameter.grad
             parameter.grad = None
+            note(made)
 
     for parameter in parameters:
-        parameter.register_post_accumulate_grad_hook(note)
+        parameter.register_post_accumulate_grad_hook(hook)
     _ = network(points()[0]).sum().backward()
-    return sizes
+    return course
 
 
 figure, axes = plt.subplots(figsize=(7, 2.8))
-for free, label in ((False, "kept until the step"), (True, "used in the hook, then freed")):
-    axes.plot(range(1, 15), living_gradients(free), "o-", label=label)
-axes.set(xlabel="gradients made so far", ylabel="bytes of gradients", title="During one backward()")
+for inside, colour, label in ((False, "#0072b2", "plain"), (True, "#b04500", "a step in the hook")):
+    axes.plot(*zip(*living_gradients(inside), strict=True), ".-", color=colour, label=label)
+weights = sum(p.nbytes for p in make_patient().parameters())
+axes.axhline(weights, color="#7f7f7f", linestyle="--", label=f"all weights: {weights} bytes")
+axes.set(xlabel="gradients made so far", ylabel="bytes in .grad", title="During one backward()")
 axes.legend()
 show(
     figure,
-    "Bytes of gradients: they climb to 1572 where they are kept, and stay at 256 or less where freed.",
+    "Plain, the bytes climb to those of all weights; with steps in the hook they rise and fall to 0, "
+    "to 256 at most.",
 )
 
 # %% [markdown]
-# One line climbs to the size of the model. The other never rises above the largest parameter.
+# Plain, they climb to the size of the model. With the step inside, each gradient is gone before the
+# next arrives, and the peak is the largest parameter.
 #
 # **In practice** this is one way to tune large models on one GPU. What you give up: you can't add up
 # the gradients of several batches, nor clip by the norm of *all* gradients. `DistributedDataParallel` has

@@ -211,12 +211,12 @@ puzzles = {
 }
 
 
-# %% wrong="a loop over slices" says=["total: ", "operators ran for", "is there a loop?"]
+# %% wrong="a loop over products" says=["total: ", "operators ran for", "is there a loop?"]
 def sum_of(x):
-    total = 0 * x[:1]
+    total = 0
     for place in range(len(x)):
-        total = total + x[place : place + 1]
-    return total @ (total * 0 + 1)
+        total = total + (torch.arange(len(x)) == place) * 1 @ x
+    return total
 
 
 index = torch.arange
@@ -492,3 +492,94 @@ puzzles = {
         ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
     ),
 }
+
+
+# %% wrong="slices by numbers" says=["a slice, such as x[1:] ran"]
+def _i(x):
+    return torch.arange(len(x))
+
+
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: ((_i(x)[:, None] >= _i(x)) * 1) @ x,
+    "differences": lambda x: x - ((_i(x)[:, None] == _i(x) + 1) * 1) @ x,
+    "reverse": lambda x: ((_i(x)[:, None] + _i(x) == len(x) - 1) * 1) @ x,
+    "roll": lambda x, k: (((_i(x)[:, None] - k) % len(x) == _i(x)) * 1) @ x,
+    "pad to": lambda x, n: ((torch.arange(n)[:, None] == _i(x)) * 1) @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: ((bounds <= x[:, None]) * 1) @ (bounds * 0 + 1),
+    "histogram": lambda x, n: ((torch.arange(n)[:, None] == x) * 1) @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: ((torch.arange(n)[:, None] == s) * 1) @ x,
+    "compress": lambda x, keep: (
+        (((_i(x)[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1) @ x
+    ),
+}
+
+
+puzzles["differences"] = lambda x: x - ((_i(x)[:, None] == _i(x) + 1) * 1)[:, :-1] @ x[:-1]
+
+
+# %% wrong="torch.dot" says=["total: dot ran, which is not allowed"]
+def _i(x):
+    return torch.arange(len(x))
+
+
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: ((_i(x)[:, None] >= _i(x)) * 1) @ x,
+    "differences": lambda x: x - ((_i(x)[:, None] == _i(x) + 1) * 1) @ x,
+    "reverse": lambda x: ((_i(x)[:, None] + _i(x) == len(x) - 1) * 1) @ x,
+    "roll": lambda x, k: (((_i(x)[:, None] - k) % len(x) == _i(x)) * 1) @ x,
+    "pad to": lambda x, n: ((torch.arange(n)[:, None] == _i(x)) * 1) @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: ((bounds <= x[:, None]) * 1) @ (bounds * 0 + 1),
+    "histogram": lambda x, n: ((torch.arange(n)[:, None] == x) * 1) @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: ((torch.arange(n)[:, None] == s) * 1) @ x,
+    "compress": lambda x, keep: (
+        (((_i(x)[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1) @ x
+    ),
+}
+
+
+puzzles["total"] = lambda x: torch.dot(x, x * 0 + 1)
+
+
+# %% right="doubles the step, so that one entry needs no operator"
+def _i(x):
+    return torch.arange(len(x))
+
+
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: ((_i(x)[:, None] >= _i(x)) * 1) @ x,
+    "differences": lambda x: x - ((_i(x)[:, None] == _i(x) + 1) * 1) @ x,
+    "reverse": lambda x: ((_i(x)[:, None] + _i(x) == len(x) - 1) * 1) @ x,
+    "roll": lambda x, k: (((_i(x)[:, None] - k) % len(x) == _i(x)) * 1) @ x,
+    "pad to": lambda x, n: ((torch.arange(n)[:, None] == _i(x)) * 1) @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: ((bounds <= x[:, None]) * 1) @ (bounds * 0 + 1),
+    "histogram": lambda x, n: ((torch.arange(n)[:, None] == x) * 1) @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: ((torch.arange(n)[:, None] == s) * 1) @ x,
+    "compress": lambda x, keep: (
+        (((_i(x)[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1) @ x
+    ),
+}
+
+
+def running(x):
+    step, n = 1, x.shape[0]
+    while step < n:
+        x = x + ((_i(x)[:, None] == _i(x) + step) * 1) @ x
+        step = step * 2
+    return x
+
+
+puzzles["running sum"] = running
+
+
+puzzles["compress"] = lambda x, keep: (
+    (((_i(x)[:, None] == ((_i(x)[:, None] >= _i(x)) * 1) @ (keep * 1) - 1) & keep) * 1) @ x
+)

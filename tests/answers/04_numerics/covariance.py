@@ -62,7 +62,7 @@ def covariance(x, weights=None):
     return (w * x).mT @ x / (total - (w * w).sum(-2, keepdim=True) / total)
 
 
-# %% right="einsum, and roots of the weights on both sides"
+# %% right="einsum, and shares of the weights"
 def covariance(x, weights=None):
     n = x.shape[-2]
     if weights is None:
@@ -70,9 +70,9 @@ def covariance(x, weights=None):
     weights = weights.expand(x.shape[:-1])
     share = weights / weights.sum(-1, keepdim=True)
     mean = torch.einsum("...n,...nd->...d", share, x)
-    z = (x - mean.unsqueeze(-2)) * share.sqrt().unsqueeze(-1)
+    z = x - mean.unsqueeze(-2)
     free = 1 - share.square().sum(-1)
-    return torch.einsum("...ni,...nj->...ij", z, z) / free[..., None, None]
+    return torch.einsum("...n,...ni,...nj->...ij", share, z, z) / free[..., None, None]
 
 
 # %% right="vmap of a function for one matrix"
@@ -123,3 +123,21 @@ def covariance(x, weights=None):
     mean = torch.einsum("...n,...nd->...d", w, x).unsqueeze(-1) / total
     second = torch.einsum("...n,...ni,...nj->...ij", w, x, x) / total
     return (second - mean @ mean.mT) * total / (total - squares / total)
+
+
+# %% wrong="a root of each weight, whose slope at 0 is infinite" says=["the gradient by the weights is not finite"]
+def covariance(x, weights=None):
+    w = x.new_ones(x.shape[-2]) if weights is None else weights
+    w = w[..., None]
+    W, V = w.sum(-2, keepdim=True), (w * w).sum(-2, keepdim=True)
+    c = w.sqrt() * (x - (w * x).sum(-2, keepdim=True) / W)
+    return c.mT @ c / (W - V / W)
+
+
+# %% wrong="weights are detached" says=["the gradient by the weights: 0 everywhere: was it detached?"]
+def covariance(x, weights=None):
+    w = x.new_ones(x.shape[-2]) if weights is None else weights.detach()
+    w = w[..., None]
+    W, V = w.sum(-2, keepdim=True), (w * w).sum(-2, keepdim=True)
+    c = x - (w * x).sum(-2, keepdim=True) / W
+    return (w * c).mT @ c / (W - V / W)

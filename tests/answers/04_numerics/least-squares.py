@@ -250,3 +250,56 @@ def least_squares(a, b, how):
     if how == "normal":
         return torch.linalg.solve(a.mT @ a, (a.mT @ b[..., None])[..., 0].unsqueeze(-1)).squeeze(-1)
     return torch.linalg.lstsq(a, b[..., None]).solution.squeeze(-1)
+
+
+# %% wrong="solves for the identity" says=["that makes an inverse; solve for b"]
+digits_left = {
+    "float32, condition 1e3, QR": 4,
+    "float32, condition 1e3, normal equations": 1,
+    "float64, condition 1e6, QR": 10,
+    "float64, condition 1e6, normal equations": 4,
+}
+
+
+def _qr(a, b):
+    q, r = torch.linalg.qr(a)
+    return torch.linalg.solve_triangular(r, q.mT @ b, upper=True)
+
+
+def _lstsq(a, b):
+    return torch.linalg.lstsq(a, b).solution
+
+
+def least_squares(a, b, how):
+    return {"normal": _normal, "qr": _qr, "lstsq": _lstsq}[how](a, b[..., None])[..., 0]
+
+
+def _normal(a, b):
+    n = a.shape[-1]
+    return torch.linalg.solve(a.mT @ a, torch.eye(n, dtype=a.dtype)) @ (a.mT @ b)
+
+
+# %% wrong="QR of the squared matrix" says=["where normal equations fail"]
+digits_left = {
+    "float32, condition 1e3, QR": 4,
+    "float32, condition 1e3, normal equations": 1,
+    "float64, condition 1e6, QR": 10,
+    "float64, condition 1e6, normal equations": 4,
+}
+
+
+def _normal(a, b):
+    return torch.linalg.solve(a.mT @ a, a.mT @ b)
+
+
+def _lstsq(a, b):
+    return torch.linalg.lstsq(a, b).solution
+
+
+def least_squares(a, b, how):
+    return {"normal": _normal, "qr": _qr, "lstsq": _lstsq}[how](a, b[..., None])[..., 0]
+
+
+def _qr(a, b):
+    q, r = torch.linalg.qr(a.mT @ a)
+    return torch.linalg.solve_triangular(r, q.mT @ (a.mT @ b), upper=True)

@@ -116,3 +116,10 @@ def masked_softmax(scores, mask, dim=-1):
     x = torch.where(allowed, scores, -torch.inf)
     total = torch.logsumexp(torch.where(some, x, 0), dim, keepdim=True)
     return torch.where(allowed, torch.where(allowed, scores - total, 0).exp(), 0).to(kind)
+
+
+# %% wrong="asks the mask before it is broadcast" says=["a mask that broadcasts along dim"]
+def masked_softmax(scores, mask, dim=-1):
+    filled = scores.masked_fill(~mask, float("-inf"))
+    some = mask.any(dim, keepdim=True)
+    return torch.where(some, torch.where(some, filled, 0).softmax(dim), 0)

@@ -227,3 +227,52 @@ def pairwise_three_ways(x, y, how):
     left = torch.cat([-2 * x, x.square().sum(1, True), torch.ones_like(x[:, :1].sum(1, True))], 1)
     right = torch.cat([y, torch.ones_like(y[:, :1].sum(1, True)), y.square().sum(1, True)], 1)
     return Root.apply(left @ right.T)
+
+
+# %% wrong="a threshold below which points are one" says=["became 0: does a threshold call points equal"]
+def _root(s):
+    good = s > 0
+    return torch.where(good, torch.where(good, s, 1).sqrt(), 0)
+
+
+def _gram(x, y):
+    c = y.sum(0) / max(len(y), 1)
+    x, y = x - c, y - c
+    return _root((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * (x @ y.T))
+
+
+def _cdist(x, y):
+    return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+def pairwise_three_ways(x, y, how):
+    return {"broadcast": _broadcast, "gram": _gram, "cdist": _cdist}[how](x, y)
+
+
+def _broadcast(x, y):
+    s = ((x[:, None] - y) ** 2).sum(-1)
+    good = s > 1e-4
+    return torch.where(good, torch.where(good, s, 1).sqrt(), 0)
+
+
+# %% wrong="each set by its own centre" says=["each set has a centre of its own"]
+def _root(s):
+    good = s > 0
+    return torch.where(good, torch.where(good, s, 1).sqrt(), 0)
+
+
+def _broadcast(x, y):
+    return _root(((x[:, None] - y) ** 2).sum(-1))
+
+
+def _cdist(x, y):
+    return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+def pairwise_three_ways(x, y, how):
+    return {"broadcast": _broadcast, "gram": _gram, "cdist": _cdist}[how](x, y)
+
+
+def _gram(x, y):
+    x, y = x - x.mean(0), y - y.mean(0)
+    return _root((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * (x @ y.T))

@@ -133,7 +133,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError(f"{max_steps} steps were not enough")
 
 
-# %% wrong="three products a step" says=["90 products with the matrix ran, at most 32"]
+# %% wrong="three products a step" says=["90 products with the matrix ran, at most 30"]
 def power_iteration(a, tol=1e-5, max_steps=1000):
     v = torch.randn(len(a), generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(a)
     for _ in range(max_steps):
@@ -222,3 +222,21 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
         if (w - value * v).square().sum().sqrt() <= tol * value.abs():
             return value, v
     raise RuntimeError("nothing wins")
+
+
+# %% wrong="one product more than max_steps" says=["31 products with the matrix ran, at most 30"]
+def _start(a, seed=0):
+    g = torch.Generator(device=a.device).manual_seed(seed)
+    return torch.randn(len(a), generator=g, dtype=a.dtype, device=a.device)
+
+
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    v = _start(a)
+    v = v / v.norm()
+    for _ in range(max_steps + 1):
+        w = a @ v
+        value = v @ w
+        if (w - value * v).norm() <= tol * value.abs():
+            return value, v
+        v = w / w.norm()
+    raise RuntimeError

@@ -308,3 +308,44 @@ def sum_in_float32(x, how):
             lost = (new - total) - wanted
         total = new
     return total
+
+
+# %% wrong="naive from the last row to the first" says=["that is the sum from the last row to the first"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 256,
+    "a loop over 3000 ones, float16": 2048,
+}
+
+
+def _pairwise(x):
+    if not len(x):
+        return x.new_zeros(x.shape[1])
+    while len(x) > 1:
+        half = len(x) // 2
+        rest = x[2 * half :]
+        x = torch.cat([x[:half] + x[half : 2 * half], rest])
+    return x[0].clone()
+
+
+def _compensated(x):
+    total = excess = x.new_zeros(x.shape[1])
+    for row in x:
+        wanted = row - excess
+        new = total + wanted
+        excess = (new - total) - wanted
+        total = new
+    return total
+
+
+def sum_in_float32(x, how):
+    return {"naive": _naive, "pairwise": _pairwise, "compensated": _compensated}[how](x)
+
+
+def _naive(x):
+    total = x.new_zeros(x.shape[1])
+    for row in reversed(list(x)):
+        total = total + row
+    return total

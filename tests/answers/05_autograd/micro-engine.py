@@ -843,3 +843,231 @@ def micro_engine(program, **inputs):
         {name: value.grad for name, value in values.items()},
         len(y.topological_order()),
     )
+
+
+# %% wrong="a tensor for a number" says=["its number is a Tensor, not a plain number"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, exponent):
+        return Value(self.number**exponent, (self,), (exponent * self.number ** (exponent - 1),))
+
+    def exp(self):
+        e = math.exp(self.number)
+        return Value(e, (self,), (e,))
+
+    def topological_order(self):
+        used, waiting, seen = {}, [self], {id(self)}
+        while waiting:
+            for p in waiting.pop().parents:
+                used[id(p)] = used.get(id(p), 0) + 1
+                if id(p) not in seen:
+                    seen.add(id(p))
+                    waiting.append(p)
+        order, waiting = [], [self]
+        while waiting:
+            v = waiting.pop()
+            order.append(v)
+            for p in v.parents:
+                used[id(p)] -= 1
+                if not used[id(p)]:
+                    waiting.append(p)
+        return order
+
+    def backward(self):
+        order = self.topological_order()
+        for v in order:
+            v.grad = 0.0
+        self.grad = 1.0
+        for v in order:
+            for p, s in zip(v.parents, v.slopes):
+                p.grad += s * v.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+def exp(self):
+    e = torch.tensor(self.number).exp()
+    return Value(e, (self,), (e,))
+
+
+Value.exp = exp
+
+
+# %% wrong="recursion under a raised limit" says=["the limit of nested calls was raised"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, exponent):
+        return Value(self.number**exponent, (self,), (exponent * self.number ** (exponent - 1),))
+
+    def exp(self):
+        e = math.exp(self.number)
+        return Value(e, (self,), (e,))
+
+    def topological_order(self):
+        used, waiting, seen = {}, [self], {id(self)}
+        while waiting:
+            for p in waiting.pop().parents:
+                used[id(p)] = used.get(id(p), 0) + 1
+                if id(p) not in seen:
+                    seen.add(id(p))
+                    waiting.append(p)
+        order, waiting = [], [self]
+        while waiting:
+            v = waiting.pop()
+            order.append(v)
+            for p in v.parents:
+                used[id(p)] -= 1
+                if not used[id(p)]:
+                    waiting.append(p)
+        return order
+
+    def backward(self):
+        order = self.topological_order()
+        for v in order:
+            v.grad = 0.0
+        self.grad = 1.0
+        for v in order:
+            for p, s in zip(v.parents, v.slopes):
+                p.grad += s * v.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+import sys
+
+
+def topological_order(self):
+    sys.setrecursionlimit(20_000)
+    order, seen = [], set()
+
+    def visit(v):
+        if v not in seen:
+            seen.add(v)
+            for p in v.parents:
+                visit(p)
+            order.append(v)
+
+    visit(self)
+    return order[::-1]
+
+
+Value.topological_order = topological_order
+
+
+# %% wrong="counts a value that is used twice by one only once" says=["s = a + b; t = s + s; r = s + a; y = r + t: ", "r was made from s"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, exponent):
+        return Value(self.number**exponent, (self,), (exponent * self.number ** (exponent - 1),))
+
+    def exp(self):
+        e = math.exp(self.number)
+        return Value(e, (self,), (e,))
+
+    def topological_order(self):
+        used, waiting, seen = {}, [self], {id(self)}
+        while waiting:
+            for p in waiting.pop().parents:
+                used[id(p)] = used.get(id(p), 0) + 1
+                if id(p) not in seen:
+                    seen.add(id(p))
+                    waiting.append(p)
+        order, waiting = [], [self]
+        while waiting:
+            v = waiting.pop()
+            order.append(v)
+            for p in v.parents:
+                used[id(p)] -= 1
+                if not used[id(p)]:
+                    waiting.append(p)
+        return order
+
+    def backward(self):
+        order = self.topological_order()
+        for v in order:
+            v.grad = 0.0
+        self.grad = 1.0
+        for v in order:
+            for p, s in zip(v.parents, v.slopes):
+                p.grad += s * v.grad
+
+
+def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+def topological_order(self):
+    used, waiting, seen = {}, [self], {id(self)}
+    while waiting:
+        for p in set(waiting.pop().parents):
+            used[id(p)] = used.get(id(p), 0) + 1
+            if id(p) not in seen:
+                seen.add(id(p))
+                waiting.append(p)
+    order, waiting = [], [self]
+    while waiting:
+        v = waiting.pop()
+        order.append(v)
+        for p in v.parents:
+            used[id(p)] -= 1
+            if not used[id(p)]:
+                waiting.append(p)
+    return order
+
+
+Value.topological_order = topological_order

@@ -271,3 +271,60 @@ repaired["edit_detached"] = by_clone(torch.tanh, lambda y: y.mul_(0.5))
 repaired["edit_data"] = repaired["edit_detached"]
 repaired["edit_square"], repaired["edit_leaf"] = square, leaf
 repaired["edit_constant"] = lambda x: x * torch.ones(len(x), dtype=x.dtype, device=x.device) + 2
+
+
+# %% wrong="float32 in the middle" says=["its result differs"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+
+
+def _slice(x):
+    y = x.sigmoid().clone()
+    y[0] = 0
+    return y
+
+
+repaired = {
+    "edit_exp": lambda x: x.exp() + 1,
+    "edit_square": lambda x: (x + 1) * (x + 1) + (x + 2),
+    "edit_slice": _slice,
+    "edit_constant": lambda x: x + 2,
+    "edit_detached": lambda x: 0.5 * x.tanh(),
+    "edit_data": lambda x: x.tanh() * 0.5,
+    "edit_leaf": lambda x: (x + 1) ** 2,
+}
+
+
+repaired["edit_exp"] = lambda x: (x.float().exp() + 1).to(x.dtype)
+
+
+# %% wrong="the judge of the verdicts is rebound" says=["edit_exp", "exp saves its result"]
+def _slice(x):
+    y = x.sigmoid().clone()
+    y[0] = 0
+    return y
+
+
+repaired = {
+    "edit_exp": lambda x: x.exp() + 1,
+    "edit_square": lambda x: (x + 1) * (x + 1) + (x + 2),
+    "edit_slice": _slice,
+    "edit_constant": lambda x: x + 2,
+    "edit_detached": lambda x: 0.5 * x.tanh(),
+    "edit_data": lambda x: x.tanh() * 0.5,
+    "edit_leaf": lambda x: (x + 1) ** 2,
+}
+
+
+verdict_on = lambda *args: "fine"
+verdicts = dict.fromkeys((function.__name__ for function in CASES), "fine")

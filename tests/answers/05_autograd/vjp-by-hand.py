@@ -385,3 +385,151 @@ def vjp_by_hand(rule, *tensors):
     rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
     rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
     return rules[rule](*tensors)
+
+
+# %% wrong="softmax by torch.ops" says=["the answer calls _softmax_backward_data"]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.mT, a.mT @ gradient
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient[..., None] * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    m = x.mean(-1, keepdim=True)
+    s = ((x - m).square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    h = (x - m) / s
+    g = gradient * weight
+    gx = (g - g.mean(-1, keepdim=True) - h * (g * h).mean(-1, keepdim=True)) / s
+    return gx, (gradient * h).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule, *tensors):
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+def softmax_vjp(gradient, y):
+    return torch.ops.aten._softmax_backward_data.default(gradient, y, y.dim() - 1, y.dtype)
+
+
+# %% wrong="differences of logsumexp" says=["right to a few digits alone"]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.mT, a.mT @ gradient
+
+
+def softmax_vjp(gradient, y):
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def layer_norm_vjp(gradient, x, weight):
+    m = x.mean(-1, keepdim=True)
+    s = ((x - m).square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    h = (x - m) / s
+    g = gradient * weight
+    gx = (g - g.mean(-1, keepdim=True) - h * (g * h).mean(-1, keepdim=True)) / s
+    return gx, (gradient * h).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule, *tensors):
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+def logsumexp_vjp(gradient, x):
+    z, h, columns = x.double(), 1e-6, []
+    for i in range(x.shape[-1]):
+        t = torch.zeros_like(z)
+        t[..., i] = h
+        columns.append(((z + t).logsumexp(-1) - (z - t).logsumexp(-1)) / (2 * h))
+    return (torch.stack(columns, -1) * gradient[..., None]).to(x.dtype)
+
+
+# %% wrong="matmul in float32" says=["right to a few digits alone"]
+def softmax_vjp(gradient, y):
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient[..., None] * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    m = x.mean(-1, keepdim=True)
+    s = ((x - m).square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    h = (x - m) / s
+    g = gradient * weight
+    gx = (g - g.mean(-1, keepdim=True) - h * (g * h).mean(-1, keepdim=True)) / s
+    return gx, (gradient * h).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule, *tensors):
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+def matmul_vjp(gradient, a, b):
+    return (gradient.float() @ b.float().mT).to(a.dtype), (a.float().mT @ gradient.float()).to(
+        a.dtype
+    )
+
+
+# %% wrong="softmax of the result" says=["y is the result: softmax was taken already"]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.mT, a.mT @ gradient
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient[..., None] * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    m = x.mean(-1, keepdim=True)
+    s = ((x - m).square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    h = (x - m) / s
+    g = gradient * weight
+    gx = (g - g.mean(-1, keepdim=True) - h * (g * h).mean(-1, keepdim=True)) / s
+    return gx, (gradient * h).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule, *tensors):
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+def softmax_vjp(gradient, y):
+    p = y.softmax(-1)
+    return p * (gradient - (gradient * p).sum(-1, keepdim=True))
+
+
+# %% wrong="the second factor transposed" says=["the right numbers, transposed"]
+def softmax_vjp(gradient, y):
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient[..., None] * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    m = x.mean(-1, keepdim=True)
+    s = ((x - m).square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    h = (x - m) / s
+    g = gradient * weight
+    gx = (g - g.mean(-1, keepdim=True) - h * (g * h).mean(-1, keepdim=True)) / s
+    return gx, (gradient * h).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule, *tensors):
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.mT, (gradient.mT @ a)

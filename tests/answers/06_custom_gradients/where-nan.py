@@ -178,3 +178,28 @@ class Elu(torch.autograd.Function):
 
 def elu(x, alpha):
     return Elu.apply(x, alpha)
+
+
+# %% wrong="float32 inside" says=["right to seven digits alone"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def where_nan(x, alpha):
+    return elu(x, alpha)
+
+
+def elu(x, alpha):
+    y = x.float()
+    return torch.where(y > 0, y, alpha * (torch.where(y > 0, 0, y).exp() - 1)).to(x.dtype)
+
+
+# %% wrong="alpha times exp alone" says=["alpha scales the whole of exp(x) - 1"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def where_nan(x, alpha):
+    return elu(x, alpha)
+
+
+def elu(x, alpha):
+    return torch.where(x > 0, x, alpha * torch.where(x > 0, 0, x).exp() - 1)

@@ -15,15 +15,23 @@ from course_utils.learner.operators import count_operators, forbid_operators
 from course_utils.learner.tracebacks import ends_in_notebook
 from course_utils.learner.values import check_value
 
+OVERWRITTEN = "a second call overwrites what the first one's backward needs: keep it on ctx"
+
 
 def run_length(function, x, g):
     """Value and gradient of a Length where the gradient g arrives."""
     require_written(function)
+    again, arrives = x.detach().clone().requires_grad_(), g.clone()
     x = x.detach().requires_grad_()
     y = function.apply(x)
     assert isinstance(y, torch.Tensor), f"Length.apply gives {type(y).__name__}, not a tensor"
     assert y.shape == g.shape, f"the lengths have shape {tuple(y.shape)}, expected {tuple(g.shape)}"
-    return y.detach(), gradient_words(lambda: torch.autograd.grad(y, x, g))[0]
+    value, (gradient,) = y.detach(), gradient_words(lambda: torch.autograd.grad(y, x, g))
+    y = function.apply(again)
+    function.apply(1 - again.detach())
+    (late,) = torch.autograd.grad(y, again, arrives)
+    assert torch.equal(late.nan_to_num(), gradient.nan_to_num()), OVERWRITTEN
+    return value, gradient
 
 
 @ends_in_notebook
@@ -84,12 +92,19 @@ def check_elu(try_elu, x, alpha):
     slope = torch.where(x > 0, 1.0, alpha * low)
     slips = {"alpha scales the lower branch": torch.where(x > 0, x, low - 1)}
     slips["alpha scales the lower branch alone"] = alpha * torch.where(x > 0, x, low - 1)
+    slips["alpha scales the whole of exp(x) - 1"] = torch.where(x > 0, x, alpha * low - 1)
     slips["what goes into exp is cut off too early"] = torch.where(
         x > 0, x, alpha * (x.clamp(-1, 0).exp() - 1)
     )
     nan = x[value.isnan()].tolist()[:4]
     assert not nan, f"the value is NaN at x = {nan}: zero times infinity; choose, don't multiply"
-    check_value(value, torch.where(x > 0, x, alpha * (low - 1)), "the value", slips, 1e-5, 1e-5)
+    truth = torch.where(x > 0, x, alpha * (low - 1))
+    loose = 1e-12 if x.dtype == torch.float64 else 1e-5
+    few = torch.allclose(value, truth, 1e-5, 1e-5) and not torch.allclose(
+        value, truth, loose, loose
+    )
+    assert not few, "the value is right to seven digits alone: was it computed in float32?"
+    check_value(value, truth, "the value", slips, loose, loose)
     nan, infinite = x[gradient.isnan()].tolist()[:4], x[gradient.isinf()].tolist()[:4]
     assert not nan, (
         f"the gradient is NaN at x = {nan}: zero times infinity, in the branch not taken"
@@ -133,6 +148,14 @@ def _run_twice(function, g, *inputs):
         facts["second"] = torch.autograd.grad(total, g)[0] if found else None
     except RuntimeError:
         pass  # refused
+    first = function(*inputs)
+    function(*(1 - x.detach() for x in inputs))
+    first = first[0] if isinstance(first, (tuple, list)) else first
+    late = torch.autograd.grad(first, wanted, g.detach().clone(), allow_unused=True)
+    pairs = zip(late, facts["gradients"], strict=True)
+    facts["kept"] = all(
+        x is None or y is None or torch.equal(x.nan_to_num(), y.nan_to_num()) for x, y in pairs
+    )
     return facts
 
 
@@ -141,7 +164,7 @@ def run_function(function, g, *inputs):
     require_written(function)
     with forbid_operators("threshold_backward", "hardtanh_backward", because="write the rule"):
         facts, names = python_calls(_run_twice, function.apply, g, *inputs)
-    finished = names["torch.autograd.grad"] > 2 or names["torch.autograd.backward"]
+    finished = names["torch.autograd.grad"] > 3 or names["torch.autograd.backward"]
     finished = finished or names["torch._functorch.eager_transforms.vjp"]
     assert not finished, "PyTorch differentiates inside your Function: write the rule itself"
     return facts
@@ -158,6 +181,7 @@ def _facts_of(try_function, name, x, count, expected):
     found = len(facts["results"])
     assert found == count, f"{found} result{'s' * (found != 1)}, expected {expected}"
     assert facts["gradients"][0] is not None, "backward returns None for x"
+    assert facts["kept"], OVERWRITTEN
     return x, g, facts
 
 
@@ -219,6 +243,7 @@ def check_clamp(try_function, x, low, high, needs=(True, True, True)):
     with forbid_changes(x, low, high):
         facts = try_function("MyClamp", g, (x, needs[0]), (low, needs[1]), (high, needs[2]))
     assert len(facts["results"]) == 1, f"{len(facts['results'])} results, expected one tensor"
+    assert facts["kept"], OVERWRITTEN
     check_close(
         facts["results"][0], torch.where(x < low, low, torch.where(x > high, high, x)), "the value"
     )

@@ -55,18 +55,28 @@ def check_distances(
         "these are squared distances: the root is missing": truth**2,
         "these are sums of |difference|: Euclid adds up squares": gap.abs().sum(-1),
     }
+    if truth.numel():
+        apart = (x - x.mean(0))[:, None] - (y - y.mean(0))
+        words = "each set has a centre of its own: subtract the same vector from both"
+        slips[words] = apart.square().sum(-1).sqrt()
     for how in ways:
         with case(f'"{how}", {name}'):
             with forbid_changes(x, y):
                 result = answer(x, y, how)
             nan = isinstance(result, torch.Tensor) and result.isnan().any()
             assert not nan, "a distance is NaN: is there a root of a negative number, or 0 / 0?"
+            known = isinstance(result, torch.Tensor) and result.shape == truth.shape
+            lost = truth[(result == 0) & (truth > 0)] if known else truth[:0]
+            words = "became 0: does a threshold call points equal that are only near?"
+            assert not lost.numel(), f"the distance {lost[0]:.1e} {words}"
             check_value(result, truth, "the matrix of distances", slips, rtol=1e-5, atol=1e-5)
             slopes = gradient("pairwise_three_ways", x, y, how)
             rights, wrongs = (unit.sum(1), -unit.sum(0)), (shifted.sum(1), -shifted.sum(0))
             for slope, right, wrong, letter in zip(slopes, rights, wrongs, "xy", strict=True):
                 what = f"the gradient by {letter}"
                 words = "is NaN or infinite: what is the slope of the root at 0?"
+                if not truth.numel():
+                    words = "is NaN, though there is no distance: the mean of no points is NaN"
                 assert slope.isfinite().all(), f"{what} {words}"
                 check_value(slope, right, what, {moved: wrong}, rtol=1e-4, atol=1e-4)
 

@@ -119,6 +119,8 @@ def check_steps(
         words = f"{ran} products with the matrix ran, at most {at_most}"
         assert ran <= at_most, f"{words}: one a step, and stop as soon as |Av - λv| is small"
         assert ran, "no product with the matrix ran: is it made by PyTorch?"
+        words = f"{ran} products ran before it gave up, expected max_steps, {steps}"
+        assert settles or ran == steps, words
         if settles:
             fits = isinstance(pair, (tuple, list)) and len(pair) == 2
             assert fits, "return the pair (eigenvalue, eigenvector): is there an answer yet?"
@@ -199,8 +201,11 @@ def check_fit(
             check_close(x, truth, "x", rtol=rtol, atol=atol)
 
 
-def check_fit_way(answer: Answer, case: every_case, a: torch.Tensor, name: str) -> None:
+def check_fit_way(
+    answer: Answer, operators: Answer, case: every_case, a: torch.Tensor, name: str
+) -> None:
     """Least squares: which factorisation ran, and how often."""
+    square = [a.shape[-1]] * 2
     for how in FITS:
         with case(f'"{how}", {name}'):
             with count_operators() as counts:
@@ -209,6 +214,15 @@ def check_fit_way(answer: Answer, case: every_case, a: torch.Tensor, name: str) 
             inverses = {"linalg_inv_ex", "linalg_pinv", "cholesky_inverse", "_linalg_svd"}
             inverses = sorted(inverses & set(counts))
             assert not inverses, f"{', '.join(inverses)} ran: solve, don't invert"
+            notes, *_ = operators("least_squares", a, a.sum(-1), how)
+            # Both arguments are square matrices: the right-hand side is the identity.
+            whole = [
+                op
+                for op, sizes, *_ in notes
+                if "solve" in op and len(sizes) > 1 and all(size[-2:] == square for size in sizes)
+            ]
+            words = "ran on a square right-hand side: that makes an inverse; solve for b"
+            assert not whole, f"{', '.join(sorted(set(whole)))} {words}"
             ran = sum(counts[operator] for operator in FITS[how])
             assert ran == 1, f"{FIT_NAMES[how]} ran {ran} times for the whole batch, expected once"
             other = [key for key in FITS if key != how and any(counts[op] for op in FITS[key])]

@@ -8,6 +8,7 @@ from course_utils.learner.calls import check_rules
 from course_utils.learner.cases import every_case
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close
+from course_utils.learner.gradients import gradient_of
 from course_utils.learner.numerics.notes import Answer, check_form
 from course_utils.learner.operators import count_operators
 from course_utils.learner.values import check_value
@@ -38,7 +39,7 @@ def check_sum_error(answer: Answer, case: every_case, x: torch.Tensor, name: str
 def check_sum_way(answer: Answer, case: every_case, x: torch.Tensor, name: str) -> None:
     """A sum in each way: how many additions ran, and nothing else."""
     n, depth = len(x), max(len(x) - 1, 1).bit_length()
-    loop = sum(x, x.new_zeros(x.shape[1]))  # Python's sum: row after row
+    loop, back = (sum(rows, x.new_zeros(x.shape[1])) for rows in (x, x.flip(0)))  # Python's sum
     few, many = {"pairwise": 3 * depth + 3}, {"pairwise": len(x).bit_length() - 1}
     for how in ("naive", "pairwise", "compensated"):
         with case(f'"{how}", x {name}'):
@@ -48,6 +49,9 @@ def check_sum_way(answer: Answer, case: every_case, x: torch.Tensor, name: str) 
             assert not counts["_to_copy"], "a dtype was converted; stay in float32"
             found = [name for name in BANNED_SUMS if counts[name]]
             assert not found, f"{', '.join(found)} ran; add up in float32 by yourself"
+            words = "that is the sum from the last row to the first"
+            turned = torch.equal(result, back) and not torch.equal(loop, back)
+            assert how != "naive" or not turned, words
             same = how != "naive" or torch.equal(result, loop)
             assert same, "not what a loop over the rows gives to the last digit: is it more exact?"
             adds = sum(counts[op] for op in ("add", "add_", "sub", "sub_", "rsub"))
@@ -103,6 +107,13 @@ def check_covariance(
         assert ran < 60, f"{ran} operators ran: is there a loop?"
 
 
+def _covariance(x: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
+    w = (torch.ones_like(x[..., 0]) if weights is None else weights).unsqueeze(-1)
+    total = w.sum(-2, keepdim=True)
+    z = x - (w * x).sum(-2, keepdim=True) / total
+    return (w * z).mT @ z / (total - w.square().sum(-2, keepdim=True) / total)
+
+
 def check_covariance_way(
     calls: Answer,
     gradient: Answer,
@@ -111,11 +122,16 @@ def check_covariance_way(
     weights: torch.Tensor,
     name: str,
 ) -> None:
-    """A covariance: what it calls, and that gradients flow."""
+    """A covariance: what it calls, and its gradients."""
     for given in ((x, weights), (x,)):
         with case(f"{name}, {'with' if len(given) == 2 else 'without'} weights"):
             _, names, changed, _ = calls("covariance", *given)
             check_rules(names, changed, "cov", "corrcoef")
-            slope = gradient("covariance", x, *given[1:])
-            slope = slope[0] if isinstance(slope, (list, tuple)) else slope
-            assert slope.isfinite().all(), "the gradient by x is not finite"
+            pair = gradient("covariance", *given), gradient_of(_covariance, *given)
+            found, right = ([a] if isinstance(a, torch.Tensor) else a for a in pair)
+            names = "the gradient by x", "the gradient by the weights"
+            for what, slope, truth in zip(names, found, right, strict=False):
+                words = f"{what} is not finite: is there a root of a weight that is 0?"
+                assert slope.isfinite().all(), words
+                slips = {"0 everywhere: was it detached?": torch.zeros_like(truth)}
+                check_value(slope, truth, what, slips, rtol=1e-3, atol=1e-4)

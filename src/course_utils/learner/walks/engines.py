@@ -66,6 +66,8 @@ def check_rule(try_rule: Callable, program: str, **inputs: float) -> None:
     number, found = try_rule(program, **inputs)
     y, slopes = torch_engine(program, **inputs)
     assert number is not None, "the new value has no number: is there an answer yet?"
+    kind = type(number).__name__
+    assert isinstance(number, (int, float)), f"its number is a {kind}, not a plain number: use math"
     wrong = []
     if abs(number - y) > 1e-6 * max(1, abs(y)):
         wrong.append(f"its number is {y:.6g}, not {number:.6g}")
@@ -171,5 +173,7 @@ def check_chain(found: Any, right: Any, what: str) -> None:
     """Check what a long chain gave: the words for a recursion that is too deep, or a value."""
     deep = "too many calls inside each other: keep a list of what is waiting, in place of recursion"
     assert found != "RecursionError", deep
+    raised = "the limit of nested calls was raised, for the whole process: keep a list of your own"
+    assert found != "setrecursionlimit", raised
     assert found is not None, f"{what}: None; is there an answer yet?"
     assert found == right, f"{what}: {right}, not {found}"
