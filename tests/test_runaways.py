@@ -8,7 +8,8 @@ import signal
 import pytest
 from nbformat.v4 import new_code_cell
 
-from course_utils.grading import execution
+from course_utils.grading import submission
+from course_utils.grading.students_notebook import CONFINEMENT
 from course_utils.kernels.provisioner import running_kernel
 from course_utils.kernels.sandbox import Sandbox, why_not
 from course_utils.kernels.workplace import Limits, Scratch
@@ -157,7 +158,7 @@ def test_many_short_processes_share_one_budget(place, leave):
         with place(Limits(cpu_seconds=2)) as workplace:
             async with running_kernel(workplace) as (manager, client):
                 if place is Scratch:
-                    await run_code(client, f"{execution.WORKPLACE}.adopt_orphans()")
+                    await run_code(client, f"{CONFINEMENT}.adopt_orphans()")
                 client.execute(BURSTS + LEAVING.format(leave=leave))
                 await asyncio.wait_for(manager.provisioner.process.ended(), 120)
                 return workplace.killed_because
@@ -166,7 +167,7 @@ def test_many_short_processes_share_one_budget(place, leave):
 
 
 def test_the_student_is_told(monkeypatch):
-    monkeypatch.setattr(execution, "CPU_ROOM_SECONDS", -598)
+    monkeypatch.setattr(submission, "CPU_ROOM_SECONDS", -598)
     notebook = solved()
     answer(notebook, SHAPES, RIGHT_SHAPES)
     answer(notebook, ERROR, "while True:\n    pass")
@@ -185,4 +186,4 @@ def test_the_student_is_told(monkeypatch):
     ],
 )
 def test_the_budget_follows_the_limits_of_time(settings, seconds):
-    assert execution.Settings(**settings).limits().cpu_seconds == seconds
+    assert submission.Settings(**settings).limits().cpu_seconds == seconds
