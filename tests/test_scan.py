@@ -238,6 +238,10 @@ def test_the_courses_own_cells_and_the_named_answers_are_no_findings():
             "shape-detective, line 15: looks at other code's frames or source (tb_frame)",
             "shape-detective, line 23: looks at other code's frames or source (tb_next)",
         ],
+        ("version-tribunal", "the judge of the verdicts is rebound"): [
+            "version-tribunal, line 18: gives one of the course's names another meaning "
+            "(verdict_on)"
+        ],
         ("tensor-logger", "listens to functions, not operators"): [
             "tensor-logger, line 1: reaches into PyTorch's inside (torch.overrides)",
             "tensor-logger, line 6: defines an object that decides for itself what PyTorch's "
