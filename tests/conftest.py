@@ -29,7 +29,7 @@ HEAVY = (
     "test_browser",
 )
 # What executes a whole chapter; dealt out chapter by chapter.
-WHOLE_CHAPTERS = ("test_nbval", "test_independence")
+WHOLE_CHAPTERS = ("test_nbval", "test_independence", "test_sync")
 
 
 def pytest_addoption(parser):

@@ -2,8 +2,7 @@
 
 import gc
 import os
-import threading
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from importlib.util import find_spec
 
 import psutil
@@ -120,6 +119,8 @@ class FakeClient:
 
     def __init__(self, *results, answers=True):
         self.results, self.answers = list(results), answers
+        # One thread, as Dask has, and so results come back in order.
+        self.callbacks = ThreadPoolExecutor(1)
 
     def nthreads(self):
         if not self.answers:
@@ -127,15 +128,15 @@ class FakeClient:
         return {"worker": 1}
 
     def submit(self, *arguments, **options):
-        return FakeFuture(self.results.pop(0))
+        return FakeFuture(self.results.pop(0), self.callbacks)
 
     def close(self, timeout):
-        pass
+        self.callbacks.shutdown()
 
 
 class FakeFuture:
-    def __init__(self, result):
-        self.done = result
+    def __init__(self, result, callbacks):
+        self.done, self.callbacks = result, callbacks
         # What a task raised has this status; what Dask raised for it has not.
         self.status = "cancelled" if isinstance(result, CancelledError) else "error"
 
@@ -145,12 +146,13 @@ class FakeFuture:
         return self.done
 
     def add_done_callback(self, call):
-        threading.Thread(target=call, args=(self,)).start()
+        self.callbacks.submit(call, self)
 
 
 def run_with(client, *names):
     with Pool(1) as faked:
         faked.client, faked.starting = client, Future()
+        faked.fetchers = ThreadPoolExecutor(1)
         faked.starting.set_result(None)
         return grade_all(names, faked)
 
