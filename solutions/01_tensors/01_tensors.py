@@ -285,8 +285,8 @@ print(pixel.tolist(), (pixel + 60).tolist(), (pixel + 60).dtype)
 # The tensor is `uint8` and so is the result. 230 + 60 is 290, and an 8-bit number is a clock with 256
 # marks: 290 − 256 = 34. That is the puzzle. Whole numbers **wrap around**, silently, on every processor.
 #
-# So compute in another dtype and come back. Conversions have names of their own, and one that
-# fits all:
+# So compute in another dtype and come back. Conversions have names of their own (`double()` gives
+# `float64`), and one that fits all:
 
 # %% topics=["dtype-conversion-methods"]
 brighter = (pixel.to(torch.float32) + 60).clamp(0, 255).to(torch.uint8)
@@ -352,6 +352,7 @@ print(torch.result_type(pixel, 0.5), "| asked beforehand")
 # %% [markdown]
 # Some operations have rules of their own. Division with `/` always gives floats; `//` keeps whole
 # numbers whole and rounds down. A `sum` of whole numbers or of booleans is `int64`, so that it does not wrap.
+# A comparison always gives `bool`.
 
 # %% topics=["type-promotion"]
 print((pixel / 2).dtype, (pixel // 2).dtype, pixel.sum(), (pixel > 100).sum())
@@ -559,7 +560,8 @@ print(rows.tolist(), columns.tolist())
 # %% [markdown]
 # `nonzero` gives one row for each hit; `as_tuple=True` gives one tensor for each dimension, ready to
 # index with. On a GPU, `nonzero` and masks have to wait until the number of hits is known, and
-# `torch.compile` cannot foresee their shape. `where` has neither problem, so training code prefers it.
+# `torch.compile` cannot foresee their shape. `where` has neither problem, and what it leaves out
+# gets the gradient 0, so training code prefers it.
 # (`scores[mask].mean()` is `nan` where the mask has no `True`: exercise 1.6.)
 #
 # **Lists of indices** pick in any order and more than once. With one list for each dimension they are
@@ -799,7 +801,7 @@ print("v2 multiplies:", torch.equal(scaled, every.float() * (1 / 255)))
 # means nothing; for a test that compares two pipelines with `==`, everything.
 #
 # On the way back v2 multiplies by 255.999 and cuts the fraction off. So the numbers from 0 to 1 fall into
-# 256 bins of equal width, and 1.0 gives 255.
+# 256 bins of almost equal width, and 1.0 gives 255.
 
 # %% topics=["pil-conversion"]
 back = v2.to_dtype(scaled, torch.uint8, scale=True)
@@ -837,7 +839,7 @@ for x in (bright, bright.clamp(0, 1)):
 #
 # Write both ways by hand, without torchvision.
 #
-# `image_to_tensor(image)` takes a `uint8` array, whose strides are not negative, and returns a `float32`
+# `image_to_tensor(image)` takes a `uint8` array, not one turned by `[::-1]`, and returns a `float32`
 # tensor from 0 to 1 on the CPU.
 #
 # - (height, width, channel) becomes (channel, height, width), for any number of channels;
@@ -1559,7 +1561,7 @@ with every_case() as case:
 # - `pick_logits(logits, labels)` by `gather`. `logits` has shape (..., classes), `labels` has the shape
 #   (...) without the classes: (batch, classes) with (batch,), or (batch, time, classes) with (batch, time).
 #   The result has the shape of the labels.
-# - `pick_logits_by_index(logits, labels)` by advanced indexing, for (batch, classes) and (batch,) alone.
+# - `pick_logits_by_index(logits, labels)` by lists of indices, for (batch, classes) and (batch,) alone.
 #   Do not make a table of batch × batch on the way.
 #
 # Example: with the scores and labels of the picture both give `[2.0, 1.5, 1.0, 0.75]`.
@@ -1597,7 +1599,7 @@ def pick_logits(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def pick_logits_by_index(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """The same for (batch, classes) and (batch,), by advanced indexing."""
+    """The same for (batch, classes) and (batch,), by lists of indices."""
     ### BEGIN SOLUTION
     return logits[torch.arange(len(labels), device=labels.device), labels]
     ### END SOLUTION
@@ -1677,8 +1679,8 @@ with every_case() as case:
 # ### Who is at the top?
 #
 # **`topk`** gives the largest `k` and where they were, **`sort`** all of them, **`argsort`** the places
-# alone, **`kthvalue`** the k-th *smallest*. Equal values may come in any order, unless you ask for
-# `stable=True`: then they keep the order they had.
+# alone, **`kthvalue`** the k-th *smallest*. Equal values may come in any order; only
+# `sort` and `argsort` can keep the order they had, with `stable=True`.
 
 # %% topics=["topk-sort"]
 best = scores.topk(2, dim=1)
@@ -2369,8 +2371,8 @@ with every_case() as case:
 #
 # ## A training step's bookkeeping · core
 #
-# Here is the travellers' last stop: everything in a training step that is not the network. Pick, compare,
-# count by class.
+# Here is the scores' last stop: the loss, and the count of what was right. Pick, compare, count by
+# class.
 
 # %% topics=["vectorise-not-loop"]
 loss = (scores.logsumexp(dim=1) - scores.gather(1, labels[:, None])[:, 0]).mean()
@@ -2532,7 +2534,7 @@ except TypeError as error:
     print("names:", error)
 
 # %% [markdown]
-# **Indices.** *"Indices must be `int64`."* `int32` is accepted today by `gather`, `scatter_` and
+# **Indices.** *"Indices must be `int64`."* `int32` is accepted today by `gather` and
 # plain indexing, but not as labels by `cross_entropy`.
 
 # %% topics=["scatter-gather"] errata=["scatter-needs-int64"]
@@ -2554,7 +2556,7 @@ except RuntimeError as error:
 # | channel first | `x.movedim(-1, -3)` | `reshape` makes noise |
 # | one row against all | `x - mean[:, None, None]` | shapes that fit by accident |
 # | a mask from lengths | `torch.arange(t) < lengths[:, None]` | padding times 0 may be `nan` |
-# | another column in each row | `x.gather(1, index[:, None])` | `x[:, index]` is every column of every row |
+# | another column in each row | `x.gather(1, index[:, None])` | `x[:, index]` picks every index from every row |
 # | sums by label | `index_add_`, `scatter_add_` | `total[index] += x` loses what comes twice |
 # | exactly n pieces | `x.split(sizes)`, `x.tensor_split(n)` | `chunk(n)` may give fewer |
 #

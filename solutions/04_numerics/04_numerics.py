@@ -1034,8 +1034,8 @@ print("with a column of labels:", (guesses == labels[:, None]).float().mean(), "
 
 # %% [markdown]
 # Broadcasting that you did not ask for: four guesses against four labels are sixteen comparisons.
-# `max(dim)` returns the value and the index together. When two logits tie, which index comes is not
-# promised.
+# `max(dim)` returns the value and the index together. When two logits tie, the first
+# index comes.
 #
 # One accuracy for all classes hides the rare ones. Count by class, with `bincount` instead of a loop,
 # and average over the classes: the *macro* average. Here there is a fourth class, of which the batch
@@ -1825,7 +1825,7 @@ with warnings.catch_warnings():
 print("(2) against (2):   ", F.mse_loss(predictions.squeeze(1), targets))
 
 # %% [markdown]
-# *"`lstsq` picks the best method for your matrix."* The driver is fixed by the device. Two equal columns
+# *"`lstsq` picks the best method for your matrix."* The default depends on the device alone. Two equal columns
 # show it: the CPU's default copes, `gels`, which a GPU takes, does not.
 
 # %%

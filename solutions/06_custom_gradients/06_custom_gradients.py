@@ -975,7 +975,7 @@ def try_checkpoint(x, seed, times):
 # tensor. `x` requires grad. Your Function
 #
 # - keeps nothing for backward but the block, `x`, and the state of the CPU generator
-#   (`torch.get_rng_state()`). `x` goes through `save_for_backward`, not on `ctx`;
+#   (`torch.get_rng_state()`; `torch.set_rng_state(state)` goes back to it). `x` goes through `save_for_backward`, not on `ctx`;
 # - runs `block` a second time in backward, on the same random numbers, recording this time
 #   (`torch.enable_grad()`);
 # - returns the gradient of `x`, and adds those of the block's parameters to their `.grad`, as
@@ -1764,7 +1764,7 @@ for name, square in (("kept on ctx", Square.apply), ("saved", torch.square)):
 
 # %% [markdown]
 # *"A checkpointed network trains exactly as the plain one."* Its gradients are the same. But
-# whatever else the forward does, it does twice: batch norm counts each batch a second time.
+# what else the forward does, it may do twice: batch norm counts each batch a second time.
 
 # %% errata=["checkpoint-call"]
 data = torch.tensor([[9.0], [11.0]], requires_grad=True)

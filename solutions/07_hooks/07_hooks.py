@@ -647,7 +647,7 @@ with every_case() as case:
 # | --- | --- | --- |
 # | SGD | nothing | w -= lr · (g + decay · w) |
 # | momentum | v = m · v + g | w -= lr · v |
-# | Adam | running means of g and of g² | w -= lr · mean of g / √(mean of g²) |
+# | Adam | running means of g and of g² | w -= lr · mean of g / (√(mean of g²) + 1e-8) |
 # | AdamW | the same | Adam's, and w *= 1 - lr · decay |
 
 
@@ -1060,7 +1060,7 @@ show(
 )
 
 # %% [markdown]
-# Read it from left to right, as the gradient travels. The two curves stay close up to `layer3`.
+# Read it from left to right, as the gradient travels. Up to `layer3` they stay within a factor of ten.
 # At `layer2` the patient's falls more than a hundred thousandfold, and it stays down: everything before it is
 # cut off from the loss.
 #
@@ -1156,7 +1156,7 @@ right = shape_net(test_images.to(device)).argmax(dim=1).cpu() == test_kinds
 print("more than 9 of 10 new images right:", right.float().mean().item() > 0.9)
 
 # %% [markdown]
-# With a GAP head there is a direct way to a map. The score of class $c$ is $\sum_k w_{ck} \cdot
+# With a GAP head there is a direct way to a map. Up to a bias, the score of class $c$ is $\sum_k w_{ck} \cdot
 # \text{mean}(A_k)$, with $A_k$ the maps and $w$ the weights of the linear layer. So $\sum_k w_{ck}
 # A_k$ is what each place adds to it. This is **CAM**, the class activation map. It works with this
 # head only. Let's ask for both classes of a wide image with two shapes.
@@ -1659,7 +1659,7 @@ print("after 300 steps the loss is below 0.1:", train(patient, 301)[-1] < 0.1)
 
 # %% [markdown]
 # The patient heals by itself. `forward` computes the bias from what is trained. `right_inverse`
-# does the reverse, once, so that the value is kept as well as it can be. If it returns a tuple of
+# does the reverse, whenever a value is put in, so that it is kept as well as it can be. If it returns a tuple of
 # tensors, each becomes a parameter, `original0`, `original1`, and `forward` gets them all.
 #
 # > **Then and now.** *"`nn.utils.weight_norm(layer)`."* It works by a hook, and it is deprecated.
@@ -1773,7 +1773,10 @@ for by_hook in (True, False):
 # %% [markdown]
 # ## 8. Loading: what if the names have changed?
 #
-# Patients come back years later. Since then a colleague has renamed `head` to `out`, and the file
+# `state_dict()` gives a model's tensors in a dict, under names such as `head.weight`, and
+# `load_state_dict(dict)` copies such a dict into a model.
+#
+# Patients come back years later. Since then a colleague has renamed `out` to `head`, and the file
 # of last year fails to load:
 
 # %%
