@@ -72,7 +72,8 @@ class Sandbox(Workplace):
             root = f"/proc/{self._holder.pid}/root"
             # Descriptors: a number of a process may be another's tomorrow.
             self._scratch = stack.enter_context(opened(root + INSIDE))
-            self._proc = stack.enter_context(opened(root + "/proc"))
+            proc = stack.enter_context(opened(root + "/proc"))
+            self._proc = Path(f"/proc/self/fd/{proc}")
             self._storage = [
                 self._scratch,
                 stack.enter_context(opened(root + "/tmp")),
@@ -112,25 +113,23 @@ class Sandbox(Workplace):
 
     def processes(self) -> list[int]:
         """The ids of the processes inside, as they are inside, but for the one that waits."""
-        folder = Path(f"/proc/self/fd/{self._proc}")
         found = []
-        for name in os.listdir(folder):
+        for name in os.listdir(self._proc):
             if name.isdigit() and name != "1":
                 with contextlib.suppress(OSError):  # it has ended
-                    if Process.of(folder / name).state != ENDED:
+                    if Process.of(self._proc / name).state != ENDED:
                         found.append(int(name))
         return sorted(found)
 
     def _process_folders(self) -> list[Path]:
-        folder = Path(f"/proc/self/fd/{self._proc}")
-        return [folder / str(pid) for pid in self.processes()]
+        return [self._proc / str(pid) for pid in self.processes()]
 
     def memory_bytes(self) -> int:
         """The memory that processes inside have for themselves alone, in bytes."""
         return sum(private_memory(folder) for folder in self._process_folders())
 
     def excess(self) -> str:
-        queued = queued_bytes(Path(f"/proc/self/fd/{self._proc}/1/net"))
+        queued = queued_bytes(self._proc / "1/net")
         most = self.limits.memory_bytes - queued
         if exceeds(self._process_folders(), self._inherited, most):
             return f"they took more than {in_words(self.limits.memory_bytes)} of memory"
@@ -138,8 +137,9 @@ class Sandbox(Workplace):
             counts = os.fstatvfs(storage)
             if counts.f_files - counts.f_ffree > MOST_FILES:
                 return f"they made more than {MOST_FILES:,} files"
-        folder = Path(f"/proc/self/fd/{self._proc}")
-        return self._overworked([folder / name for name in os.listdir(folder) if name.isdigit()])
+        # The ended ones too, and the one that waits.
+        names = filter(str.isdigit, os.listdir(self._proc))
+        return self._overworked([self._proc / name for name in names])
 
     def _share_processors(self) -> None:
         """Let all that run here weigh as much as two threads do elsewhere, however many they are.
@@ -155,7 +155,7 @@ class Sandbox(Workplace):
         self._nice = wanted
         # Who grades may be nice already.
         value = min(19, os.getpriority(os.PRIO_PROCESS, 0) + wanted)
-        namespace = os.stat(f"/proc/self/fd/{self._proc}/1/ns/pid").st_ino
+        namespace = os.stat(self._proc / "1/ns/pid").st_ino
         for name in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):  # it has ended, or is not ours to look at
                 if os.stat(f"/proc/{name}/ns/pid").st_ino == namespace:
@@ -172,7 +172,7 @@ class Sandbox(Workplace):
                 self._kill(int(max(folders, key=resident_memory).name))
 
     def _kill(self, pid: int) -> None:
-        with opened(f"/proc/self/fd/{self._proc}/{pid}", os.O_RDONLY) as process:
+        with opened(f"{self._proc}/{pid}", os.O_RDONLY) as process:
             send_signal(process, signal.SIGKILL)
 
     def _kill_all(self) -> None:
