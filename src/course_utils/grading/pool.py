@@ -282,9 +282,7 @@ class Pool:
             return
         # At once, for the outcome lies in the worker, which may die.
         with suppress(RuntimeError):  # the pool is closed: nobody waits for it any more
-            self.fetchers.submit(
-                self.fetch, key, settings, student, retry, future, longest_wait(settings)
-            )
+            self.fetchers.submit(self.fetch, key, settings, student, retry, future)
 
     def fetch(
         self,
@@ -293,11 +291,10 @@ class Pool:
         student: str,
         retry: Submission | None,
         future: Future,
-        seconds: float,
     ) -> None:
         """Put what came of a submission to what is finished, unless it is run once again."""
         try:
-            result = self.fetched(key, settings, student, retry, future, seconds)
+            result = self.fetched(key, settings, student, retry, future)
         except Exception as error:  # as in take_back
             result = error
         if result is not None:
@@ -310,7 +307,6 @@ class Pool:
         student: str,
         retry: Submission | None,
         future: Future,
-        seconds: float,
     ) -> Result | None:
         """Bring an outcome here, and keep it; where it was lost on the way, run it once again.
 
@@ -318,7 +314,7 @@ class Pool:
             What came of it; None where it is run again.
         """
         assert self.client is not None
-        result = result_of(future, seconds, student)
+        result = result_of(future, longest_wait(settings), student)
         if isinstance(result, Lost):
             try:
                 # Answers where only this outcome is lost, and not the scheduler.
