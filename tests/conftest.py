@@ -28,7 +28,7 @@ HEAVY = (
     "test_kindness",
     "test_browser",
 )
-# What executes a whole chapter; dealt out chapter by chapter.
+# What takes long for each chapter; dealt out chapter by chapter.
 WHOLE_CHAPTERS = ("test_nbval", "test_independence", "test_sync")
 
 

@@ -23,10 +23,9 @@ from course_utils.gradebook.grader import open_grader
 from course_utils.gradebook.record import Recorder, WriteFeedback
 from course_utils.grading.cache import FOLDER
 from course_utils.notebooks import read_notebook
-from course_utils.project import Chapter
 from support.answers import ROOT, grader_of
 from support.classroom import fill_in
-from support.quick import Here, execute
+from support.quick import Here, own_course
 from support.tiny import make_tiny_course
 
 RIGHT = {"double": "def double(x):\n    return x + x", "halve": "def halve(x):\n    return x / 2"}
@@ -46,12 +45,7 @@ def built(tmp_path_factory):
 
 @pytest.fixture
 def chapter(built, tmp_path, monkeypatch):
-    shutil.copytree(built.root, tmp_path / "course")
-    monkeypatch.chdir(tmp_path / "course")
-    monkeypatch.setattr(grade_class.Grading, "execute", staticmethod(execute))
-    monkeypatch.setattr("course_utils.grading.pool.Pool", Here)
-    monkeypatch.setattr(Here, "ends", {})
-    return Chapter(built.name, tmp_path / "course")
+    return own_course(built, tmp_path / "course", monkeypatch)
 
 
 def submit(chapter, student, edit=lambda notebook: None):

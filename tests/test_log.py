@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import os
-import shutil
 import stat
 
 import pytest
@@ -23,10 +22,9 @@ from course_utils.kernels import template
 from course_utils.kernels.sandbox import why_not
 from course_utils.kernels.template import Request, Template, TemplateError
 from course_utils.notebooks import read_notebook
-from course_utils.project import Chapter
 from support.classroom import fill_in
 from support.hostile import ERROR_CHECK, add_cell
-from support.quick import Here, execute, misbehave
+from support.quick import Here, misbehave, own_course
 from support.tiny import make_tiny_course
 from support.warm import eventually
 from test_kindness import ALL, points, run, solved
@@ -50,11 +48,7 @@ def built(tmp_path_factory):
 
 @pytest.fixture
 def chapter(built, tmp_path, monkeypatch):
-    shutil.copytree(built.root, tmp_path / "course")
-    monkeypatch.chdir(tmp_path / "course")
-    monkeypatch.setattr(grade_class.Grading, "execute", staticmethod(execute))
-    monkeypatch.setattr("course_utils.grading.pool.Pool", Here)
-    return Chapter(built.name, tmp_path / "course")
+    return own_course(built, tmp_path / "course", monkeypatch)
 
 
 def grade(*options):

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import time
@@ -15,6 +16,7 @@ from typing import ClassVar
 from unittest.mock import patch
 
 import nbformat
+import pytest
 from nbformat.v4 import new_output
 from rich.console import Console
 
@@ -73,6 +75,16 @@ def misbehave(submission: Submission, settings: Settings) -> Outcome:
     if submission.student == "stops":
         raise CourseError("no isolation here")
     return Outcome(submission.student, [], {}, {}, "", [], os.getpid())
+
+
+def own_course(built: Chapter, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Chapter:
+    """A copy of a built course, as the working folder, in which grading starts no process."""
+    shutil.copytree(built.root, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(Grading, "execute", staticmethod(execute))
+    monkeypatch.setattr("course_utils.grading.pool.Pool", Here)
+    monkeypatch.setattr(Here, "ends", {})
+    return Chapter(built.name, folder)
 
 
 class Here:
