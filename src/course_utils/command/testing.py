@@ -39,7 +39,7 @@ def run(root: Path, chapter: Chapter, arguments: tuple[str, ...]) -> int:
     missing = at_a_glance(root, chapter)
     for line in missing:
         print(f"{chapter.name}: {line}")
-    print(f"{chapter.name}: finding its tests takes a minute or more, then each shows a dot")
+    print(f"{chapter.name}: finding its tests takes some seconds, then each shows a dot")
     sys.stdout.flush()
     command = [sys.executable, "-m", "pytest", "--chapter", chapter.name, "-q", "--tb=short"]
     command += ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder", *arguments]

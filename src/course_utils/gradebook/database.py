@@ -172,11 +172,15 @@ def prepare_gradebook(db_url: str, course_id: str) -> None:
 def make_gradebook(db_url: str, course_id: str) -> None:
     """Make a missing SQLite gradebook, whole or not at all.
 
-    nbgrader makes the tables first and notes their version afterwards; a kill in between leaves a
-    gradebook that no later version of nbgrader can bring up to date.
+    nbgrader makes the tables first and notes their version afterwards: a kill in between leaves a
+    gradebook that no later version of nbgrader can bring up to date. And it starts a process to ask
+    for that version, which takes seconds.
     """
-    from nbgrader.api import Gradebook
-    from sqlalchemy.engine import make_url
+    from alembic.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+    from nbgrader.api import Base, Gradebook
+    from nbgrader.dbutil import ALEMBIC_DIR
+    from sqlalchemy.engine import create_engine, make_url
 
     address = make_url(db_url)
     path = Path(address.database or ":memory:")
@@ -184,4 +188,9 @@ def make_gradebook(db_url: str, course_id: str) -> None:
         return
     with replacing(path) as unfinished:
         unfinished.unlink(missing_ok=True)
+        engine = create_engine(f"sqlite:///{unfinished}")
+        with engine.begin() as connection:
+            Base.metadata.create_all(connection)
+            MigrationContext.configure(connection).stamp(ScriptDirectory(ALEMBIC_DIR), "head")
+        engine.dispose()
         Gradebook(f"sqlite:///{unfinished}", course_id).close()
