@@ -144,7 +144,7 @@ def nbval_command(chapter: Chapter, results: Path) -> list[str]:
     return [
         *(sys.executable, "-m", "pytest"),
         *("-c", os.devnull, "--rootdir", str(results.parent), "--noconftest"),
-        *("-p", "nbval", "-p", "no:cacheprovider"),
+        *("-p", "course_utils.lean_imports", "-p", "nbval", "-p", "no:cacheprovider"),
         "--nbval",
         *("--nbval-sanitize-with", str(chapter.root / "nbval_sanitize.cfg")),
         *("--nbval-cell-timeout", str(CELL_TIMEOUT_SECONDS)),

@@ -18,7 +18,7 @@ import nbformat
 from course_utils.cells import exercise_texts
 from course_utils.errors import CourseError, one_line, visible
 from course_utils.gradebook.beforehand import check_folders, enter_chapter, pick_students
-from course_utils.gradebook.database import one_connection, prepare_gradebook
+from course_utils.gradebook.database import one_connection, one_transaction, prepare_gradebook
 from course_utils.gradebook.export import export
 from course_utils.gradebook.grader import blaming_the_settings, open_grader
 from course_utils.gradebook.marks import Marks, is_graded, is_undone, read_marks
@@ -136,7 +136,8 @@ class Grading:
             warnings.filterwarnings("ignore", module="nbgrader")
             check_folders(self.chapter, courses, self.run.students)
             prepare_gradebook(courses.db_url, courses.course_id)
-            enter_chapter(self.grader, self.chapter)
+            with one_transaction(courses.db_url, courses.course_id):
+                enter_chapter(self.grader, self.chapter)
             with blaming_the_settings(self.chapter.root):
                 self.recorder = Recorder(self.grader, self.chapter)
             note_down(self.chapter, self.run)
