@@ -61,7 +61,7 @@ def as_png(figure: Figure, alt: str) -> tuple[dict[str, bytes], dict[str, dict]]
     figure.set_linewidth(FRAME_POINTS)
     figure.savefig(
         buffer, format="png", dpi=SHARPNESS * DOTS_PER_INCH, facecolor=EMPTY, edgecolor=FRAME,
-        bbox_inches="tight",
+        bbox_inches="tight", pil_kwargs={"compress_level": 0},
     )  # fmt: skip
     # 256 colours are enough for a drawing, and take a third of the bytes.
     image = Image.open(buffer).convert("RGB").quantize(256, dither=Image.Dither.NONE)
