@@ -108,6 +108,12 @@ def read_answers(chapter: Chapter) -> tuple[Answer, ...]:
     return tuple(answers)
 
 
+# Pictures are words, as in grading. Once for all cells: to bring the whole environment back takes as
+# long as most cells.
+as_in_grading = patch.dict(os.environ, COURSE_PICTURES="words")
+
+
+@as_in_grading
 def run_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | None]:
     """Run one answer and its check cells, hidden tests included, in a namespace of its own.
 
@@ -162,9 +168,8 @@ def verdicts_of(chapter: Chapter, answer: Answer) -> dict[str, BaseException | N
 
 
 def run_cell(source: str, name: str, namespace: dict) -> None:
-    """Execute a cell's text; a traceback calls it ``<name>``. Pictures are words, as in grading."""
-    with patch.dict(os.environ, COURSE_PICTURES="words"):
-        exec(_compiled(source, f"<{name}>"), namespace)
+    """Execute a cell's text; a traceback calls it ``<name>``."""
+    exec(_compiled(source, f"<{name}>"), namespace)
 
 
 @lru_cache(maxsize=200)

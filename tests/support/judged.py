@@ -17,9 +17,17 @@ from course_utils.grading.solution import Solution, read_solution
 from course_utils.grading.verdict.answering import Answering
 from course_utils.grading.verdict.snapshot import Snapshot
 from course_utils.project import Chapter
-from support.answers import Answer, checks_of, grader_of, notebook_of, run_cell
+from support.answers import (
+    Answer,
+    as_in_grading,
+    checks_of,
+    grader_of,
+    notebook_of,
+    run_cell,
+)
 
 
+@as_in_grading
 def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | None]:
     """What each check of an answer's exercise raises when the judge runs it; None where it passed.
 
