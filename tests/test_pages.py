@@ -2,6 +2,7 @@
 
 import base64
 import time
+from copy import deepcopy
 from pathlib import Path
 
 import nbformat
@@ -10,9 +11,16 @@ from nbconvert.exporters import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
 from nbgrader.server_extensions.formgrader.handlers import template_path
 
+from course_utils.gradebook import pages
 from course_utils.gradebook.feedback import page_of
 from course_utils.gradebook.grader import load_settings
-from course_utils.gradebook.pages import cells_exporter, highlight_code, safe_html, safe_markdown
+from course_utils.gradebook.pages import (
+    CellsExporter,
+    cells_exporter,
+    highlight_code,
+    safe_html,
+    safe_markdown,
+)
 from course_utils.gradebook.preprocessors import HideTests
 from support.answers import ROOT
 
@@ -132,6 +140,55 @@ def test_all_of_the_course_is_there(render):
     ):
         assert words.replace("<td>stride</td>", "stride</th>") in page, words
     assert page.count(PIXEL) == 2
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """An exporter, and the sources of the cells that it laid out, one list a notebook."""
+    calls = []
+    lay_out = CellsExporter.lay_out
+
+    def note(self, nb, resources, **keywords):
+        calls.append([cell.source for cell in nb["cells"]])
+        return lay_out(self, nb, resources, **keywords)
+
+    monkeypatch.setattr(CellsExporter, "lay_out", note)
+    return cells_exporter(), calls
+
+
+def test_a_cell_that_a_whole_class_has_is_laid_out_once(counted):
+    exporter, calls = counted
+
+    def one_of(points, answer):
+        marks = {"nbgrader": MARKS | {"grade_id": "c", "score": points}}
+        check = new_code_cell("check()", metadata=marks, id="check")
+        text = new_markdown_cell("# text", id="text")
+        return new_notebook(cells=[text, new_code_cell(answer, id="a"), check])
+
+    made = []
+    for notebook in (one_of(1, "x = 1"), one_of(0, "x = 2"), one_of(1, "x = 1")):
+        made.append(exporter.from_notebook_node(deepcopy(notebook))[0])
+        assert cells_exporter().from_notebook_node(notebook)[0] == made[-1]
+    assert calls[::2] == [["# text", "x = 1", "check()"], ["x = 2", "check()"], []]
+    assert made[0] == made[2]
+    assert ("1 of 1 points" in made[0], "0 of 1 points" in made[1]) == (True, True)
+    assert exporter.mark not in made[0]
+
+
+def test_few_and_short_cells_are_remembered(counted, monkeypatch):
+    monkeypatch.setattr(pages, "MOST_REMEMBERED", 2)
+    exporter, calls = counted
+
+    def lay_out(*sources):
+        cells = [new_code_cell(source, id=source[0]) for source in sources]
+        exporter.from_notebook_node(new_notebook(cells=cells))
+        return calls[-1]
+
+    long = "y = 1\n" * 4000
+    assert lay_out("a", "b", "c", long) == ["a", "b", "c", long]
+    assert lay_out("b") == []
+    assert lay_out("d") == ["d"]
+    assert lay_out("b", "c", long) == ["c", long], "what was asked for last is kept"
 
 
 def test_every_picture_has_words():

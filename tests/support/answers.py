@@ -108,8 +108,8 @@ def read_answers(chapter: Chapter) -> tuple[Answer, ...]:
     return tuple(answers)
 
 
-# Pictures are words, as in grading. Once for all cells: to bring the whole environment back takes as
-# long as most cells.
+# Pictures are words, as in grading. Once for all cells: to bring the whole environment back takes
+# as long as most cells.
 as_in_grading = patch.dict(os.environ, COURSE_PICTURES="words")
 
 

@@ -13,8 +13,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-import nbformat
-
 from course_utils.cells import exercise_texts
 from course_utils.errors import CourseError, one_line, visible
 from course_utils.gradebook.beforehand import check_folders, enter_chapter, pick_students
@@ -221,8 +219,7 @@ class Grading:
         courses, name = self.grader.coursedir, self.chapter.name
         folder = Path(courses.format_path(courses.submitted_directory, student, name))
         handed_in = take_in(folder, name, courses.ignore)
-        text = self.recorder.sanitise(student, handed_in)
-        sanitised = nbformat.v4.reads(text)
+        sanitised, text = self.recorder.sanitise(student, handed_in)
         self.notes[student] = Entry(
             self.run.name,
             answers=exercise_texts(sanitised.cells),

@@ -8,7 +8,9 @@ for formgrader; feedback has them by ``cells_exporter``.
 from __future__ import annotations
 
 import functools
+import json
 import re
+import secrets
 from collections.abc import Callable
 
 import bleach
@@ -17,7 +19,7 @@ from nbconvert.filters import Highlight2HTML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.filters.widgetsdatatypefilter import WidgetsDataTypeFilter
 from nbconvert.preprocessors import Preprocessor
-from nbformat import NotebookNode
+from nbformat import NotebookNode, from_dict
 
 from course_utils.gradebook.exporters import WithoutChecks
 from course_utils.gradebook.feedback import TEMPLATES, check_title
@@ -34,6 +36,7 @@ LINK = re.compile(r"(https?://|mailto:|#)", re.IGNORECASE)
 NUMBER = re.compile(r"\d{1,5}(\.\d{1,5})?\Z")
 WORDLESS_PICTURE = re.compile(r"<img(?![^>]*\salt=)")
 LONG_CHARACTERS = 20_000
+MOST_REMEMBERED = 1000
 OUTPUT_KINDS = {
     *("text/plain", "text/latex", "text/markdown", "text/html"),
     *("image/png", "image/jpeg", "image/gif", "image/svg+xml"),
@@ -53,7 +56,7 @@ def allowed(tag: str, name: str, value: str) -> bool:
 
 def remembered(render: Callable[[str], str]) -> Callable[[str], str]:
     """Keep what was rendered, long texts aside: most cells are the same for a whole class."""
-    keep = functools.lru_cache(maxsize=1000)(render)
+    keep = functools.lru_cache(maxsize=MOST_REMEMBERED)(render)
 
     @functools.wraps(render)
     def look_up(source: str) -> str:
@@ -125,22 +128,53 @@ class SafeOutputs(Preprocessor):
 
 
 class CellsExporter(WithoutChecks, HTMLExporter):
-    """nbconvert's ``HTMLExporter`` without its last step.
+    """nbconvert's ``HTMLExporter`` that lays out each cell once, and leaves out its last step.
 
-    That step reads the whole page again to name pictures without words, and takes two thirds of
-    the time.
+    Most cells are the same for a whole class. The last step reads the whole page again to name
+    pictures without words, and takes two thirds of the time.
     """
+
+    def __init__(self, **keywords) -> None:
+        super().__init__(**keywords)
+        # Between two cells; nobody else knows it, so that no cell can write it.
+        self.mark = f"<!--{secrets.token_hex(16)}-->"
+        # From a cell, as JSON, to its HTML; what was asked for last comes last.
+        self.known: dict[str, str] = {}
 
     def from_notebook_node(  # ty: ignore[incompatible-method-override]  as nbconvert's own: text
         self, nb: NotebookNode, resources: dict | None = None, **keywords
     ) -> tuple[str, dict]:
-        resources = self._init_resources(resources or {})
+        resources = self._init_resources(resources or {}) | {"mark": self.mark}
+        asked = [json.dumps(cell, sort_keys=True) for cell in nb.cells]
+        cells = dict(zip(asked, nb.cells, strict=True))
+        fresh = [key for key in cells if key not in self.known]
+        rest = {**nb, "cells": [cells[key] for key in fresh]}
+        page, resources = self.lay_out(rest, resources, **keywords)
+        around, *parts = page.split(self.mark)
+        known = self.known | dict(zip(fresh, map(str.strip, parts), strict=True))
+        html = "\n".join([around.strip(), *(known[key] for key in asked)])
+        self.remember({key: known[key] for key in asked})
+        return html, resources
+
+    def lay_out(self, nb: dict, resources: dict, **keywords) -> tuple[str, dict]:
+        """All cells of a notebook as HTML, each with the mark before it."""
         kinds = WidgetsDataTypeFilter(
             notebook_metadata=self._nb_metadata, parent=self, resources=resources
         )
         self.register_filter("filter_data_type", kinds)
-        page, resources = TemplateExporter.from_notebook_node(self, nb, resources, **keywords)
+        page, resources = TemplateExporter.from_notebook_node(
+            self, from_dict(nb), resources, **keywords
+        )
         return WORDLESS_PICTURE.sub('<img alt="A picture without a description"', page), resources
+
+    def remember(self, cells: dict[str, str]) -> None:
+        """Keep the HTML of some cells, by their JSON, in place of what was long not asked for."""
+        for key, html in cells.items():
+            self.known.pop(key, None)
+            if len(key) + len(html) < LONG_CHARACTERS:
+                self.known[key] = html
+        for key in list(self.known)[:-MOST_REMEMBERED]:
+            del self.known[key]
 
 
 def cells_exporter() -> CellsExporter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import errno
+import json
 import logging
 import os
 import shutil
@@ -25,7 +26,7 @@ from traitlets import Type
 from course_utils.cells import grade_id
 from course_utils.errors import CourseError, one_line
 from course_utils.gradebook.database import one_transaction
-from course_utils.gradebook.exporters import CheckedNotebookExporter
+from course_utils.gradebook.exporters import CheckedNotebookExporter, WithoutChecks
 from course_utils.gradebook.feedback import shared_renderer
 from course_utils.gradebook.preprocessors import OUTCOME, HideTests
 from course_utils.grading.cache import FOLDER
@@ -163,7 +164,7 @@ class Recorder:
         shared_renderer().start()
         for converter in (self.marks, self.feedback):
             converter.force = True
-        self.sanitising = CheckedNotebookExporter(parent=self.marks, config=self.marks.config)
+        self.sanitising = WithoutChecks(parent=self.marks, config=self.marks.config)
         for step in self.marks.sanitize_preprocessors:
             self.sanitising.register_preprocessor(step)
         # Sanitising ends with the same check, and nothing changes the marks afterwards.
@@ -171,11 +172,11 @@ class Recorder:
             step for step in self.marks.autograde_preprocessors if "CheckMarks" not in step
         ]
 
-    def sanitise(self, student: str, handed_in: HandedIn) -> str:
+    def sanitise(self, student: str, handed_in: HandedIn) -> tuple[NotebookNode, str]:
         """Make a submission fit for grading, and lay it out for nbgrader in the staging folder.
 
         Returns:
-            The sanitised notebook, as JSON text.
+            The sanitised notebook, and itself as JSON text.
 
         Raises:
             CourseError: nbgrader's steps refuse the notebook.
@@ -191,7 +192,7 @@ class Recorder:
         }
         try:
             notebook = copy.deepcopy(handed_in.notebook)
-            text, _ = self.sanitising.from_notebook_node(notebook, resources)
+            notebook, _ = self.sanitising.from_notebook_node(notebook, resources)
         except Exception as error:  # a notebook's metadata can be wrong in any way
             if fault := machines_fault(error):
                 raise fault from None
@@ -205,8 +206,10 @@ class Recorder:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(data)
         folder.mkdir(parents=True, exist_ok=True)
+        # For programs alone: nbformat would lay it out for people, which takes ten times as long.
+        text = json.dumps(notebook, ensure_ascii=False, sort_keys=True)
         (folder / f"{name}.ipynb").write_text(text, encoding="utf-8")
-        return text
+        return notebook, text
 
     def record(self, student: str, outcome: Outcome) -> str:
         """Enter the marks into the gradebook and publish the graded notebook and the feedback.
