@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import nbformat
@@ -30,3 +31,8 @@ def read_notebook(path: Path) -> NotebookNode:
     except Exception as error:  # nbformat raises many kinds, all of which mean the same here
         raise CourseError(f"{path}: not a notebook ({one_line(error)})") from error
     return notebook
+
+
+def compact(notebook: NotebookNode) -> str:
+    """A notebook as JSON for programs; nbformat lays it out for people, which takes longer."""
+    return json.dumps(notebook, ensure_ascii=False, sort_keys=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import errno
-import json
 import logging
 import os
 import shutil
@@ -32,6 +31,7 @@ from course_utils.gradebook.preprocessors import OUTCOME, HideTests
 from course_utils.grading.cache import FOLDER
 from course_utils.grading.intake import NBGRADER_FILES, HandedIn
 from course_utils.grading.submission import Outcome
+from course_utils.notebooks import compact
 from course_utils.project import Chapter
 
 LOG = logging.getLogger(__name__)
@@ -206,8 +206,7 @@ class Recorder:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(data)
         folder.mkdir(parents=True, exist_ok=True)
-        # For programs alone: nbformat would lay it out for people, which takes ten times as long.
-        text = json.dumps(notebook, ensure_ascii=False, sort_keys=True)
+        text = compact(notebook)
         (folder / f"{name}.ipynb").write_text(text, encoding="utf-8")
         return notebook, text
 

@@ -22,6 +22,7 @@ from course_utils.grading.submission import Outcome, Settings, Submission
 from course_utils.grading.verdict.judgement import Judgement, take_over_verdicts
 from course_utils.kernels.sandbox import Sandbox
 from course_utils.kernels.workplace import Scratch, Workplace
+from course_utils.notebooks import compact
 
 # The sockets to the snapshots have these numbers and the following ones in both processes.
 FIRST_DESCRIPTOR = 20
@@ -72,7 +73,7 @@ async def _execute(submission: Submission, settings: Settings) -> Outcome:
         "all": time.monotonic() - began,
     }
     return Outcome(
-        notebook=nbformat.v4.writes(notebook),
+        notebook=compact(notebook),
         cells=student.cells,
         phases={name: round(seconds, 4) for name, seconds in phases.items()},
         messages=messages,

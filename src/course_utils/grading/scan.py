@@ -194,11 +194,11 @@ def _findings(text: str, aliases: dict[str, str]) -> Iterator[Finding]:
     """Everything to look at in one cell; a line may come up twice."""
     tree, magics = _parse(text)
     yield from magics
-    functions = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    inner = {
-        node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute)
-    }  # the torch of torch.nn: the whole name is looked up, not its parts
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    functions = {node.func for node in nodes if isinstance(node, ast.Call)}
+    # The torch of torch.nn: the whole name is looked up, not its parts.
+    inner = {node.value for node in nodes if isinstance(node, ast.Attribute)}
+    for node in nodes:
         line = getattr(node, "lineno", 1)
         for words in _of_node(node, aliases, inner, functions):
             yield line, words
