@@ -221,7 +221,10 @@ def checks(notebook: NotebookNode, chapter: str) -> list[str]:
             continue
         where = name_of(notebook, cell)
         if exercise_of(grader["grade_id"]) != exercise:
-            complaints.append(f"{where}: not {exercise}-check, the exercise before it")
+            complaints.append(
+                f"{where}: its grade id is neither {exercise}-check nor {exercise}-check-2, …, and "
+                f"{exercise} is the exercise above it"
+            )
         checked.add(exercise)
         points = grader.get("points")
         if not isinstance(points, int) or points < 1:
@@ -243,10 +246,12 @@ def headings(notebook: NotebookNode, chapter: str) -> list[str]:
         above = notebook.cells[position]
         found = list(HEADING.finditer(above.source)) if above.cell_type == "markdown" else []
         if len(found) != 1:
+            tried = re.findall(r"^#+ *Exercise.*$", above.source, re.MULTILINE)
             complaints.append(
                 f"{where}: directly above it stands no single heading "
                 "'### Exercise N.M — Title ★ · N min · N points', "
                 "' · core' behind it where later chapters lean on it"
+                + "".join(f"; it is not {line!r}" for line in tried[:1] if not found)
             )
             continue
         heading = found[0]
@@ -378,11 +383,9 @@ def words(notebook: NotebookNode, chapter: str) -> list[str]:
 
 
 def names(notebook: NotebookNode, chapter: str) -> list[str]:
-    """What a check reads it makes itself, or its own exercise or locked cells above it do alone.
-
-    An import may stand in other cells as well.
-    """
+    """A check reads what it makes, its exercise's names, and names that locked cells alone make."""
     complaints = []
+    # Where a name is made. An import may stand in several cells: it is the same everywhere.
     locked: dict[str, str] = {}
     others: dict[str, tuple[str, str]] = {}
     for cell in code_cells(notebook):
