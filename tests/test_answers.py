@@ -49,7 +49,7 @@ def complaint(chapter: Chapter, answer: Answer) -> str | None:
     if answer.right:
         return "\n".join(f"{name}: {error!r}" for name, error in raised.items()) or None
     if not raised:
-        return "every check passes"
+        return "every check passes: give it a visible case, or call the answer right"
     said = "\n".join(str(error) for error in raised.values())
     for error in raised.values():
         # A wrong answer may fail by itself, but then its author says so by the exception's name.
@@ -57,7 +57,7 @@ def complaint(chapter: Chapter, answer: Answer) -> str | None:
             return f"raises {error!r}, not an AssertionError"
     names = {type(error).__name__ for error in raised.values()}
     missing = [words for words in answer.says if words not in said and words not in names]
-    return f"the words {missing} are not in:\n{said}" if missing else None
+    return f"the words {missing} are not in:\n{said or 'no words'}" if missing else None
 
 
 @pytest.mark.parametrize(("chapter", "answer"), CASES, ids=label)
@@ -82,7 +82,7 @@ def test_an_untouched_stub_is_refused_by_every_check(chapter, exercise):
     said = []
     for name, error in verdicts_of(chapter, answer).items():
         assert isinstance(error, AssertionError), f"{name}: {error!r}"
-        assert str(error).strip(), f"{name}: it says nothing"
+        assert str(error).strip(), f"{name}: it fails without words"
         said.append(str(error))
     asked = any(map(BLANK.search, said))
     assert asked or exercise in TOLD_OTHERWISE, f"no word of a missing answer: {said}"
@@ -121,7 +121,7 @@ WRONG = "def double(x):\n    return x * x"
         ("def double(x):\n    return x + y", False, ("NameError",), None),
         ("def double(x)", False, ("SyntaxError",), None),
         (WRONG, True, (), "double-check: AssertionError"),
-        (RIGHT, False, ("double(2) is 4",), "every check passes"),
+        (RIGHT, False, ("double(2) is 4",), "every check passes: give it a visible case"),
         (WRONG, False, ("double(2) is 4",), "are not in:\ndouble(-3) is -6"),
         ("def double(x):\n    return x + y", False, ("double(2)",), "raises NameError"),
         ("1 / 0", False, ("double(2)",), "raises ZeroDivisionError"),
@@ -146,7 +146,11 @@ def test_a_check_sees_the_locked_cells_and_its_own_exercise_alone(tiny_chapter):
 
 
 @pytest.mark.parametrize(
-    "header", ['right="a" wrong="b" says=["c"]', 'wrong="b"', 'right="a" says=["c"]', ""]
+    "header",
+    [
+        *('right="a" wrong="b" says=["c"]', 'wrong="b"', 'right="a" says=["c"]', ""),
+        *('wrong="b" says="c"', 'wrong="b" says=[""]', 'wrong="b" says=[4]'),
+    ],
 )
 def test_an_answer_without_a_verdict_or_words_is_refused(
     tiny_chapter, tmp_path, monkeypatch, header

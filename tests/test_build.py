@@ -415,8 +415,12 @@ def test_an_unknown_chapter_gets_the_list_of_chapters(chapter, monkeypatch):
 
 
 FAILING = {
-    "a failing cell": ("return x / 2", "return x // 2", "cell halve-check failed"),
-    "a failing plain cell": ("math.floor(2.5)", "math.flor(2.5)", "cell cell-008 failed"),
+    "a failing cell": (
+        "return x / 2",
+        "return x // 2",
+        "cell halve-check failed (# 2 Halve a number)",
+    ),
+    "a failing plain cell": ("math.floor(2.5)", "math.flor(2.5)", "cell cell-008 failed (print("),
     "a kernel that dies": ("math.floor(2.5)", "__import__('os')._exit(3)", "cell cell-008 failed"),
     "an open solution": (
         "return x / 2\n    ### END SOLUTION",
@@ -441,6 +445,15 @@ def test_a_build_that_fails_says_where_and_changes_nothing(chapter, monkeypatch,
     assert outcome.output.startswith("Error: 01_tiny: ")
     assert words in outcome.output
     assert files_of(chapter.root) == before
+
+
+def test_a_cell_that_fails_shows_its_traceback_in_lines_that_can_be_read(chapter, monkeypatch):
+    chapter.source.write_text(SOURCE.replace("return x / 2", "return x // 2"), encoding="utf-8")
+    lines = course(chapter, monkeypatch, "build").output.splitlines()
+    assert lines[0].startswith("Error: 01_tiny: cell halve-check failed (")
+    assert lines[-1] == "  AssertionError: halve(3) is 1.5: keep the fraction"
+    assert all(line.startswith("  ") or not line for line in lines[1:])
+    assert "x1b" not in "".join(lines)
 
 
 @pytest.mark.usefixtures("quick_build")

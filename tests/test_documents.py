@@ -13,6 +13,13 @@ def test_a_document_is_as_made(name):
     assert path.read_text(encoding="utf-8") == documents.made()[path], f"{name}: run make docs"
 
 
+def test_a_chapter_that_nobody_planned_is_on_the_map(tiny_chapter, monkeypatch):
+    monkeypatch.setattr(documents, "chapters", lambda: [tiny_chapter])
+    lines = documents.course_map().splitlines()
+    assert lines[-1] == "| More | 01_tiny | A tiny chapter | 2 | | 3 |"
+    assert "| Tensors | 01_tensors | Tensors | to come | | |" in lines
+
+
 def test_a_part_without_its_marks_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(documents, "ROOT", tmp_path)
     (tmp_path / "docs").mkdir()

@@ -473,3 +473,5 @@ def test_a_scheduler_elsewhere_is_refused_before_anything_is_written(chapter):
 def test_words_of_others_give_the_terminal_no_orders():
     error = CourseError("there are \x1b[2Jeve, mal\nError: all is well")
     assert error.format_message() == "there are \\x1b[2Jeve, mal\\nError: all is well"
+    error = CourseError("eve's cell failed", details="\x1b[2J\nError: all is well")
+    assert error.format_message() == "eve's cell failed\n  \\x1b[2J\n  Error: all is well"

@@ -6,10 +6,20 @@ import click
 
 
 class CourseError(click.ClickException):
-    """Something the person at the keyboard can put right; its message says how, in one line."""
+    """Something the person at the keyboard can put right; its message says how, in one line.
+
+    Args:
+        message: that line.
+        details: lines to be shown below it, set in, such as a traceback.
+    """
+
+    def __init__(self, message: str, details: str = "") -> None:
+        super().__init__(message)
+        self.details = details
 
     def format_message(self) -> str:
-        return visible(self.message)
+        below = (f"  {visible(line)}".rstrip() for line in self.details.splitlines())
+        return "\n".join([visible(self.message), *below])
 
 
 def visible(text: str) -> str:

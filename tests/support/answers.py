@@ -96,14 +96,22 @@ def read_answers(chapter: Chapter) -> tuple[Answer, ...]:
             if cell.cell_type != "code":
                 continue
             right, wrong = cell.metadata.get("right"), cell.metadata.get("wrong")
-            says = tuple(cell.metadata.get("says", ()))
-            if bool(right) == bool(wrong) or bool(wrong) != bool(says):
+            says = cell.metadata.get("says", [])
+            if (
+                bool(right) == bool(wrong)
+                or bool(wrong) != bool(says)
+                # Of a text every letter would be looked for, and found.
+                or not isinstance(says, list)
+                or not all(isinstance(words, str) and words.strip() for words in says)
+            ):
                 raise ValueError(
-                    f'{path}: each cell needs right="…", or wrong="…" and says=[…]: '
+                    f'{path}: each cell needs right="…", or wrong="…" and says=["…"]: '
                     f"{cell.source[:60]!r}"
                 )
             answers.append(
-                Answer(chapter.name, path.stem, right or wrong, bool(right), says, cell.source)
+                Answer(
+                    chapter.name, path.stem, right or wrong, bool(right), tuple(says), cell.source
+                )
             )
     return tuple(answers)
 

@@ -52,7 +52,9 @@ def course_map() -> str:
     """Every chapter by part: title, minutes, core minutes and points of those that are written."""
     written = {chapter.name: chapter for chapter in chapters()}
     rows = [("part", "chapter", "what it teaches", "minutes", "core", "points")]
-    for part, names in COURSE.items():
+    planned = {name for names in COURSE.values() for name in names}
+    more = {name: name for name in written if name not in planned}
+    for part, names in {**COURSE, "More": more}.items():
         for place, (name, title) in enumerate(names.items()):
             shown = part if place == 0 else ""
             if name not in written:
@@ -195,5 +197,7 @@ def made() -> dict[Path, str]:
 
 if __name__ == "__main__":
     for path, text in made().items():
-        path.write_text(text, encoding="utf-8")
-        print(f"{path.relative_to(ROOT)}: written")
+        changed = text != path.read_text(encoding="utf-8")
+        if changed:
+            path.write_text(text, encoding="utf-8")
+        print(f"{path.relative_to(ROOT)}: {'written' if changed else 'as it was'}")

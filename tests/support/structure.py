@@ -12,6 +12,7 @@ import io
 import math
 import re
 import statistics
+import symtable
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -114,13 +115,13 @@ def stub_of(source: str) -> str:
 
 
 def tree_of(cell: NotebookNode) -> ast.Module:
-    """A code cell's syntax tree, without IPython's own lines."""
+    """A code cell's syntax tree, without IPython's own lines; an error in it names the cell."""
     if cell.source.startswith("%%"):
         return ast.Module(body=[], type_ignores=[])
     lines = [
         "" if line.lstrip().startswith(("%", "!")) else line for line in cell.source.split("\n")
     ]
-    return ast.parse("\n".join(lines))
+    return ast.parse("\n".join(lines), filename=f"cell {cell.get('id')}")
 
 
 def dotted(node: ast.AST) -> str:
@@ -181,7 +182,10 @@ def setup_cell(notebook: NotebookNode, chapter: str) -> list[str]:
         complaints.append(f"{name_of(notebook, first)}: the first code cell is not a locked setup")
     lines = length_of(first)
     if lines > SETUP_LINES:
-        complaints.append(f"{name_of(notebook, first)}: {lines} lines, at most {SETUP_LINES}")
+        complaints.append(
+            f"{name_of(notebook, first)}: {lines} lines, at most {SETUP_LINES}; an import that is "
+            "spread over lines fits as two of one line each"
+        )
     return complaints
 
 
@@ -217,7 +221,10 @@ def checks(notebook: NotebookNode, chapter: str) -> list[str]:
             continue
         where = name_of(notebook, cell)
         if exercise_of(grader["grade_id"]) != exercise:
-            complaints.append(f"{where}: not {exercise}-check, the exercise before it")
+            complaints.append(
+                f"{where}: its grade id is neither {exercise}-check nor {exercise}-check-2, …, and "
+                f"{exercise} is the exercise above it"
+            )
         checked.add(exercise)
         points = grader.get("points")
         if not isinstance(points, int) or points < 1:
@@ -239,10 +246,12 @@ def headings(notebook: NotebookNode, chapter: str) -> list[str]:
         above = notebook.cells[position]
         found = list(HEADING.finditer(above.source)) if above.cell_type == "markdown" else []
         if len(found) != 1:
+            tried = re.findall(r"^#+ *Exercise.*$", above.source, re.MULTILINE)
             complaints.append(
                 f"{where}: directly above it stands no single heading "
                 "'### Exercise N.M — Title ★ · N min · N points', "
                 "' · core' behind it where later chapters lean on it"
+                + "".join(f"; it is not {line!r}" for line in tried[:1] if not found)
             )
             continue
         heading = found[0]
@@ -362,6 +371,66 @@ def check_ends(notebook: NotebookNode, chapter: str) -> list[str]:
     return complaints
 
 
+def words(notebook: NotebookNode, chapter: str) -> list[str]:
+    """What a check asserts it asserts with words, for the learner who fails it."""
+    return [
+        f"{name_of(notebook, cell)}: no words follow {ast.unparse(node)!r}; say what is wrong, "
+        "or use a checker of course_utils"
+        for cell in check_cells(notebook)
+        for node in ast.walk(tree_of(cell))
+        if isinstance(node, ast.Assert) and node.msg is None
+    ]
+
+
+def names(notebook: NotebookNode, chapter: str) -> list[str]:
+    """A check reads what it makes, its exercise's names, and names that locked cells alone make."""
+    complaints = []
+    # Where a name is made. An import may stand in several cells: it is the same everywhere.
+    locked: dict[str, str] = {}
+    others: dict[str, tuple[str, str]] = {}
+    for cell in code_cells(notebook):
+        grader = grader_of(cell)
+        where = name_of(notebook, cell)
+        made, imported, read = outer_names(cell)
+        if not grader.get("grade"):
+            if grader.get("locked"):
+                locked.update(dict.fromkeys(made | imported, where))
+                for name in made | imported:
+                    others.pop(name, None)
+            else:
+                maker = (grader.get("grade_id", ""), where)
+                others.update(dict.fromkeys(made, maker))
+            continue
+        for name in sorted(read & others.keys()):
+            maker, place = others[name]
+            if maker == exercise_of(grader["grade_id"]):
+                continue
+            mend = (
+                f"and so does the locked {locked[name]}: rename one"
+                if name in locked
+                else "and is not there when it is graded: lock that cell, or make the name here"
+            )
+            complaints.append(f"{where}: it reads {name}, which {place} makes, {mend}")
+    return complaints
+
+
+def outer_names(cell: NotebookNode) -> tuple[set[str], set[str], set[str]]:
+    """The names that a cell binds and those it imports; those it reads and does not bind."""
+    top = symtable.symtable(ast.unparse(tree_of(cell)), str(cell.get("id")), "exec")
+    bound = {one.get_name() for one in top.get_symbols() if one.is_assigned()}
+    imported = {one.get_name() for one in top.get_symbols() if one.is_imported()}
+    read, tables = set(), [top]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        read |= {
+            one.get_name()
+            for one in table.get_symbols()
+            if one.is_referenced() and (table is top or one.is_global())
+        }
+    return bound - imported, imported, read - bound - imported
+
+
 def curriculum(notebook: NotebookNode, chapter: str) -> list[str]:
     """The topics, errata and tags that cells carry are known, and lists."""
     complaints = []
@@ -391,9 +460,13 @@ def lengths(notebook: NotebookNode, chapter: str) -> list[str]:
     if median > MEDIAN_LINES:
         complaints.append(f"the median code cell has {median:g} lines, at most {MEDIAN_LINES}")
     long = [(lines, name) for lines, name in counted if lines > LONG_LINES]
-    if len(long) > 0.05 * len(counted):
+    allowed = len(counted) // 20
+    if len(long) > allowed:
         named = "; ".join(f"{name}: {lines}" for lines, name in reversed(long))
-        complaints.append(f"{len(long)} of {len(counted)} code cells exceed {LONG_LINES}: {named}")
+        complaints.append(
+            f"{len(long)} of {len(counted)} code cells exceed {LONG_LINES} lines, and of so many "
+            f"{allowed or 'none'} may: {named}"
+        )
     return complaints
 
 
@@ -648,7 +721,7 @@ FORM = {
 RULES = {
     rule.__name__: rule
     for rule in (
-        header, setup_cell, kinds, checks, headings, stubs, hints, check_ends, curriculum,
-        lengths, imports, paths, deprecated, pictures, errors, falses,
+        header, setup_cell, kinds, checks, headings, stubs, hints, words, names, check_ends,
+        curriculum, lengths, imports, paths, deprecated, pictures, errors, falses,
     )
 }  # fmt: skip

@@ -35,10 +35,12 @@ def execute(notebook: NotebookNode, chapter: Chapter) -> NotebookNode:
     """Run every cell in a fresh kernel, in the chapter's folder, and keep the outputs.
 
     Raises:
-        CourseError: a cell that is not tagged ``raises-exception`` fails; the message names it.
+        CourseError: a cell that is not tagged ``raises-exception`` fails; the message names it,
+            and its traceback stands below.
     """
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    from nbconvert.filters import strip_ansi
 
     from course_utils.kernels.provisioner import WarmManager
 
@@ -57,7 +59,13 @@ def execute(notebook: NotebookNode, chapter: Chapter) -> NotebookNode:
     try:
         client.execute()
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        raise CourseError(f"{chapter.name}: cell {started[-1].id} failed\n{error}") from error
+        cell = started[-1]
+        first = next((line for line in cell.source.splitlines() if line.strip()), "")[:50]
+        traceback = [line for output in cell.outputs for line in output.get("traceback", [])]
+        raise CourseError(
+            f"{chapter.name}: cell {cell.id} failed ({first})",
+            strip_ansi("\n".join(traceback)) or str(error),
+        ) from error
     notebook.metadata["language_info"] = NOTEBOOK_METADATA["language_info"]
     return notebook
 
