@@ -2,6 +2,7 @@
 
 import base64
 import io
+import warnings
 
 import nbformat
 import pytest
@@ -50,16 +51,20 @@ def test_only_chapters_that_are_here_are_not_yet_in_the_form_of_today():
     assert {rule for rules in NOT_YET.values() for rule in rules} <= set(FORM)
 
 
+# A warning alone: an author knows the chapter's readers, the formula does not.
+@pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.name)
 def test_the_minutes_are_near_what_the_formula_gives(chapter):
     said = notebook_of(chapter).metadata.get("course", {}).get("minutes")
     if not isinstance(said, int):
         pytest.skip("the rule of the header says what is missing")
     computed = minutes_by_formula(notebook_of(chapter))
-    assert abs(said - computed) <= 0.15 * said, (
-        f"{chapter.name}: the header says {said} minutes, words, cells and exercises give "
-        f"{computed}: set the header to that, or to what is near"
-    )
+    if abs(said - computed) > 0.15 * said:
+        warnings.warn(
+            f"{chapter.name}: the header says {said} minutes, words, cells and exercises give "
+            f"{computed}: set the header to that, or to what is near",
+            stacklevel=1,
+        )
 
 
 def test_there_are_chapters():
