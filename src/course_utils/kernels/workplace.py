@@ -32,8 +32,6 @@ WATCH_SECONDS = 0.1
 TOGETHER = 2
 # For all processes of a notebook to be gone once they are killed.
 END_SECONDS = 10
-# So many times one process's processor time may be used by all together: ranks work side by side.
-TOGETHER = 2
 
 
 @dataclass(frozen=True)
