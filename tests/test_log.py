@@ -205,6 +205,34 @@ def test_a_template_that_cannot_fork(caplog, tmp_path):
     assert "in fork_into_sandbox" in caplog.text
 
 
+def test_a_kernel_that_cannot_be_made_ready(caplog, tmp_path):
+    """It has a stderr that nobody reads; what goes wrong before its first cell is heard."""
+    with Template() as own:
+        request = Request([], {}, str(tmp_path / "missing"), 1, [0, 1, 2])
+        with open(os.devnull, "r+b") as nothing:
+            kernel = asyncio.run(template.launch(own.address, request, [nothing.fileno()] * 3))
+        assert kernel.wait(60) == 1
+        assert eventually(lambda: "FileNotFoundError" in caplog.text)
+    assert "the process that starts kernels says:" in caplog.text
+    assert "in run_kernel" in caplog.text
+
+
+def test_a_template_that_ends_by_itself(caplog):
+    with Template() as own:
+        assert own.process is not None
+        own.process.kill()
+        ended = "the process that starts kernels ended with -9"
+        assert eventually(lambda: ended in caplog.text)
+
+
+def test_a_template_that_is_asked_to_end(caplog):
+    with Template() as own:
+        process = own.process
+    assert process is not None
+    assert process.poll() is not None
+    assert caplog.text == ""
+
+
 FLOOD = "\\x1b[2J\\n2026-01-01 00:00:00,000 ERROR course_utils: forged " + "x" * 100_000
 BROKEN_SNAPSHOTS = f"""
 from course_utils.grading.verdict import answering
