@@ -82,6 +82,16 @@ def test_a_student_s_own_fault_is_none_for_the_log(chapter):
     assert LINE not in lines
 
 
+def test_what_is_expected_is_noted_and_prints_no_path(tmp_path):
+    said = []
+    with log.kept(tmp_path, said.append):
+        OWN.info("this happens with some submissions")
+        logging.getLogger(log.NANNY).warning("a process of Dask's ended")
+    assert said == []
+    assert "this happens with some submissions" in written(tmp_path)
+    assert "a process of Dask's ended" in written(tmp_path)
+
+
 @pytest.mark.parametrize("step", [RecordMarks, WriteFeedback])
 def test_what_a_step_of_recording_raises(chapter, monkeypatch, step):
     monkeypatch.setattr(step, "start", raise_key_error)
@@ -268,14 +278,15 @@ def test_no_student_fills_the_log(tmp_path):
     with log.kept(tmp_path, print):
         for _ in range(1000):
             about_eve = {"student": "eve"}
-            OWN.warning("eve: %s %s", forged, "x" * 10**5, extra=about_eve)
+            OWN.warning("eve: %s %s raised", forged, "x" * 10**5, extra=about_eve)
         OWN.warning("ada: one entry", extra={"student": "ada"})
     text = written(tmp_path)
     most = log.HEAD_CHARACTERS + log.TAIL_CHARACTERS + 1000
     assert len(text) < log.MOST_ENTRIES * most
     assert text.endswith("ada: one entry\n")
     assert text.count("eve: ") == log.MOST_ENTRIES
-    assert text.count("no more like this in this run") <= 1
+    assert text.count("raised") == log.MOST_ENTRIES, "what a traceback ends with"
+    assert text.count("raised (no more like this in this run)\n") == 1
     assert all(sign.isprintable() or sign == "\n" for sign in text)
     assert sum(not line.startswith("    ") for line in text.splitlines()) == log.MOST_ENTRIES + 1
 
@@ -328,8 +339,10 @@ def test_a_notebook_that_is_not_laid_out_says_why(monkeypatch, caplog):
     assert "JSONDecodeError" in caplog.text
 
 
-def test_loggers_are_left_as_they_were(tmp_path):
-    before = (OWN.level, OWN.propagate, list(OWN.handlers))
+@pytest.mark.parametrize("name", [log.OWN, log.NANNY])
+def test_loggers_are_left_as_they_were(tmp_path, name):
+    logger = logging.getLogger(name)
+    before = (logger.level, logger.propagate, list(logger.handlers))
     with log.kept(tmp_path, print):
-        assert not OWN.propagate
-    assert (OWN.level, OWN.propagate, list(OWN.handlers)) == before
+        assert not logger.propagate
+    assert (logger.level, logger.propagate, list(logger.handlers)) == before
