@@ -21,6 +21,7 @@ from course_utils.grading.verdict.judgement import Judgement, NotJudged
 from course_utils.kernels import template
 from course_utils.kernels.sandbox import why_not
 from course_utils.kernels.template import Request, Template, TemplateError
+from course_utils.kernels.workplace import Workplace
 from course_utils.notebooks import read_notebook
 from support.classroom import fill_in
 from support.hostile import ERROR_CHECK, add_cell
@@ -202,6 +203,30 @@ def test_a_judge_that_crashes(monkeypatch):
     assert "string_at" in note
 
 
+class Unseen(Workplace):
+    """A workplace whose processes can't be looked at."""
+
+    def __init__(self, error):
+        super().__init__()
+        self.error, self.pid, self.looks = error, os.getpid(), 0
+
+    def excess(self):
+        self.looks += 1
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "heard"),
+    [(PermissionError("no right"), True), (FileNotFoundError("it has ended"), False)],
+)
+def test_a_watchdog_that_cannot_look_says_so_and_goes_on(caplog, error, heard):
+    with Unseen(error) as place:
+        place.watch(place)
+        assert eventually(lambda: place.looks >= 2)
+    assert ("PermissionError: no right" in caplog.text) == heard
+    assert bool(caplog.text) == heard
+
+
 def test_a_template_that_cannot_fork(caplog, tmp_path):
     with Template() as own:
         request = Request([], {}, str(tmp_path), 1, [0, 1, 2], sandbox={"no": "namespaces"})
@@ -266,6 +291,19 @@ def test_a_snapshot_that_fails_is_heard_and_floods_nothing(tmp_path):
     assert not any(line.startswith("2026-01-01") for line in text.splitlines())
 
 
+def test_a_kernel_without_a_snapshot_is_heard(tmp_path):
+    notebook = solved()
+    broken = "from course_utils.grading.verdict import answering\ndel answering.wait_for_the_judge"
+    add_cell(notebook, broken)
+    said = []
+    with log.kept(tmp_path, said.append):
+        assert ERROR_CHECK in run(notebook).messages
+    assert said == [LINE]
+    text = written(tmp_path)
+    assert "kind: a line of ours failed in the notebook's kernel: " in text
+    assert "AttributeError: module" in text
+
+
 def test_honest_snapshots_are_not_heard(tmp_path):
     said = []
     with log.kept(tmp_path, said.append):
@@ -301,10 +339,13 @@ def test_the_log_is_rotated_by_the_run_that_holds_the_lock(tmp_path, monkeypatch
         with log.rotating():
             for number in range(60):
                 OWN.warning("%s", "x" * 1000, extra={"student": f"other {number}"})
-    logs = sorted(folder.iterdir())
-    assert [path.name for path in logs] == ["grade.log", *(f"grade.log.{n}" for n in (1, 2, 3))]
-    assert all(path.stat().st_size <= 5000 for path in logs)
-    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in logs)
+        logs = sorted(folder.iterdir())
+        assert [path.name for path in logs] == ["grade.log", *(f"grade.log.{n}" for n in (1, 2, 3))]
+        assert all(path.stat().st_size <= 5000 for path in logs)
+        assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in logs)
+        for number in range(15):
+            OWN.warning("%s", "x" * 1000, extra={"student": f"late {number}"})
+        assert logs[0].stat().st_size > 15_000, "the lock is free again"
 
 
 def test_a_run_rotates(chapter, monkeypatch):

@@ -72,4 +72,7 @@ def read_json(path: Path) -> dict:
         # What it held is made again; who can't make it again says that it is broken.
         LOG.info("%s is broken", path, exc_info=True)
         return {}
-    return content if isinstance(content, dict) else {}
+    if not isinstance(content, dict):
+        LOG.info("%s is broken: it holds no object", path)
+        return {}
+    return content

@@ -161,7 +161,7 @@ class Workplace:
                     self.killed_because = self.killed_because or reason
                     kills += 1
                     self._kill_one(kills)
-            except OSError:
+            except (FileNotFoundError, ProcessLookupError):
                 pass  # processes and the sandbox end while they are read
             except Exception:
                 # It goes on: without it nothing would limit the memory.
