@@ -25,7 +25,7 @@ from pathlib import Path
 
 import click
 
-from course_utils.errors import CourseError, one_line, visible
+from course_utils.errors import CourseError, kind_and_words, visible
 from course_utils.grading.cache import FOLDER
 
 NAME = f"{FOLDER}/grade.log"
@@ -120,9 +120,7 @@ def kept(root: Path, say: Callable[[str], None]) -> Generator[None]:
         raise
     except Exception as error:
         LOGGER.exception("the command ended")
-        kind, words = type(error).__name__, one_line(error)
-        said = words if words.startswith(kind) else f"{kind}: {words}"
-        raise CourseError(f"nobody foresaw this: {said}") from error
+        raise CourseError(f"nobody foresaw this: {kind_and_words(error)}") from error
     finally:
         for logger, (level, propagate) in zip(loggers, before, strict=True):
             logger.removeHandler(log)
