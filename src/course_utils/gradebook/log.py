@@ -5,7 +5,8 @@ writing into a file that the first has renamed. What goes wrong elsewhere is tol
 a way that is there already:
 
 - a worker logs as usual, and Dask hands its records over (``Pool.connect``);
-- the template process writes to stderr, a pipe to the process that started it (``Template``);
+- the template process writes to stderr, a pipe to the process that started it (``Template``), and
+  so does a kernel that cannot be made ready (``run_kernel``);
 - the judge writes to stderr, a pipe that is read when the judge has ended (``Judgement``);
 - a snapshot tells the judge, which passes it on with the verdict (``wait_for_the_judge``).
 
