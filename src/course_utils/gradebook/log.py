@@ -8,9 +8,10 @@ a way that is there already:
 - the template process writes to stderr, a pipe to the process that started it (``Template``), and
   so does a kernel that cannot be made ready (``run_kernel``);
 - the judge writes to stderr, a pipe that is read when the judge has ended (``Judgement``);
-- a snapshot tells the judge, which passes it on with the verdict (``wait_for_the_judge``).
+- a snapshot tells the judge, which passes it on with the verdict (``wait_for_the_judge``);
+- what a line of the grader's raises in a student's kernel is among its outputs (``set_up``).
 
-The last is text of a student's process. So each entry is short, has signs that cannot be seen
+The last two are text of a student's process. So each entry is short, has signs that cannot be seen
 spelled out, and nothing in it begins a line; and there are only so many about one submission.
 """
 

@@ -208,7 +208,7 @@ class Template:
 
 
 def log_what_it_says(stderr: IO[bytes]) -> None:
-    """Log what the template process writes to stderr, to its end; no cell runs with that descriptor."""
+    """Log what the template process writes to stderr, to its end; no cell has that descriptor."""
     with stderr:
         while text := os.read(stderr.fileno(), MESSAGE_BYTES):
             while select.select([stderr], [], [], PAUSE_SECONDS)[0]:
