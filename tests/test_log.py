@@ -143,14 +143,18 @@ def test_a_log_that_cannot_be_written_is_named_to_no_one(chapter, monkeypatch):
     assert "Logging error" not in "".join(lines)
 
 
-def test_a_pool_s_callback_that_fails_ends_the_run():
+@pytest.mark.parametrize("callback", ["started", "keep"])
+def test_a_pool_s_callback_that_fails_ends_the_run(callback):
     """Nobody looks at what it raised: the run would wait for ever."""
+    submissions = [(key, Submission(key, "01_tiny", "", "")) for key in ("first", "second")]
 
-    def fail(key, outcome):
-        raise KeyError("no such key")
+    def fail(key, outcome=None):
+        # The second is handed out in a thread of Dask's, when the first is done.
+        if key == "second":
+            raise KeyError("no such key")
 
-    with Pool(1, "", misbehave, keep=fail) as workers, pytest.raises(KeyError):
-        list(workers.run([("key", Submission("ada", "01_tiny", "", ""))], Settings()))
+    with Pool(1, "", misbehave, **{callback: fail}) as workers, pytest.raises(KeyError):
+        list(workers.run(submissions, Settings()))
 
 
 def test_a_worker_that_raises_and_one_that_dies(tmp_path):
