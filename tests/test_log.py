@@ -52,6 +52,19 @@ def chapter(built, tmp_path, monkeypatch):
     return own_course(built, tmp_path / "course", monkeypatch)
 
 
+@pytest.fixture
+def about(monkeypatch):
+    """Whom each entry is about: there are only so many about one submission."""
+    students, emit = [], log.GradeLog.emit
+
+    def note(self, record):
+        students.append(getattr(record, "student", None))
+        emit(self, record)
+
+    monkeypatch.setattr(log.GradeLog, "emit", note)
+    return students
+
+
 def grade(*options):
     """The command's status and its lines; it starts no process."""
     command = ["grade", "01_tiny", "--scheduler", "inproc://here", "--isolation", "none", *options]
@@ -94,7 +107,7 @@ def test_what_is_expected_is_noted_and_prints_no_path(tmp_path):
 
 
 @pytest.mark.parametrize("step", [RecordMarks, WriteFeedback])
-def test_what_a_step_of_recording_raises(chapter, monkeypatch, step):
+def test_what_a_step_of_recording_raises(chapter, monkeypatch, about, step):
     monkeypatch.setattr(step, "start", raise_key_error)
     status, lines = grade()
     assert status == 1
@@ -106,14 +119,16 @@ def test_what_a_step_of_recording_raises(chapter, monkeypatch, step):
     assert "Traceback (most recent call last)" in text
     assert "in raise_key_error" in text
     assert "KeyError: 'no such key'" in text
+    assert set(about) == {"ada"}
 
 
-def test_a_submission_that_was_not_graded(chapter, monkeypatch):
+def test_a_submission_that_was_not_graded(chapter, monkeypatch, about):
     monkeypatch.setattr(Here, "ends", {"ada": "not graded: the process that judges ended, twice"})
     status, lines = grade()
     assert status == 1
     assert LINE in lines
     assert "ada: not graded: the process that judges ended, twice" in written(chapter.root)
+    assert about == ["ada"]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +172,7 @@ def test_a_pool_s_callback_that_fails_ends_the_run(callback):
         list(workers.run(submissions, Settings()))
 
 
-def test_a_worker_that_raises_and_one_that_dies(tmp_path):
+def test_a_worker_that_raises_and_one_that_dies(tmp_path, about):
     said = []
     names = ("raises", "killer")
     with log.kept(tmp_path, said.append), Pool(1, "", misbehave) as workers:
@@ -172,6 +187,7 @@ def test_a_worker_that_raises_and_one_that_dies(tmp_path):
     assert "killer: no outcome" in text
     assert "KilledWorker" in text
     assert "signal 9" in text, "what Dask saw of its end"
+    assert (about.count("raises"), about.count("killer")) == (2, 1)
 
 
 def test_a_judge_that_raises(monkeypatch):
@@ -281,7 +297,7 @@ answering.named_values = fail
 """
 
 
-def test_a_snapshot_that_fails_is_heard_and_floods_nothing(tmp_path):
+def test_a_snapshot_that_fails_is_heard_and_floods_nothing(tmp_path, about):
     notebook = solved()
     add_cell(notebook, BROKEN_SNAPSHOTS)
     said = []
@@ -293,9 +309,10 @@ def test_a_snapshot_that_fails_is_heard_and_floods_nothing(tmp_path):
     assert len(text) < 5000 * len(outcome.messages)
     assert "\x1b" not in text
     assert not any(line.startswith("2026-01-01") for line in text.splitlines())
+    assert set(about) == {"kind"}
 
 
-def test_a_kernel_without_a_snapshot_is_heard(tmp_path):
+def test_a_kernel_without_a_snapshot_is_heard(tmp_path, about):
     notebook = solved()
     broken = "from course_utils.grading.verdict import answering\ndel answering.wait_for_the_judge"
     add_cell(notebook, broken)
@@ -306,6 +323,7 @@ def test_a_kernel_without_a_snapshot_is_heard(tmp_path):
     text = written(tmp_path)
     assert "kind: a line of ours failed in the notebook's kernel: " in text
     assert "AttributeError: module" in text
+    assert set(about) == {"kind"}
 
 
 def test_honest_snapshots_are_not_heard(tmp_path):
