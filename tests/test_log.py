@@ -23,6 +23,7 @@ from course_utils.kernels.sandbox import why_not
 from course_utils.kernels.template import Request, Template, TemplateError
 from course_utils.kernels.workplace import Workplace
 from course_utils.notebooks import read_notebook
+from support.answers import ROOT
 from support.classroom import fill_in
 from support.hostile import ERROR_CHECK, add_cell
 from support.quick import Here, misbehave, own_course
@@ -386,12 +387,12 @@ def test_the_log_is_not_to_be_read_in_a_sandbox(tmp_path):
     with log.kept(tmp_path, print):
         OWN.warning("a name")
         notebook = solved()
-        path = str(tmp_path / log.NAME)
-        assert os.path.exists(path)
-        source = f"import os\nprint('readable:', os.path.exists({path!r}), os.listdir('/'))"
-        add_cell(notebook, source)
+        # And what lies where the log of a course does, for a sandbox has a /tmp of its own.
+        paths = [str(tmp_path / log.NAME), str(ROOT / "nbgrader_config.py")]
+        assert all(map(os.path.exists, paths))
+        add_cell(notebook, f"import os\nprint('there:', *map(os.path.exists, {paths!r}))")
         outcome = run(notebook)
-    assert "readable: False" in outcome.notebook
+    assert "there: False False" in outcome.notebook
 
 
 def test_a_notebook_that_is_not_laid_out_says_why(monkeypatch, caplog):
