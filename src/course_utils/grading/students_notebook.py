@@ -13,10 +13,10 @@ from nbformat import NotebookNode
 from course_utils.cells import grade_id, is_check
 from course_utils.grading.runner import KernelEnded, Runner
 from course_utils.grading.submission import Settings
+from course_utils.grading.verdict.messages import LONGEST_FAULT
 from course_utils.kernels.workplace import Scratch, Workplace
 
 LOG = logging.getLogger(__name__)
-LONGEST_FAULT = 2000
 # An expression, so that nothing is bound in the student's namespace.
 ANSWERING = "__import__('course_utils.grading.verdict.answering', fromlist=['_'])"
 CONFINEMENT = "__import__('course_utils.kernels.confinement', fromlist=['_'])"
