@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import logging
 import os
 
 import pytest
@@ -72,20 +73,24 @@ def test_the_course_s_own_code_counts(monkeypatch, tmp_path):
     assert len(seen) == 2
 
 
-def test_an_outcome_comes_back_as_it_was(tmp_path):
+def test_an_outcome_comes_back_as_it_was(tmp_path, caplog):
     outcomes = Outcomes(tmp_path)
-    assert outcomes.get("k") is None
+    with caplog.at_level(logging.INFO):
+        assert outcomes.get("k") is None
+    assert caplog.text == "", "none is none yet"
     outcomes.put("k", OUTCOME)
     assert Outcomes(tmp_path).get("k") == OUTCOME
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"outcome": 3}', '{"outcome": {"x": 1}}', "\xff"])
-def test_a_broken_file_is_no_outcome(tmp_path, text):
+def test_a_broken_file_is_no_outcome(tmp_path, text, caplog):
     outcomes = Outcomes(tmp_path)
     outcomes.put("k", OUTCOME)
     (path,) = outcomes.folder.iterdir()
     path.write_text(text, encoding="latin-1")
-    assert outcomes.get("k") is None
+    with caplog.at_level(logging.INFO):
+        assert outcomes.get("k") is None
+    assert f"{path} is broken" in caplog.text
     outcomes.put("k", OUTCOME)
     assert outcomes.get("k") == OUTCOME
 
@@ -110,10 +115,12 @@ def test_the_journal(tmp_path):
 
 
 @pytest.mark.parametrize("text", ['{"run": "1", "of_another_version": 1}', '{"run": "1"', "[]", ""])
-def test_an_entry_that_cannot_be_read(tmp_path, text):
+def test_an_entry_that_cannot_be_read(tmp_path, text, caplog):
     journal = Journal(tmp_path, "01_tiny")
     write_whole(journal.path("ada"), text)
-    assert journal.read("ada") == Entry()
+    with caplog.at_level(logging.INFO):
+        assert journal.read("ada") == Entry()
+    assert f"{journal.path('ada')} is " in caplog.text
 
 
 @pytest.mark.parametrize("student", ["x" * 252, os.fsdecode(b"caf\xe9"), "a/b", "a\nb", "=1"])

@@ -256,7 +256,7 @@ def test_a_report_that_fails_costs_no_marks(chapter, monkeypatch):
         )
         status, output = run()
     assert status == 1
-    assert "the report could not be written (KeyError" in output
+    assert "the report could not be written (KeyError: 'no such key')" in output
     assert "│ ada     │  3 / 3 │" in output
     assert last_line(output) == f"Error: there is no report; to try again: {RESUME}"
     assert run("--resume")[0] == 0

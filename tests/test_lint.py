@@ -3,10 +3,13 @@
 And import-linter: what each room of the package may import.
 """
 
+import ast
 import os
 import shutil
 import subprocess
 import sys
+import warnings
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -107,8 +110,32 @@ def test_an_import_against_the_order_of_the_rooms_is_found(tmp_path, importer, i
 
 
 def test_no_file_of_the_package_is_long():
-    files = ROOT.glob("src/**/*.py")
-    lengths = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    paths = ROOT.glob("src/**/*.py")
+    lengths = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in paths}
     assert lengths
     long = {path: length for path, length in lengths.items() if length > 400}
     assert not long, "cut them at their seams, into files whose names say what they hold"
+
+
+def imported_names(path):
+    """What a file imports, by full names."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_the_package_itself_mocks_nothing():
+    found = {name: path for path in ROOT.glob("src/**/*.py") for name in imported_names(path)}
+    assert "json" in found
+    assert not [(name, path) for name, path in found.items() if name.startswith("unittest")]
+
+
+def test_the_package_says_that_it_has_types():
+    assert files("course_utils").joinpath("py.typed").is_file()
+
+
+def test_a_warning_is_an_error():
+    with pytest.raises(UserWarning):
+        warnings.warn("nobody reads this", stacklevel=1)

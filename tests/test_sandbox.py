@@ -18,6 +18,7 @@ import pytest
 import course_utils
 from course_utils.kernels import processes, provisioner, system_calls
 from course_utils.kernels import sandbox as module
+from course_utils.kernels.confinement import MOST_OPEN_FILES
 from course_utils.kernels.holder import SandboxError
 from course_utils.kernels.provisioner import running_kernel
 from course_utils.kernels.sandbox import Sandbox, why_not
@@ -434,6 +435,47 @@ def test_memory_is_told():
     idle, busy = asyncio.run(run())
     assert 0 < idle < 120 * MIB
     assert 90 * MIB < busy - idle < 140 * MIB
+
+
+HIDDEN = """
+import os, sys, time
+from pathlib import Path
+from course_utils.kernels import processes
+from course_utils.kernels.confinement import PR_SET_DUMPABLE, prctl
+if os.geteuid() == 0:
+    os.setgid(61184)
+    os.setuid(61184)
+prctl(PR_SET_DUMPABLE, 1)
+reader, writer = os.pipe()
+pid = os.fork()
+if pid == 0:
+    prctl(PR_SET_DUMPABLE, 0)
+    kept = bytearray(b"x") * (100 * 2**20)
+    os.write(writer, b"x")
+    time.sleep(60)
+os.read(reader, 1)
+folder = Path(f"/proc/{pid}")
+try:
+    (folder / "smaps_rollup").read_text()
+except PermissionError:
+    print(processes.private_memory(folder), processes.shared_out_memory(folder))
+    print(processes.nameless_files([folder]), processes.exceeds([folder], 0, 50 * 2**20))
+os.kill(pid, 9)
+os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+print(processes.nameless_files([folder]))
+"""
+
+
+def test_a_process_that_forbids_a_look_is_counted():
+    done = subprocess.run(
+        [sys.executable, "-c", HIDDEN], capture_output=True, text=True, timeout=120, check=True
+    )
+    private, shared_out, nameless, exceeds, ended = done.stdout.split()
+    assert 100 * MIB <= int(private) < 200 * MIB
+    assert 100 * MIB <= int(shared_out) < 200 * MIB
+    assert int(nameless) == MOST_OPEN_FILES * processes.socket_bytes()
+    assert exceeds == "True"
+    assert ended == "0"
 
 
 ORDINARY = """

@@ -145,12 +145,12 @@ def test_processes_may_make_it_at_once(cache):
     together = contents(folder)
     assert contents(shapes_folder(30)) == together
     assert len(together) == 62
-    assert not list(cache.glob(".partial-*"))
+    assert not list(cache.glob(".new-*"))
 
 
 def test_what_a_killed_process_left_is_removed_after_a_while(cache):
     cache.mkdir()
-    old, new = cache / ".partial-old", cache / ".partial-new"
+    old, new = cache / ".new-old", cache / ".new-new"
     old.touch()
     new.touch()
     os.utime(old, (time.time() - 7200, time.time() - 7200))

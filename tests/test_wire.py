@@ -338,6 +338,7 @@ LIES = {
     "a number too large": ["number", "int8", 1000],
     "an array of the wrong length": ["array", "float64", [3], 0],
     "an array of negative sizes": ["array", "float64", [-1, -2], 0],
+    "an array of any size": ["array", "float64", [-1], 0],
     "an array of odd bytes": ["array", "float64", [2], 1],
     "a dict as the kind": [{"a": 1}],
     "half a character": "\ud800",
@@ -360,6 +361,14 @@ def test_a_lie_about_a_storage_of_the_judges_is_refused():
         with pytest.raises(wire.WireError):
             decode(lie, SIXTEEN, storages=storages)
     assert mine.untyped_storage().nbytes() == 16
+
+
+def test_nothing_is_counted_from_the_end():
+    storages, mine = memory.Storages(), torch.zeros(4)
+    storages.add(mine.untyped_storage(), SIXTEEN)
+    for lie in (tensor(blob=-1, number=1), tensor(number=-1, blob=None), ["same", -1]):
+        with pytest.raises(wire.WireError):
+            decode(lie, SIXTEEN, storages=storages, same=[mine])
 
 
 def test_the_end_of_a_storage_can_be_reached_but_not_passed():

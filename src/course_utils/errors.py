@@ -42,3 +42,9 @@ def one_line(error: BaseException) -> str:
     # What a KeyError says is the key alone.
     said = f"{kind}: {lines[0]}" if lines and isinstance(error, KeyError) else "".join(lines[:1])
     return (said or kind)[:200]
+
+
+def kind_and_words(error: BaseException) -> str:
+    """An exception's kind, and what it says, in one line."""
+    kind, words = type(error).__name__, one_line(error)
+    return words if words.startswith(kind) else f"{kind}: {words}"

@@ -44,14 +44,21 @@ def write_whole(path: Path, text: str, *, private: bool = False) -> None:
         private: whether other users of the machine must not read it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A name of its own: the file's may leave no room for more.
-    with replacing(path, path.with_name(UNFINISHED + secrets.token_hex(8))) as unfinished:
+    with replacing(path, unfinished_in(path.parent)) as unfinished:
         mode = 0o600 if private else 0o666
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
+
+
+def unfinished_in(folder: Path) -> Path:
+    """A place to write to that is nobody else's.
+
+    Its name is its own, and not one made of the file's, which may leave no room for more.
+    """
+    return folder / (UNFINISHED + secrets.token_hex(8))
 
 
 def remove_unfinished(folder: Path) -> None:
@@ -72,4 +79,7 @@ def read_json(path: Path) -> dict:
         # What it held is made again; who can't make it again says that it is broken.
         LOG.info("%s is broken", path, exc_info=True)
         return {}
-    return content if isinstance(content, dict) else {}
+    if not isinstance(content, dict):
+        LOG.info("%s is broken: it holds no object", path)
+        return {}
+    return content

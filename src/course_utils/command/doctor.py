@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from course_utils.errors import CourseError, one_line
+from course_utils.errors import CourseError, kind_and_words, one_line
 from course_utils.learner.servers import (
     end,
     free_port,
@@ -222,7 +222,7 @@ def examine(console: Console) -> bool:
             try:
                 ok, text = check()
             except Exception as error:  # a half-broken installation fails in any way
-                ok, text = False, f"{type(error).__name__}: {error}: {INSTALL_AGAIN}"
+                ok, text = False, f"{kind_and_words(error)}: {INSTALL_AGAIN}"
         findings.append(ok)
         line = Text.assemble(("ok   ", "green") if ok else ("to do", "bold red"))
         line.append(f"  {name:<{width}}  {text}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from course_utils.cells import exercise_texts
-from course_utils.errors import CourseError, one_line, visible
+from course_utils.errors import CourseError, kind_and_words, one_line, visible
 from course_utils.gradebook.beforehand import check_folders, enter_chapter, pick_students
 from course_utils.gradebook.database import one_connection, one_transaction, prepare_gradebook
 from course_utils.gradebook.export import export
@@ -276,8 +276,7 @@ class Grading:
             self.write_report(marks, seconds)
         except Exception as error:  # it is made of what students wrote
             LOG.exception("the report could not be written")
-            words = f"the report could not be written ({type(error).__name__}: {one_line(error)})"
-            self.say(words)
+            self.say(f"the report could not be written ({kind_and_words(error)})")
             return False
         return True
 
@@ -318,5 +317,4 @@ def own_fault(error: Exception, student: str) -> str:
     if fault := machines_fault(error):
         raise fault from None
     LOG.error("%s: a step failed", student, exc_info=error, extra={"student": student})
-    kind, words = type(error).__name__, one_line(error)
-    return f"{NOT_GRADED}: {words if words.startswith(kind) else f'{kind}: {words}'}"
+    return f"{NOT_GRADED}: {kind_and_words(error)}"

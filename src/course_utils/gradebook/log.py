@@ -5,11 +5,13 @@ writing into a file that the first has renamed. What goes wrong elsewhere is tol
 a way that is there already:
 
 - a worker logs as usual, and Dask hands its records over (``Pool.connect``);
-- the template process writes to stderr, a pipe to the process that started it (``Template``);
+- the template process writes to stderr, a pipe to the process that started it (``Template``), and
+  so does a kernel that cannot be made ready (``run_kernel``);
 - the judge writes to stderr, a pipe that is read when the judge has ended (``Judgement``);
-- a snapshot tells the judge, which passes it on with the verdict (``wait_for_the_judge``).
+- a snapshot tells the judge, which passes it on with the verdict (``wait_for_the_judge``);
+- what a line of the grader's raises in a student's kernel is among its outputs (``set_up``).
 
-The last is text of a student's process. So each entry is short, has signs that cannot be seen
+The last two are text of a student's process. So each entry is short, has signs that cannot be seen
 spelled out, and nothing in it begins a line; and there are only so many about one submission.
 """
 
@@ -25,7 +27,7 @@ from pathlib import Path
 
 import click
 
-from course_utils.errors import CourseError, one_line, visible
+from course_utils.errors import CourseError, kind_and_words, visible
 from course_utils.grading.cache import FOLDER
 
 NAME = f"{FOLDER}/grade.log"
@@ -120,9 +122,7 @@ def kept(root: Path, say: Callable[[str], None]) -> Generator[None]:
         raise
     except Exception as error:
         LOGGER.exception("the command ended")
-        kind, words = type(error).__name__, one_line(error)
-        said = words if words.startswith(kind) else f"{kind}: {words}"
-        raise CourseError(f"nobody foresaw this: {said}") from error
+        raise CourseError(f"nobody foresaw this: {kind_and_words(error)}") from error
     finally:
         for logger, (level, propagate) in zip(loggers, before, strict=True):
             logger.removeHandler(log)

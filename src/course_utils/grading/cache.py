@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import logging
 import site
 import sys
 from dataclasses import asdict, dataclass, field
@@ -19,6 +20,7 @@ import course_utils
 from course_utils.files import read_json, write_whole
 from course_utils.grading.submission import Outcome, Settings, Submission
 
+LOG = logging.getLogger(__name__)
 FOLDER = ".course-grade"
 
 
@@ -112,12 +114,14 @@ class Outcomes:
 
     def get(self, key: str) -> Outcome | None:
         """The stored outcome; None where there is none that can be read."""
-        content = read_json(self.folder / f"{key}.json")
-        if self.only_of and content.get("run") != self.only_of:
+        path = self.folder / f"{key}.json"
+        content = read_json(path)
+        if not content or (self.only_of and content.get("run") != self.only_of):
             return None
         try:
             return Outcome(**content["outcome"])
-        except (KeyError, TypeError):  # of another version of the course
+        except (KeyError, TypeError):
+            LOG.info("%s is broken: it holds no outcome", path, exc_info=True)
             return None
 
     def put(self, key: str, outcome: Outcome) -> None:
@@ -170,9 +174,11 @@ class Journal:
 
     def read(self, student: str) -> Entry:
         """A student's entry; an empty one where there is none that can be read."""
+        path = self.path(student)
         try:
-            return Entry(**read_json(self.path(student)))
-        except TypeError:  # of another version of the course
+            return Entry(**read_json(path))
+        except TypeError:
+            LOG.info("%s is of another version of the course", path, exc_info=True)
             return Entry()
 
     def write(self, student: str, entry: Entry) -> None:

@@ -52,7 +52,9 @@ async def _execute(submission: Submission, settings: Settings) -> Outcome:
             numbers = {name: FIRST_DESCRIPTOR + i for i, name in enumerate(solution.names)}
             answering = {numbers[name]: theirs.fileno() for name, (_, theirs) in pairs.items()}
             sandbox.put(submission.files)
-            student = StudentsNotebook(notebook, settings, numbers, solution.names)
+            student = StudentsNotebook(
+                notebook, settings, numbers, solution.names, submission.student
+            )
             await student.run(sandbox, answering)
         finally:
             for _, theirs in pairs.values():

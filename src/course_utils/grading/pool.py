@@ -14,14 +14,13 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from course_utils.errors import CourseError, one_line
+from course_utils.errors import CourseError, kind_and_words, one_line
 from course_utils.grading import execution
 from course_utils.grading.cache import installation
 from course_utils.grading.scheduler import (
     ATTEMPTS,
     DASK_SETTINGS,
     PRELOADED,
-    SCHEDULER_IS_GONE,
     SECONDS_TO_CONNECT,
     check_address,
 )
@@ -232,8 +231,7 @@ class Pool:
         try:
             return max(1, sum(self.client.nthreads().values()))
         except Exception as error:  # a lost connection shows in many ways
-            LOG.exception("the scheduler does not answer")
-            raise CourseError(SCHEDULER_IS_GONE) from error
+            raise scheduler_is_gone() from error
 
     def hand_out(self, settings: Settings) -> None:
         """Give waiting submissions to free workers, one each: a death then has one cause."""
@@ -325,8 +323,7 @@ class Pool:
                         self.running += 1
                     return None
             except Exception:  # a lost connection shows in many ways
-                LOG.exception("the scheduler does not answer")
-                result = CourseError(SCHEDULER_IS_GONE)
+                result = scheduler_is_gone()
         if isinstance(result, Outcome):
             try:
                 self.keep(key, result)
@@ -337,6 +334,12 @@ class Pool:
                     "that mended, go on with: course grade --resume"
                 )
         return result
+
+
+def scheduler_is_gone() -> CourseError:
+    """What ends the run when the scheduler no longer answers; the exception at hand is logged."""
+    LOG.exception("the scheduler does not answer")
+    return CourseError("the Dask scheduler is gone; go on with: course grade --resume")
 
 
 def longest_wait(settings: Settings) -> float:
@@ -371,4 +374,4 @@ def result_of(future: Future, seconds: float, student: str) -> Result:
             return Lost(f"what came of it was lost, twice ({type(error).__name__})")
         if isinstance(error, NotJudged):
             return f"{NOT_GRADED}: {one_line(error)}, twice"
-        return f"{NOT_GRADED}: it could not be run ({type(error).__name__}: {one_line(error)})"
+        return f"{NOT_GRADED}: it could not be run ({kind_and_words(error)})"

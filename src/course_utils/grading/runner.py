@@ -80,8 +80,11 @@ class Runner(NotebookClient):
             finally:
                 self.ended.cancel()
 
-    async def run_code(self, code: str) -> None:
-        """Run code that is not in the notebook; nothing that it says is kept.
+    async def run_code(self, code: str) -> list[NotebookNode]:
+        """Run code that is not in the notebook.
+
+        Returns:
+            What it said, which is no part of the notebook.
 
         Raises:
             KernelEnded: as ``run_cell`` says.
@@ -91,6 +94,7 @@ class Runner(NotebookClient):
         self.nb.cells.append(cell)
         try:
             await self.run_cell(cell, len(self.nb.cells) - 1, SETUP_SECONDS, silent=True)
+            return cell.outputs
         finally:
             self.nb.cells.remove(cell)
 

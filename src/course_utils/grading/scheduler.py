@@ -9,7 +9,6 @@ from course_utils.errors import CourseError
 # A submission that ends its worker process this often is given up.
 ATTEMPTS = 3
 SECONDS_TO_CONNECT = 60
-SCHEDULER_IS_GONE = "the Dask scheduler is gone; go on with: course grade --resume"
 DASK_SETTINGS = {
     "distributed.scheduler.allowed-failures": ATTEMPTS - 1,
     "distributed.scheduler.work-stealing": False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import time
 from pathlib import Path
@@ -12,8 +13,10 @@ from nbformat import NotebookNode
 from course_utils.cells import grade_id, is_check
 from course_utils.grading.runner import KernelEnded, Runner
 from course_utils.grading.submission import Settings
+from course_utils.grading.verdict.messages import LONGEST_FAULT
 from course_utils.kernels.workplace import Scratch, Workplace
 
+LOG = logging.getLogger(__name__)
 # An expression, so that nothing is bound in the student's namespace.
 ANSWERING = "__import__('course_utils.grading.verdict.answering', fromlist=['_'])"
 CONFINEMENT = "__import__('course_utils.kernels.confinement', fromlist=['_'])"
@@ -28,8 +31,10 @@ class StudentsNotebook(Runner):
         settings: Settings,
         descriptors: dict[str, int],
         names: dict[str, list[str]],
+        student: str,
     ) -> None:
         super().__init__(notebook, settings)
+        self.student = student
         self.descriptors, self.names = descriptors, names
         self.cells: list[dict] = []
         self.snapshots: set[int] = set()
@@ -41,9 +46,9 @@ class StudentsNotebook(Runner):
         left = self.settings.notebook_seconds
         async with self.kernel(sandbox, descriptors):
             seed = f"import course_utils; course_utils.seed_everything({self.settings.seed})"
-            await self.run_code(f"{seed}; del course_utils")
+            await self.set_up(f"{seed}; del course_utils")
             if isinstance(sandbox, Scratch):
-                await self.run_code(f"{CONFINEMENT}.adopt_orphans()")
+                await self.set_up(f"{CONFINEMENT}.adopt_orphans()")
             inherited = self.memory("VmRSS")
             cells = [cell for cell in self.nb.cells if cell.cell_type == "code"]
             for number, cell in enumerate(cells, start=1):
@@ -68,6 +73,14 @@ class StudentsNotebook(Runner):
             await asyncio.to_thread(sandbox.end_all_but, self.snapshots)
         self.drop_malformed()
 
+    async def set_up(self, code: str) -> None:
+        """Run a line of ours, and log where it fails. The notebook may have made that up."""
+        for output in await self.run_code(code):
+            if output.output_type == "error":
+                said = f"{output.ename}: {output.evalue}"[:LONGEST_FAULT]
+                words = "%s: a line of ours failed in the notebook's kernel: %s; it says:\n%s"
+                LOG.warning(words, self.student, code, said, extra={"student": self.student})
+
     def memory(self, name: str) -> int:
         """A line of the kernel's ``/proc/PID/status``, in bytes; 0 once it has ended."""
         try:
@@ -84,7 +97,7 @@ class StudentsNotebook(Runner):
                 await self.run_cell(cell, self.nb.cells.index(cell), seconds)
             return
         names, before = self.names[grade_id(cell)], sandbox.leaders()
-        await self.run_code(f"{ANSWERING}.wait_for_the_judge({descriptor}, {names!r})")
+        await self.set_up(f"{ANSWERING}.wait_for_the_judge({descriptor}, {names!r})")
         # One at most, whatever else the notebook started meanwhile.
         self.snapshots.update(sorted(sandbox.leaders() - before)[:1])
 

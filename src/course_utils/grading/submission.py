@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from course_utils.kernels.forked_kernel import INLINE_BACKEND
 from course_utils.kernels.workplace import Limits
 
 # Of processor time, beside what a kernel's threads can use while its cells may run; and at most.
@@ -95,7 +96,7 @@ class Settings:
         """The environment of a kernel, beside that of its workplace."""
         threads = str(self.threads)
         return {
-            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+            "MPLBACKEND": INLINE_BACKEND,
             "NBGRADER_EXECUTION": "autograde",
             "COURSE_DEVICE": "cpu",
             "COURSE_PICTURES": "drawn" if self.pictures else "words",

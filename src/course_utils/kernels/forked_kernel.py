@@ -17,23 +17,30 @@ from course_utils.kernels.confinement import PR_SET_PDEATHSIG, prctl
 from course_utils.kernels.template import Request
 from course_utils.system import cores
 
+STDERR = 2
 INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
 
 
 def run_kernel(request: Request, descriptors: list[int]) -> NoReturn:
     """Become the kernel that was asked for; never return."""
-    status = 1
+    status, stderr = 1, sys.__stderr__
     try:
         os.setsid()
         if request.sandbox is not None:
             confinement.confine(request.sandbox["user"], request.sandbox["limits"])
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        place_descriptors(dict(zip(request.descriptors, descriptors, strict=False)))
+        wanted = dict(zip(request.descriptors, descriptors, strict=False))
+        # The template process's, which is logged: until another's code may run here.
+        number = max([*wanted, STDERR]) + 1
+        place_descriptors({**wanted, number: STDERR})
+        stderr = os.fdopen(number, "w")
         os.chdir(request.folder)
         become_fresh(request)
         for path, text in request.connection.items():
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
+        stderr.close()
+        stderr = sys.__stderr__
         if request.program:
             importlib.import_module(request.program).main(request.arguments)
             status = 0
@@ -42,14 +49,13 @@ def run_kernel(request: Request, descriptors: list[int]) -> NoReturn:
     except SystemExit as exit:
         status = exit.code if isinstance(exit.code, int) else int(exit.code is not None)
     except BaseException:
-        # A kernel's own stderr, or, as long as it has none, that of the template process.
-        traceback.print_exc(file=sys.__stderr__)
+        traceback.print_exc(file=stderr)
     finally:
         # What the interpreter does at its end, but for taking torch apart, which takes long.
         with contextlib.suppress(BaseException):
             atexit._run_exitfuncs()
         with contextlib.suppress(BaseException):
-            for stream in (sys.__stdout__, sys.__stderr__):
+            for stream in (sys.__stdout__, sys.__stderr__, stderr):
                 if stream is not None:
                     stream.flush()
         os._exit(status)

@@ -11,6 +11,8 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
+from course_utils.kernels.confinement import MOST_OPEN_FILES
+
 # As many busy threads weigh what they weigh anywhere; more than these share their weight.
 SHARE = 2
 # The state of a process that has ended, and whose parent has not asked how.
@@ -113,6 +115,10 @@ def memory_counts(folder: Path) -> dict[str, int]:
     """The system's account of the memory of the process of a /proc folder, in bytes."""
     try:
         lines = (folder / "smaps_rollup").read_text().splitlines()[1:]
+    except PermissionError:
+        # It forbade a look (PR_SET_DUMPABLE), or runs what may not be read: all that it has counts.
+        anonymous, shared = status_bytes(folder, "RssAnon"), status_bytes(folder, "RssShmem")
+        return {"Private_Dirty": anonymous, "Pss_Anon": anonymous, "Pss_Shmem": shared}
     except OSError:  # it has ended
         return {}
     return {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines}
@@ -140,13 +146,23 @@ def nameless_files(folders: list[Path]) -> int:
     """The bytes that only descriptors of these processes name.
 
     Files in memory, and what sockets may hold for their readers: a Unix socket does not say how
-    much it holds, so each counts with the most that it may.
+    much it holds, so each counts with the most that it may. A process that forbade a look counts as
+    if all its files were sockets.
     """
     sizes: dict[tuple[int, int], int] = {}
     sockets: set[str] = set()
+    hidden = 0
     for folder in folders:
+        try:
+            entries = os.scandir(folder / "fd")
+        except PermissionError:
+            # Nor may one look into what has ended, which has no memory either.
+            hidden += MOST_OPEN_FILES if resident_memory(folder) else 0
+            continue
+        except OSError:  # it has ended
+            continue
         with contextlib.suppress(OSError):
-            for entry in os.scandir(folder / "fd"):
+            for entry in entries:
                 with contextlib.suppress(OSError):
                     name = os.readlink(entry.path)
                     if name.startswith("/memfd:"):
@@ -154,7 +170,7 @@ def nameless_files(folders: list[Path]) -> int:
                         sizes[status.st_dev, status.st_ino] = status.st_blocks * 512
                     elif name.startswith("socket:"):
                         sockets.add(name)
-    return sum(sizes.values()) + len(sockets) * socket_bytes()
+    return sum(sizes.values()) + (len(sockets) + hidden) * socket_bytes()
 
 
 @functools.cache

@@ -185,23 +185,30 @@ class Template:
                 stderr=subprocess.PIPE,
                 start_new_session=True,
             )
-        assert self.process.stderr is not None
-        threading.Thread(target=log_what_it_says, args=(self.process.stderr,), daemon=True).start()
+        threading.Thread(target=self.listen, args=(self.process,), daemon=True).start()
+
+    def listen(self, process: subprocess.Popen) -> None:
+        """Log what the process says, and its end, unless it was asked to end."""
+        assert process.stderr is not None
+        log_what_it_says(process.stderr)
+        status = process.wait()
+        if self.process is process:
+            LOG.warning("the process that starts kernels ended with %s", status)
 
     def stop(self) -> None:
         """End the process and every kernel it forked."""
-        if self.process is not None:
-            self.process.terminate()
+        process, self.process = self.process, None
+        if process is not None:
+            process.terminate()
             try:
-                self.process.wait(EXIT_SECONDS)
+                process.wait(EXIT_SECONDS)
             except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-            self.process = None
+                process.kill()
+                process.wait()
 
 
 def log_what_it_says(stderr: IO[bytes]) -> None:
-    """Log what the template process writes to stderr, to its end; no kernel has that descriptor."""
+    """Log what the template process writes to stderr, to its end; no cell has that descriptor."""
     with stderr:
         while text := os.read(stderr.fileno(), MESSAGE_BYTES):
             while select.select([stderr], [], [], PAUSE_SECONDS)[0]:

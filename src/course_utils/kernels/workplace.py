@@ -32,8 +32,6 @@ WATCH_SECONDS = 0.1
 TOGETHER = 2
 # For all processes of a notebook to be gone once they are killed.
 END_SECONDS = 10
-# So many times one process's processor time may be used by all together: ranks work side by side.
-TOGETHER = 2
 
 
 @dataclass(frozen=True)
@@ -163,7 +161,7 @@ class Workplace:
                     self.killed_because = self.killed_because or reason
                     kills += 1
                     self._kill_one(kills)
-            except OSError:
+            except (FileNotFoundError, ProcessLookupError):
                 pass  # processes and the sandbox end while they are read
             except Exception:
                 # It goes on: without it nothing would limit the memory.

@@ -18,14 +18,14 @@ import json
 import os
 import sys
 import tempfile
-import time
 import uuid
 import zlib
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from course_utils.files import remove_unfinished, replacing, unfinished_in
 
 SHAPES = ("circle", "square", "triangle")
 SMALLEST, LARGEST = 64, 128  # height and width of an image, in pixels
@@ -37,8 +37,6 @@ PNG: dict[str, Any] = {"format": "PNG", "compress_level": 1}
 COLOURS = (
     (214, 69, 65), (38, 124, 190), (46, 160, 100), (232, 170, 32), (140, 86, 178), (20, 170, 180),
 )  # fmt: skip
-# What a killed process left half written is removed after so many seconds.
-STALE_SECONDS = 3600
 
 
 class Picture(NamedTuple):
@@ -230,28 +228,28 @@ def _mend(folder: Path, count: int, seed: int, cache: Path) -> None:
     bad = {n for n in range(count) if not _is_whole(folder, n, sums)}
     annotations = folder / "annotations.json"
     if bad or not _matches(annotations, sums):
-        _remove_stale(cache)
-        with _partial(cache) as partial:
-            for kind in ("images", "masks"):
-                for shape in SHAPES:
-                    _make_folder(folder / kind / shape)
-            entries = {}
-            for n in range(count):
-                picture = draw_shapes(n, seed)
-                entries[f"{SHAPES[picture.label]}/{n:04}"] = {
-                    "size": list(picture.mask.shape),
-                    "boxes": picture.boxes.tolist(),
-                    "labels": picture.labels.tolist(),
-                }
-                if n not in bad:
-                    continue
-                for name, content in _files_of(n, picture).items():
-                    sums[name] = zlib.crc32(content)
-                    _put(folder / name, content, partial)
-            content = json.dumps(entries).encode()
-            sums[annotations.name] = zlib.crc32(content)
-            _put(annotations, content, partial)
-            _put(folder / "checksums.json", json.dumps(sums).encode(), partial)
+        with contextlib.suppress(OSError):  # another user's, or just gone
+            remove_unfinished(cache)
+        for kind in ("images", "masks"):
+            for shape in SHAPES:
+                _make_folder(folder / kind / shape)
+        entries = {}
+        for n in range(count):
+            picture = draw_shapes(n, seed)
+            entries[f"{SHAPES[picture.label]}/{n:04}"] = {
+                "size": list(picture.mask.shape),
+                "boxes": picture.boxes.tolist(),
+                "labels": picture.labels.tolist(),
+            }
+            if n not in bad:
+                continue
+            for name, content in _files_of(n, picture).items():
+                sums[name] = zlib.crc32(content)
+                _put(folder / name, content, cache)
+        content = json.dumps(entries).encode()
+        sums[annotations.name] = zlib.crc32(content)
+        _put(annotations, content, cache)
+        _put(folder / "checksums.json", json.dumps(sums).encode(), cache)
     known = {"images", "masks", *(f"{kind}/{s}" for kind in ("images", "masks") for s in SHAPES)}
     known |= {*sums, "checksums.json"}
     for path in sorted(folder.rglob("*"), reverse=True):
@@ -306,26 +304,9 @@ def _make_folder(path: Path) -> None:
     path.mkdir(parents=True, exist_ok=True)
 
 
-@contextlib.contextmanager
-def _partial(cache: Path) -> Generator[Path]:
-    """A file of our own to write to, on the disk of the cache; gone afterwards."""
-    path = cache / f".partial-{uuid.uuid4().hex}"
-    try:
-        yield path
-    finally:
-        path.unlink(missing_ok=True)
-
-
-def _put(target: Path, content: bytes, partial: Path) -> None:
-    """Write elsewhere, then rename: a file is whole or it is not there."""
-    partial.write_bytes(content)
-    if target.is_dir() and not target.is_symlink():
-        target.rmdir()
-    os.replace(partial, target)
-
-
-def _remove_stale(cache: Path) -> None:
-    for path in cache.glob(".partial-*"):
-        with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > STALE_SECONDS:
-                path.unlink()
+def _put(target: Path, content: bytes, cache: Path) -> None:
+    """Write a file whole, also where an empty folder of that name is in the way."""
+    with replacing(target, unfinished_in(cache)) as unfinished:
+        unfinished.write_bytes(content)
+        if target.is_dir() and not target.is_symlink():
+            target.rmdir()

@@ -76,7 +76,7 @@ def wait_for_the_judge(descriptor: int, names: list[str]) -> None:
     except BaseException:
         # For the log. Where even this fails, the judge sees the connection close.
         with contextlib.suppress(BaseException):
-            failed = messages.Failed(traceback.format_exc()[-LONGEST_TEXT:])
+            failed = messages.Failed(traceback.format_exc()[-messages.LONGEST_FAULT :])
             wire.send(connection, failed.fields(), [])
         os._exit(1)
     os._exit(0)

@@ -11,6 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
+# Of what a student's process says of its own failure.
+LONGEST_FAULT = 2000
+
 
 @dataclass(frozen=True)
 class Message:

@@ -49,8 +49,6 @@ NOT_WATCHED = (
     "the operators of the answer could not be watched: it starts or stops PyTorch's profiler, or "
     "the notebook left one running. Leave the profiler alone here."
 )
-# Of what a snapshot says of its own failure.
-LONGEST_FAULT = 2000
 MOST_LINES = 10_000
 # Of a result, that are looked at for what a message could quote.
 MOST_LEAVES = 1000
@@ -141,7 +139,7 @@ class Snapshot:
         """
         message, blobs = wire.receive(self.stream)
         if isinstance(message, dict) and message.keys() == {"fault"}:
-            self.fault = str(message["fault"])[:LONGEST_FAULT]
+            self.fault = str(message["fault"])[: messages.LONGEST_FAULT]
             raise wire.Gone("the other side failed")
         return message, blobs
 
