@@ -42,8 +42,8 @@ def pytest_addoption(parser):
     parser.addoption(
         "--every-answer",
         action="store_true",
-        help="The judge runs every named answer, as with --chapter; otherwise all right ones and "
-        "one wrong one of each exercise.",
+        help="The judge runs every named answer; otherwise all right ones and one wrong one of each "
+        "exercise.",
     )
 
 
@@ -116,7 +116,7 @@ def pytest_collection_modifyitems(config, items):
     if wanted:
         (chapter,) = pick_chapters(ROOT, [wanted])
         keep(config, items, lambda item: chapter_of(item) == chapter.name)
-    elif not config.getoption("--every-answer"):
+    if not config.getoption("--every-answer"):
         is_another = another_wrong_answer()
         keep(config, items, lambda item: not is_another(item))
     for item in items:

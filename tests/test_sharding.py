@@ -67,11 +67,11 @@ def test_after_a_job_that_hung_the_next_one_gets_less_time(monkeypatch):
     monkeypatch.setattr("course_utils.learner.sharding.jobs.on_ranks", ready)
     for function in ("goes", None, None, "goes", "goes"):
         sharding.attempt(function, 2)
-    assert given == [12.0, 12.0, 6.0, 6.0, 12.0]
+    assert given == [8.0, 8.0, 4.0, 4.0, 8.0]
 
 
 def test_a_save_that_hangs_is_not_taken_for_a_killed_one():
-    words = "after 12 seconds ranks 0, 1 were not through\nin sharded_checkpoint, line 3"
+    words = "after 8 seconds ranks 0, 1 were not through\nin sharded_checkpoint, line 3"
     with pytest.raises(AssertionError, match=r"dcp\.save and dcp\.load are for all of them"):
         sharding.check_checkpoint(words, 2, [0, 1], "table", 1)
 

@@ -11,7 +11,7 @@ def collectives_from_sendrecv(kind, x, root=0):
     return rows if kind == "all_gather" else rows[:, rank].sum(0, dtype=x.dtype)
 
 
-# %% wrong="everyone sends first" says=["after 10 seconds", "was in send"]
+# %% wrong="everyone sends first" says=["after 7 seconds", "was in send"]
 def collectives_from_sendrecv(kind, x, root=0):
     rank, n = dist.get_rank(), dist.get_world_size()
     rows = torch.stack([x] * n)

@@ -15,7 +15,7 @@ with count_traffic():
     torch.zeros(1).add(1)  # loads what each rank would have to load for itself
 
 
-def launched(function, world_size, *args, timeout=10):
+def launched(function, world_size, *args, timeout=7):
     """What each rank returned, or the words of what went wrong."""
     try:
         return launch(function, world_size, *args, timeout=timeout, quiet=True)

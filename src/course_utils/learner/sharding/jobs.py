@@ -23,7 +23,7 @@ def on_ranks(function: Callable, world_size: int, *args, timeout: float = 30) ->
     return launch(function, world_size, *args, backend="gloo", timeout=timeout, quiet=True)
 
 
-PATIENCE, AFTER_A_HANG = 12.0, 6.0
+PATIENCE, AFTER_A_HANG = 8.0, 4.0
 _patience = {"seconds": PATIENCE}
 
 
