@@ -42,8 +42,8 @@ def pytest_addoption(parser):
     parser.addoption(
         "--every-answer",
         action="store_true",
-        help="The judge runs every named answer; otherwise all right ones and one wrong one of each "
-        "exercise.",
+        help="The judge runs every named answer; otherwise all right ones and one wrong one of "
+        "each exercise.",
     )
 
 
