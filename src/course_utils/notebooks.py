@@ -33,6 +33,6 @@ def read_notebook(path: Path) -> NotebookNode:
     return notebook
 
 
-def compact(notebook: NotebookNode) -> str:
+def as_json(notebook: NotebookNode) -> str:
     """A notebook as JSON for programs; nbformat lays it out for people, which takes longer."""
     return json.dumps(notebook, ensure_ascii=False, sort_keys=True)

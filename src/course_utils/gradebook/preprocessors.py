@@ -25,6 +25,7 @@ from course_utils.grading.cache import Outcomes, key_of
 from course_utils.grading.execution import execute
 from course_utils.grading.intake import NBGRADER_FILES, check_folder, read_files
 from course_utils.grading.submission import Outcome, Settings, Submission
+from course_utils.notebooks import as_json
 
 # The key of nbconvert's resources under which an outcome is given.
 OUTCOME = "course_outcome"
@@ -103,9 +104,7 @@ class ExecuteSandboxed(NbGraderPreprocessor):
         assert self.parent is not None, "an exporter of nbgrader's"
         courses = self.parent.parent.coursedir
         names = resources["nbgrader"]
-        submission = make_submission(
-            courses, names["student"], names["assignment"], nbformat.v4.writes(nb)
-        )
+        submission = make_submission(courses, names["student"], names["assignment"], as_json(nb))
         settings = self.settings()
         outcomes = Outcomes(Path(courses.root), self.run)
         key = key_of(submission, settings)

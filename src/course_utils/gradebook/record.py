@@ -31,7 +31,7 @@ from course_utils.gradebook.preprocessors import OUTCOME, HideTests
 from course_utils.grading.cache import FOLDER
 from course_utils.grading.intake import NBGRADER_FILES, HandedIn
 from course_utils.grading.submission import Outcome
-from course_utils.notebooks import compact
+from course_utils.notebooks import as_json
 from course_utils.project import Chapter
 
 LOG = logging.getLogger(__name__)
@@ -206,7 +206,7 @@ class Recorder:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(data)
         folder.mkdir(parents=True, exist_ok=True)
-        text = compact(notebook)
+        text = as_json(notebook)
         (folder / f"{name}.ipynb").write_text(text, encoding="utf-8")
         return notebook, text
 

@@ -22,7 +22,7 @@ from course_utils.grading.submission import Outcome, Settings, Submission
 from course_utils.grading.verdict.judgement import Judgement, take_over_verdicts
 from course_utils.kernels.sandbox import Sandbox
 from course_utils.kernels.workplace import Scratch, Workplace
-from course_utils.notebooks import compact
+from course_utils.notebooks import as_json
 
 # The sockets to the snapshots have these numbers and the following ones in both processes.
 FIRST_DESCRIPTOR = 20
@@ -75,7 +75,7 @@ async def _execute(submission: Submission, settings: Settings) -> Outcome:
         "all": time.monotonic() - began,
     }
     return Outcome(
-        notebook=compact(notebook),
+        notebook=as_json(notebook),
         cells=student.cells,
         phases={name: round(seconds, 4) for name, seconds in phases.items()},
         messages=messages,
