@@ -12,6 +12,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 from nbgrader.preprocessors import AssignLatePenalties
+from sqlalchemy.engine.default import DefaultDialect
 
 from course_utils.authoring.build import build_into_place
 from course_utils.command.cli import main
@@ -361,6 +362,26 @@ def test_a_gradebook_that_is_none(chapter):
     assert status == 1
     assert output.startswith("Error: the gradebook sqlite:///")
     assert output.endswith(" cannot be used: file is not a database\n")
+
+
+def test_a_gradebook_that_cannot_take_the_chapter(chapter, monkeypatch):
+    """All that nbgrader enters of a chapter is written at the end, by our own transaction."""
+
+    def fail(engine, connection):
+        raise sqlite3.OperationalError("disk I/O error")
+
+    def enter(*arguments):
+        entered(*arguments)
+        monkeypatch.setattr(DefaultDialect, "do_commit", fail)
+
+    entered = grade_class.enter_chapter
+    monkeypatch.setattr(grade_class, "enter_chapter", enter)
+    status, output = run()
+    assert status == 1
+    assert output.splitlines()[-1].startswith("Error: the gradebook sqlite:///"), output
+    assert output.endswith(" cannot be used: disk I/O error\n")
+    with pytest.raises(CourseError, match=r"^the gradebook \S+ cannot be used: disk I/O error$"):
+        build_into_place(chapter)
 
 
 @pytest.mark.parametrize("kind", ["EXCLUSIVE", "IMMEDIATE"])

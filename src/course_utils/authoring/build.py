@@ -23,7 +23,12 @@ from course_utils.authoring.source import (
 from course_utils.cells import grade_id, is_answered, is_exercise
 from course_utils.errors import CourseError
 from course_utils.files import replacing
-from course_utils.gradebook.database import make_gradebook, one_connection, one_transaction
+from course_utils.gradebook.database import (
+    blaming_the_gradebook,
+    make_gradebook,
+    one_connection,
+    one_transaction,
+)
 from course_utils.gradebook.grader import load_settings, open_grader, reason_of
 from course_utils.notebooks import read_notebook, write_notebook
 from course_utils.project import Chapter
@@ -120,8 +125,11 @@ def release(chapter: Chapter, solution: Path, course: Path) -> Path:
     shutil.copy(solution, course / "solutions" / chapter.name / f"{chapter.name}.ipynb")
     grader = open_grader(chapter.root, course)
     gradebook = grader.coursedir.db_url, grader.coursedir.course_id
-    make_gradebook(*gradebook)
-    with one_connection(), one_transaction(*gradebook):
+    with ExitStack() as stack:
+        stack.enter_context(blaming_the_gradebook(grader.coursedir.db_url))
+        make_gradebook(*gradebook)
+        stack.enter_context(one_connection())
+        stack.enter_context(one_transaction(*gradebook))
         outcome = grader.generate_assignment(chapter.name, force=True, create=True)
         if not outcome["success"]:
             reason = reason_of(outcome)

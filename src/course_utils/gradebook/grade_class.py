@@ -16,7 +16,12 @@ from typing import Protocol
 from course_utils.cells import exercise_texts
 from course_utils.errors import CourseError, kind_and_words, one_line, visible
 from course_utils.gradebook.beforehand import check_folders, enter_chapter, pick_students
-from course_utils.gradebook.database import one_connection, one_transaction, prepare_gradebook
+from course_utils.gradebook.database import (
+    blaming_the_gradebook,
+    one_connection,
+    one_transaction,
+    prepare_gradebook,
+)
 from course_utils.gradebook.export import export
 from course_utils.gradebook.grader import blaming_the_settings, open_grader
 from course_utils.gradebook.marks import Marks, is_graded, is_undone, read_marks
@@ -133,8 +138,9 @@ class Grading:
             # nbgrader's own use of its database; nothing that an instructor could put right.
             warnings.filterwarnings("ignore", module="nbgrader")
             check_folders(self.chapter, courses, self.run.students)
-            prepare_gradebook(courses.db_url, courses.course_id)
-            with one_transaction(courses.db_url, courses.course_id):
+            gradebook = courses.db_url, courses.course_id
+            prepare_gradebook(*gradebook)
+            with blaming_the_gradebook(courses.db_url), one_transaction(*gradebook):
                 enter_chapter(self.grader, self.chapter)
             with blaming_the_settings(self.chapter.root):
                 self.recorder = Recorder(self.grader, self.chapter)
