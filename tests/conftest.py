@@ -6,11 +6,12 @@ heaviest come first, so that no long group is left for one process at the end.
 """
 
 import gc
+import importlib
+import warnings
 from collections.abc import Callable
 
 import pytest
 
-from course_utils.kernels import template, template_process
 from course_utils.project import Chapter, pick_chapters
 from support import answers
 from support.answers import ROOT, Answer
@@ -124,18 +125,17 @@ def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: (order_of(item), group_of(item)))
 
 
-def pytest_collection_finish():
-    """What is here stays: a check that collects garbage need not look through all of it."""
-    gc.collect()
-    gc.freeze()
-    # And forks of it, hundreds of them, copy a shorter table of pages.
-    if template.supported():
-        template_process.collapse_memory()
-
-
 def pytest_unconfigure():
-    """Python's end looks through everything: what is frozen counts as leaked there."""
+    """Python's end looks through everything: what answers froze counts as leaked there."""
     gc.unfreeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forward_mode():
+    """What PyTorch imports when a process first uses forward mode: it warns of its own code."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".torch.jit.script. is deprecated", FutureWarning)
+        importlib.import_module("torch._decomp.decompositions_for_jvp")
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from PIL import Image
 
+from course_utils.command.verify import nbval_environment
 from course_utils.learner.checks import check_close
 from course_utils.learner.difference_drawings import draw_difference
 from course_utils.learner.drawings import FRAME, SHARPNESS, TINTS, show
@@ -209,6 +210,25 @@ def test_a_picture_is_sharp_and_framed():
     right, low = image.width - 1, image.height - 1
     for place in ((0, 5), (5, 0), (right, 5), (5, low)):
         assert f"#{bytes(image.getpixel(place)).hex()}" == FRAME, place
+
+
+class Undrawable(Rectangle):
+    """A patch that fails only when it is drawn."""
+
+    def draw(self, renderer):
+        raise ValueError("it can't be drawn")
+
+
+def test_a_rough_picture_is_drawn_with_all_that_is_in_it(monkeypatch):
+    """nbval compares no pictures: there they are rough, and what can't be drawn still fails."""
+    monkeypatch.setenv("COURSE_PICTURES", nbval_environment(1)["COURSE_PICTURES"])
+    drawing = draw_storage(torch.arange(6))
+    data, metadata = drawing._repr_mimebundle_()
+    assert Image.open(io.BytesIO(data["image/png"])).width < 9 * SHARPNESS * 100 / 5
+    assert metadata["image/png"]["alt"] == drawing.alt
+    drawing.axes[0].add_patch(Undrawable((0, 0), 1, 1))
+    with pytest.raises(ValueError, match="it can't be drawn"):
+        drawing._repr_mimebundle_()
 
 
 def test_a_difference_is_drawn_beside_what_was_expected():

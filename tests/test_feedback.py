@@ -132,26 +132,26 @@ def test_a_check_without_words_and_without_a_number():
     assert (row["title"], row["words"], row["cell"]) == ("odd-check", "", "odd-check")
 
 
-@pytest.mark.parametrize(
-    "cell",
-    [
-        new_markdown_cell(SLOW),
-        new_code_cell("x", outputs=[said("\x1b[1mx" * 400_000)]),
-        new_markdown_cell(
-            "".join(f"![](attachment:{n})" for n in range(40)),
-            attachments={str(n): {"image/png": "A" * 20_000_000} for n in range(20)},
-        ),
-        new_markdown_cell(">" * 100_000 + "x"),
-    ],
-    ids=["markdown", "colours", "attachments", "deep"],
-)
-def test_a_notebook_that_takes_too_much_is_shown_as_text(cell):
+# Made when they are needed: whatever else is tested in this process is forked with all that it has.
+TOO_MUCH = {
+    "markdown": lambda: new_markdown_cell(SLOW),
+    "colours": lambda: new_code_cell("x", outputs=[said("\x1b[1mx" * 400_000)]),
+    "attachments": lambda: new_markdown_cell(
+        "".join(f"![](attachment:{n})" for n in range(40)),
+        attachments={str(n): {"image/png": "A" * 20_000_000} for n in range(20)},
+    ),
+    "deep": lambda: new_markdown_cell(">" * 100_000 + "x"),
+}
+
+
+@pytest.mark.parametrize("kind", TOO_MUCH)
+def test_a_notebook_that_takes_too_much_is_shown_as_text(kind):
     renderer = Renderer(seconds=2, memory_bytes=600 * 2**20)
     ordinary = graded()
     try:
         whole = renderer.body(ordinary)
         process = psutil.Process(renderer.process.pid)
-        notebook = graded(cell, new_code_cell("z = 3", outputs=[said("three")]))
+        notebook = graded(TOO_MUCH[kind](), new_code_cell("z = 3", outputs=[said("three")]))
         body = renderer.body(notebook)
         page = page_of(notebook, NAMES, body)
         if body is None:

@@ -39,8 +39,8 @@ from support.hostile import (
 ATTACKS = attacks()
 NEIGHBOUR = "a-neighbour"
 LIMITS = """
-c.ExecuteSandboxed.cell_seconds = 6
-c.ExecuteSandboxed.grace_seconds = 3
+c.ExecuteSandboxed.cell_seconds = 9
+c.ExecuteSandboxed.grace_seconds = 5
 c.ExecuteSandboxed.notebook_seconds = 40
 c.ExecuteSandboxed.memory_bytes = 1500 * 2**20
 c.ExecuteSandboxed.processes = 64

@@ -17,6 +17,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from course_utils.kernels import template, template_process
 from course_utils.kernels.provisioner import (
+    LONGEST_MESSAGE,
     WarmManager,
     WarmProvisioner,
     kernel_manager,
@@ -79,6 +80,12 @@ def test_figures_are_shown(warm):
     assert "image/png" in one[0].data
     assert sum("image/png" in output.get("data", {}) for output in two) == 1
     assert "inline" in printed(two)
+
+
+def test_a_long_print_arrives_whole():
+    """As one message the client would refuse it."""
+    (said,) = run_warm(f"print('x' * {LONGEST_MESSAGE})")
+    assert len(said) == LONGEST_MESSAGE + 1
 
 
 def test_another_backend_is_heeded():

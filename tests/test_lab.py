@@ -11,6 +11,7 @@ import sys
 import termios
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -88,8 +89,12 @@ class Terminal:
 
 def wait_for_kernels(address: str, token: str, fit: Callable[[list[dict]], bool]) -> None:
     """Wait until the server's kernels are as wanted."""
-    limit = time.monotonic() + START_SECONDS
-    while not fit(kernels := ask(f"{address}/api/kernels", token)):
+    limit, kernels = time.monotonic() + START_SECONDS, []
+    while True:
+        # Asked while a kernel starts, the server may not know its state yet, and answers with 500.
+        with contextlib.suppress(urllib.error.HTTPError):
+            if fit(kernels := ask(f"{address}/api/kernels", token)):
+                return
         assert time.monotonic() < limit, f"after {START_SECONDS} s: {kernels}"
         time.sleep(0.2)
 

@@ -1,5 +1,6 @@
 """``launch``: values come back, failures are told, and nothing stays behind."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -23,7 +24,9 @@ def nothing_stays_behind(tmp_path, monkeypatch):
 
     # The folder for temporary files is the whole machine's: other tests launch as well.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    # Another file's tests may have run in this process and left a kernel that is kept warm.
+    # Another file's tests may have run in this process and left a kernel that is kept warm, or an
+    # open file that the garbage collector would close during this test.
+    gc.collect()
     children_before = children()
     files_before = psutil.Process().num_fds()
     yield

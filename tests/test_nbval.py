@@ -7,7 +7,8 @@ from course_utils.kernels.template import warm_environment
 from support.answers import chapters
 
 
-@pytest.fixture(scope="module")
+# Between two chapters a process runs other files' tests, and a template takes seconds to start.
+@pytest.fixture(scope="session")
 def kernels():
     with warm_environment() as variables:
         yield variables

@@ -115,10 +115,13 @@ def test_a_busy_process_ends_when_its_processor_time_is_used_up(place):
             async with running_kernel(workplace) as (manager, client):
                 await run_code(
                     client,
-                    "import os, signal\n"
+                    "import os, signal, time\n"
+                    "kernel = os.getpid()\n"
                     "if os.fork() == 0:\n"
                     "    os.setsid()\n"
                     "    signal.signal(signal.SIGXCPU, signal.SIG_IGN)\n"
+                    # Both at once, the two would use up what all may use together.
+                    "    while os.getppid() == kernel: time.sleep(0.01)\n"
                     "    while True: pass",
                 )
                 assert len(workplace.processes()) == 2

@@ -200,6 +200,7 @@ def test_there_is_an_end_to_the_findings():
         "!\n" * 5000 + "(",
         "exec('" * 50,
     ],
+    ids=lambda text: repr(text[:8]),
 )
 def test_no_text_makes_it_raise_or_dawdle(answer):
     start = time.monotonic()

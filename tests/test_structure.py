@@ -520,7 +520,13 @@ FORM_BREACHES = [
     ("core_path", "minutes: 10", "minutes: 10\n#     core: 5", "no exercise is marked · core"),
     ("core_path", "minutes: 10", "minutes: 10", "the header has no course: core:"),
     ("quick_win", "Double a number ★ ·", "Double a number ★★ ·", "begin with a ★"),
-    ("scaffolding", "number = 4", "number = 4\n" * 11, "11 visible locked lines above it"),
+    ("scaffolding", "number = 4", "number = 4\n" * 11, "11 visible lines of given code above it"),
+    (
+        "scaffolding",
+        "number = 4",
+        "number = 4\n\n# %%\n" + "print(number)\n" * 10,
+        "11 visible lines of given code above it",
+    ),
     (
         "call_outs",
         "# In practice",

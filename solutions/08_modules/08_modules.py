@@ -2188,7 +2188,7 @@ def loss_of(parameters):
     return F.mse_loss(call(parameters, seen), target)
 
 
-optimizer = torch.optim.Adam(parameters.values(), lr=0.03)
+optimizer = torch.optim.Adam(parameters.values(), lr=0.01)
 for _ in range(400):
     for name, gradient in vmap(grad(loss_of))(parameters).items():
         parameters[name].grad = gradient.detach()
@@ -2203,8 +2203,8 @@ axes.set(xlabel="x", ylabel="y", title="Eight networks, trained by one vmap")
 axes.legend(loc="upper left")
 show(figure, "Eight curves: they agree where there are points, and fan out in the hole between.")
 inside, outside = curves.std(0)[:8].mean(), curves.std(0)[25:34].mean()
-print("spread where there are points:", round(inside.item(), 3))
-print("spread in the hole:            ", round(outside.item(), 3))
+print("spread where there are points:", round(inside.item(), 2))
+print("spread in the hole:            ", round(outside.item(), 2))
 
 # %% [markdown]
 # The networks agree where they saw points and differ in the hole: an ensemble knows where it is

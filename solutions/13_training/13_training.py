@@ -1616,7 +1616,7 @@ def evidence(part: str | None) -> dict:
             "scale": run.scaler.get_scale()}  # fmt: skip
 
 
-# %% nbgrader={"grade_id": "show-evidence", "locked": true}
+# %%
 truth = evidence(None)
 print("                A      B      C      D      E      F")
 table = [evidence(part) for part in lost.values()]

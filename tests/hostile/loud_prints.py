@@ -2,7 +2,7 @@
 
 from support.hostile import ERROR, EVERYTHING, RIGHT_ERROR, RIGHT_SHAPES, SHAPES, add_cell, answer
 
-ARRIVED = ["the rest is left out"]
+ARRIVED = ["x" * 1000, "the rest is left out"]
 EARNS = EVERYTHING
 
 

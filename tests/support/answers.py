@@ -14,10 +14,12 @@ into that exercise's cell::
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib import import_module
 from pathlib import Path
 from types import CodeType
 from unittest.mock import patch
@@ -27,6 +29,7 @@ from nbformat import NotebookNode
 
 from course_utils.authoring.source import read_source
 from course_utils.cells import marks_of as grader_of
+from course_utils.kernels import template, template_process
 from course_utils.project import Chapter, all_chapters, pick_chapters
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -121,6 +124,21 @@ def read_answers(chapter: Chapter) -> tuple[Answer, ...]:
 as_in_grading = patch.dict(os.environ, COURSE_PICTURES="words")
 
 
+@cache
+def settle() -> None:
+    """Import what every chapter uses, once for a process, and make forks of it quick.
+
+    All of it stays: a check that collects garbage need not look through it. And forks, hundreds of
+    them, copy a shorter table of pages.
+    """
+    for name in ("torch", "matplotlib.pyplot"):
+        import_module(name)
+    gc.collect()
+    gc.freeze()
+    if template.supported():
+        template_process.collapse_memory()
+
+
 @as_in_grading
 def run_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | None]:
     """Run one answer and its check cells, hidden tests included, in a namespace of its own.
@@ -132,6 +150,7 @@ def run_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | No
         For each check cell's grade id, what it raised, or None where it passed. An answer that
         raises by itself fails every check with that exception.
     """
+    settle()
     namespace: dict = {"__name__": "__main__"}
     verdicts: dict[str, BaseException | None] = {}
     checks = {grader_of(cell)["grade_id"]: cell for cell in checks_of(chapter, answer.exercise)}

@@ -30,7 +30,6 @@ from course_utils.command.doctor import free_port
 from support.answers import ROOT
 
 CHAPTER = "02_storage_and_strides"
-EXERCISE = "element-offset"
 PICTURED_EXERCISE = "sliding-windows"
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")

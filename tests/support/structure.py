@@ -47,7 +47,7 @@ TAGS = {
 SAYS_FALSE = re.compile(r"(?:^|: *)False\b", re.MULTILINE)
 SETUP_LINES, MEDIAN_LINES, LONG_LINES = 5, 6, 25
 MOST_EXERCISES, MOST_MINUTES, MOST_CORE_MINUTES = 12, 240, 150
-MOST_LOCKED_LINES, MOST_CALL_OUTS = 10, 8
+MOST_GIVEN_LINES, MOST_CALL_OUTS = 10, 8
 HIDDEN = re.compile(r"^ *### BEGIN HIDDEN TESTS$.*?^ *### END HIDDEN TESTS$", re.M | re.DOTALL)
 KIND = re.compile(r"torch\.(float16|bfloat16|float64|int32|int64|uint8|bool|complex64)\b").findall
 
@@ -240,10 +240,8 @@ def headings(notebook: NotebookNode, chapter: str) -> list[str]:
     complaints, minutes = [], 0
     for number, cell in enumerate(exercise_cells(notebook), start=1):
         where = name_of(notebook, cell)
-        position = notebook.cells.index(cell) - 1
-        while position > 0 and grader_of(notebook.cells[position]).get("locked"):
-            position -= 1
-        above = notebook.cells[position]
+        first, *_ = *cells_given(notebook, cell), cell
+        above = notebook.cells[notebook.cells.index(first) - 1]
         found = list(HEADING.finditer(above.source)) if above.cell_type == "markdown" else []
         if len(found) != 1:
             tried = re.findall(r"^#+ *Exercise.*$", above.source, re.MULTILINE)
@@ -662,25 +660,35 @@ def quick_win(notebook: NotebookNode, chapter: str) -> list[str]:
 
 
 def scaffolding(notebook: NotebookNode, chapter: str) -> list[str]:
-    """At most ten visible locked lines stand between an exercise's statement and its cell.
+    """At most ten visible lines of given code stand between an exercise's statement and its cell.
 
     A cell that the exercise asks to be read has the tag to-be-read, and does not count.
     """
     complaints = []
     for exercise in exercise_cells(notebook):
-        lines, place = 0, notebook.cells.index(exercise) - 1
-        while place > 0 and grader_of(notebook.cells[place]).get("locked"):
-            cell = notebook.cells[place]
-            hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
-            if not hidden and TO_BE_READ not in tags_of(cell):
-                lines += length_of(cell)
-            place -= 1
-        if lines > MOST_LOCKED_LINES:
+        lines = sum(
+            length_of(cell)
+            for cell in cells_given(notebook, exercise)
+            if not cell.metadata.get("jupyter", {}).get("source_hidden")
+            and TO_BE_READ not in tags_of(cell)
+        )
+        if lines > MOST_GIVEN_LINES:
             complaints.append(
-                f"{name_of(notebook, exercise)}: {lines} visible locked lines above it, at most "
-                f"{MOST_LOCKED_LINES}: fold them or move them"
+                f"{name_of(notebook, exercise)}: {lines} visible lines of given code above it, at "
+                f"most {MOST_GIVEN_LINES}: fold them or move them"
             )
     return complaints
+
+
+def cells_given(notebook: NotebookNode, exercise: NotebookNode) -> list[NotebookNode]:
+    """The code cells between an exercise's statement and its cell: locked ones, and plain ones."""
+    end = start = notebook.cells.index(exercise)
+    while start > 1:
+        cell = notebook.cells[start - 1]
+        if cell.cell_type != "code" or (grader_of(cell) and not grader_of(cell)["locked"]):
+            break
+        start -= 1
+    return notebook.cells[start:end]
 
 
 def call_outs(notebook: NotebookNode, chapter: str) -> list[str]:

@@ -159,6 +159,7 @@ def nbval_environment(workers: int) -> dict[str, str]:
     threads = str(max(1, cores() // workers))
     return environment | {
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "COURSE_PICTURES": "rough",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", threads),

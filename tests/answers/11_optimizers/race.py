@@ -1,4 +1,4 @@
-# %% wrong="plain SGD" says=["it goes up and down"]
+# %% wrong="plain SGD" says=["it is still on its way down"]
 def race(step, p, grad, state):
     return p - 1.0 * grad, state
 
@@ -22,7 +22,7 @@ def race(step, p, grad, state):
     return p + 0.5 * grad, state
 
 
-# %% wrong="an absurd rate" says=["the rate is too large"]
+# %% wrong="an absurd rate" says=["it goes up and down, so the rate is too large"]
 def race(step, p, grad, state):
     return p - 3.0 * grad.sign() * 0.1, state
 

@@ -18,8 +18,10 @@ still_alive: list = []
 def gather_rows(shard: torch.Tensor) -> torch.Tensor:
     """The whole matrix, from the rows of every rank. It notes how many are alive."""
     rows, columns = shard.shape
-    whole = torch.empty(rows * dist.get_world_size(), columns)
-    dist.all_gather_into_tensor(whole, shard.detach().contiguous())
+    gathered = torch.empty(rows * dist.get_world_size(), columns)
+    dist.all_gather_into_tensor(gathered, shard.detach().contiguous())
+    # A copy is counted: gloo's thread may hold what it has written to for a moment longer.
+    whole = gathered.clone()
     still_alive.append(StorageWeakRef(whole.untyped_storage()))
     still_alive[:] = [matrix for matrix in still_alive if not matrix.expired()]
     ledger["gathers"] += 1
