@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 from ipykernel.iostream import OutStream
 
-# Characters; as JSON each takes twelve bytes at most. A client refuses very long messages, and a
-# grader keeps what fits into its limit: the beginning of what is printed should.
-LONGEST_PART = 2**16
+# Characters; as JSON each takes twelve bytes at most. A grader refuses very long messages, and
+# keeps what fits into its limit, as the first part should. Many short parts will not do:
+# ipykernel's thread sends to itself what it publishes, and waits for ever when two thousand are
+# under way.
+FIRST_PART = 2**16
+LONGEST_PART = 2**20
 
 
 class PromptStream(OutStream):
@@ -34,5 +37,6 @@ class PromptStream(OutStream):
 
     def _flush_buffers(self) -> Iterator[tuple[dict, str]]:
         for parent, text in super()._flush_buffers():
-            for start in range(0, len(text), LONGEST_PART):
+            yield parent, text[:FIRST_PART]
+            for start in range(FIRST_PART, len(text), LONGEST_PART):
                 yield parent, text[start : start + LONGEST_PART]
