@@ -102,8 +102,14 @@ def test_what_a_process_leaves_behind_in_a_sandbox_is_reaped():
                     "    os._exit(0)\n"
                     "os.wait()",
                 )
-                listed = "print([n for n in os.listdir('/proc') if n.isdigit()])"
-                return await run_code(client, listed)
+                return await run_code(
+                    client,
+                    "import time\n"
+                    "listed = lambda: [name for name in os.listdir('/proc') if name.isdigit()]\n"
+                    "end = time.monotonic() + 20\n"
+                    "while len(listed()) > 2 and time.monotonic() < end: time.sleep(0.05)\n"
+                    "print(listed())",
+                )
 
     assert len(ast.literal_eval(asyncio.run(work()))) == 2
 

@@ -2,7 +2,7 @@
 
 from support.hostile import ERROR, EVERYTHING, RIGHT_ERROR, RIGHT_SHAPES, SHAPES, add_cell, answer
 
-ARRIVED = ["(2 of 2): right, 1 point"]
+ARRIVED = ["(2 of 2): right, 1 point", "in one piece: it is left out"]
 EARNS = EVERYTHING
 
 

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 import nbformat
+import zmq
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionComplete
@@ -19,6 +20,7 @@ from nbformat.v4 import new_output
 
 from course_utils.grading.submission import Settings
 from course_utils.kernels.provisioner import (
+    LONGEST_MESSAGE,
     PromptClient,
     WarmProvisioner,
     running_kernel,
@@ -33,6 +35,7 @@ SETUP_SECONDS = 20
 SILENT_SECONDS = 1.0
 # How many messages about one cell are listened to.
 MOST_MESSAGES = 200_000
+CUT_OFF = f"[more than {LONGEST_MESSAGE} bytes in one piece: it is left out, and what follows it]\n"
 OUTPUTS = frozenset({"stream", "display_data", "execute_result", "update_display_data", "error"})
 
 
@@ -75,10 +78,13 @@ class Runner(NotebookClient):
             assert isinstance(provisioner, WarmProvisioner)
             self.provisioner = provisioner
             self.ended = asyncio.ensure_future(provisioner.wait())
+            outputs = self.kc.iopub_channel.socket
+            self.disconnections = outputs.get_monitor_socket(zmq.EVENT_DISCONNECTED)
             try:
                 yield
             finally:
                 self.ended.cancel()
+                outputs.disable_monitor()
 
     async def run_code(self, code: str) -> list[NotebookNode]:
         """Run code that is not in the notebook.
@@ -138,6 +144,8 @@ class Runner(NotebookClient):
                 await self.km.shutdown_kernel(now=True)
                 raise KernelEnded(f"it ran for {seconds:g} s and would not be interrupted")
             listening.result()
+            if not silent and await self.was_cut_off():
+                cell.outputs.append(new_output("stream", name="stdout", text=CUT_OFF))
         finally:
             listening.cancel()
             replied.cancel()
@@ -147,6 +155,13 @@ class Runner(NotebookClient):
             if self.left_out:
                 text = f"[more than {self.settings.output_bytes} bytes: the rest is left out]\n"
                 cell.outputs.append(new_output("stream", name="stdout", text=text))
+
+    async def was_cut_off(self) -> bool:
+        """Whether the kernel has sent a message that is too long, since this was asked last."""
+        if not await self.disconnections.poll(0):
+            return False
+        await self.disconnections.recv_multipart()
+        return True
 
     def how_it_ended(self) -> str:
         if self.ended.result() == -signal.SIGXCPU:
