@@ -5,14 +5,18 @@ from support.hostile import ERROR, RIGHT_SHAPES, SHAPES, answer
 ARRIVED = ["ended by 9"]
 EARNS = {SHAPES: 1}
 NEEDS_SANDBOX = True
-# No more than it takes: many busy processes are put last, and would take long to fill their memory.
+# One after the other: many busy processes are put last, and would take long to fill their memory.
 MANY = """
 import os, time
 for number in range(6):
+    filled, not_yet = os.pipe()
     if os.fork() == 0:
         kept = bytearray(os.urandom(1024)) * (300 * 1024)
+        os.close(not_yet)
         time.sleep(600)
         os._exit(0)
+    os.close(not_yet)
+    os.read(filled, 1)
 try:
     ended = os.wait()
 except KeyboardInterrupt:  # the machine is slow

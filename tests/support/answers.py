@@ -14,7 +14,6 @@ into that exercise's cell::
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from dataclasses import dataclass
@@ -133,10 +132,8 @@ def settle() -> None:
     """
     for name in ("torch", "matplotlib.pyplot"):
         import_module(name)
-    gc.collect()
-    gc.freeze()
     if template.supported():
-        template_process.collapse_memory()
+        template_process.make_forks_quick()
 
 
 @as_in_grading
