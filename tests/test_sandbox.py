@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from queue import Empty
 
@@ -22,7 +23,7 @@ from course_utils.kernels.confinement import MOST_OPEN_FILES
 from course_utils.kernels.holder import SandboxError
 from course_utils.kernels.provisioner import running_kernel
 from course_utils.kernels.sandbox import Sandbox, why_not
-from course_utils.kernels.workplace import Limits, Scratch
+from course_utils.kernels.workplace import Limits, Scratch, Workplace
 from support.warm import eventually, gone, run_code, run_in
 
 MIB = 2**20
@@ -694,6 +695,26 @@ def test_memory_that_no_process_has_is_counted(source):
                 return sandbox.killed_because
 
     assert asyncio.run(run()) == "they took more than 300 MiB of memory"
+
+
+class Busy(Workplace):
+    """A workplace on a busy machine: a look takes long, and hardly any of it is work."""
+
+    def __init__(self):
+        super().__init__()
+        self.pid, self.looks = os.getpid(), []
+
+    def excess(self):
+        self.looks.append(time.monotonic())
+        time.sleep(1)
+        return ""
+
+
+def test_a_busy_machine_does_not_put_off_the_next_look():
+    with Busy() as place:
+        place.watch(place)
+        assert eventually(lambda: len(place.looks) > 2, 60)
+    assert place.looks[2] - place.looks[1] < 5
 
 
 @pytest.mark.parametrize(

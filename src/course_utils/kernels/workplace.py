@@ -153,7 +153,7 @@ class Workplace:
     def _watch(self) -> None:
         kills, pause = 0, WATCH_SECONDS
         while not self._closed.wait(pause):
-            start = time.monotonic()
+            start = time.thread_time()
             try:
                 self._share_processors()
                 reason = self.excess()
@@ -166,8 +166,9 @@ class Workplace:
             except Exception:
                 # It goes on: without it nothing would limit the memory.
                 LOG.exception("a look at the processes of a sandbox failed")
-            # Looking at much memory takes long: spend a tenth of the time on it.
-            pause = max(WATCH_SECONDS, 9 * (time.monotonic() - start))
+            # Looking at much memory takes long: spend a tenth of a processor on it. By the clock, a
+            # look would take seconds on a busy machine, and the next would come a minute later.
+            pause = max(WATCH_SECONDS, 9 * (time.thread_time() - start))
 
     def processes(self) -> list[int]:
         """The ids of the processes here, as they are inside."""
