@@ -19,6 +19,7 @@ from support.answers import ROOT
 # The packages that conda-forge calls by another name than PyPI does.
 CONDA_NAMES = {
     "torch": "pytorch",
+    "huggingface-hub": "huggingface_hub",
     "lmdb": "python-lmdb",
     "jupyter-client": "jupyter_client",
     "jupyter-core": "jupyter_core",

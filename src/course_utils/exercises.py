@@ -26,7 +26,7 @@ from course_utils.cells import (
     stub_digest,
     text_of,
 )
-from course_utils.chapters import part_of
+from course_utils.outline import part_of
 
 FOLDER_VARIABLE = "COURSE_FOLDER"
 STATES = ("solved", "tried", "untouched")

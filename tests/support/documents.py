@@ -13,9 +13,9 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from course_utils.chapters import COURSE
 from course_utils.gradebook.preprocessors import ExecuteSandboxed
 from course_utils.grading.solution import bound_names, names_of_the_answer
+from course_utils.outline import COURSE
 from course_utils.project import Chapter
 from support import structure
 from support.answers import ROOT, chapters, checks_of, exercises, grader_of, notebook_of

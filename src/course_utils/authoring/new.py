@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from course_utils.chapters import COURSE
 from course_utils.errors import CourseError
+from course_utils.outline import COURSE
 from course_utils.project import Chapter, all_chapters
 
 SOURCE = '''# ---
