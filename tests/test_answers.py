@@ -14,6 +14,7 @@ from support.answers import (
     exercises,
     model_answer,
     read_answers,
+    run_answer,
     verdicts_of,
 )
 from support.structure import stub_of
@@ -64,6 +65,15 @@ def complaint(chapter: Chapter, answer: Answer) -> str | None:
 def test_an_answer_gets_what_it_is_promised(chapter, answer):
     wrong = complaint(chapter, answer)
     assert wrong is None, f"{chapter.name}, {answer.exercise}, {answer.name!r}: {wrong}"
+
+
+@pytest.mark.parametrize(("chapter", "exercise"), EXERCISES, ids=label)
+def test_a_right_answer_passes_after_the_wrong_ones(chapter, exercise):
+    for answer in read_answers(chapter):
+        if answer.exercise == exercise and not answer.right:
+            verdicts_of(chapter, answer)
+    verdicts = run_answer(chapter, model_answer(chapter, exercise))
+    assert set(verdicts.values()) == {None}, "something is left of a wrong answer"
 
 
 # How checks say that nothing was answered yet.

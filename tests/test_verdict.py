@@ -14,6 +14,8 @@ from test_answers import CASES, EXERCISES, label
 pytestmark = pytest.mark.filterwarnings("default")
 
 CHANGED = "an argument was changed"
+# The judge says so at the call, a notebook at the end of the check.
+LEFT = "leaves something behind"
 DECIMALS = re.compile(r"-?\d+\.\d+(e[-+]?\d+)?")
 MESSAGE_STARTS_WITH_KIND = re.compile(r"^\w+(Error|Exception): ")
 
@@ -31,10 +33,12 @@ def differences(chapter, answer: Answer) -> list[str]:
     """Where the judge and the learner's own notebook do not say the same."""
     plain, judged = verdicts_of(chapter, answer), judge_answer(chapter, answer)
     assert plain.keys() == judged.keys()
-    if any(CHANGED in (words(error) or "") for error in judged.values()):
+    said = [words(error) or "" for error in [*judged.values(), *plain.values()]]
+    if any(CHANGED in text or LEFT in text for text in said):
         # In a notebook a changed argument stays changed, and later cases may fail for that; the
         # judge hands over its own to each. The answer has to be refused in both.
-        return [] if any(plain.values()) else [f"the notebook says nothing, the judge: {judged}"]
+        refused = any(plain.values()) and any(judged.values())
+        return [] if refused else [f"the notebook: {plain}, the judge: {judged}"]
     return [
         f"{check}: {plain[check]!r}, the judge: {judged[check]!r}"
         for check in plain

@@ -4,6 +4,7 @@ Every name is loaded when it is first used, so that ``import course_utils`` itse
 torch is imported with the first checker, matplotlib with the first drawing.
 """
 
+import sys
 from importlib import import_module
 
 _HOME = {
@@ -71,6 +72,17 @@ _HELPERS = (
 __all__ = list(_HOME)
 
 
+_watched: list[object] = []
+
+
+def _watch_the_notebook() -> None:
+    """In a kernel, when the set-up cell first asks for a name: look after each check."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is not None and shell not in _watched:
+        _watched.append(shell)
+        import_module(f"{__name__}.learner.as_it_was").watch_notebook(shell)
+
+
 def __getattr__(name: str):
     if name in _HELPERS:
         value = import_module(f"{__name__}.learner.{name}")
@@ -79,6 +91,8 @@ def __getattr__(name: str):
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
+    if not name.startswith("_"):
+        _watch_the_notebook()
     return value
 
 

@@ -10,7 +10,7 @@ import html
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ CHAPTER = re.compile(r"\d\d_\w+")
 
 # The checks that passed in this kernel: a notebook that was not saved yet does not show them.
 _passed: set[str] = set()
+# What has to hold before a check may pass: each raises an AssertionError where it does not.
+before_passing: list[Callable[[], None]] = []
 
 
 def passed(what: str, points: int) -> None:
@@ -43,7 +45,12 @@ def passed(what: str, points: int) -> None:
         what: the exercise's number and title, e.g. ``"2.7 Every window, no copy"``; behind it
             ``"(1 of 2)"`` where an exercise has several checks.
         points: what the check is worth.
+
+    Raises:
+        AssertionError: the answer left something behind in the process.
     """
+    for has_to_hold in before_passing:
+        has_to_hold()
     _passed.add(what)
     print(f"✓ {what}: right, {points} point{'' if points == 1 else 's'}")
 

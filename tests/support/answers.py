@@ -29,6 +29,7 @@ from nbformat import NotebookNode
 from course_utils.authoring.source import read_source
 from course_utils.cells import marks_of as grader_of
 from course_utils.kernels import template, template_process
+from course_utils.learner import as_it_was
 from course_utils.project import Chapter, all_chapters, pick_chapters
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -158,6 +159,7 @@ def run_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | No
             continue
         name = grader["grade_id"]
         if name == answer.exercise:
+            before = as_it_was.State()
             try:
                 run_cell(answer.source, answer.name, namespace)
             except Exception as error:
@@ -166,15 +168,25 @@ def run_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | No
             try:
                 if broken is not None:
                     raise broken
+                as_it_was.begin(cell.source, f"<{answer.name}>")
                 run_cell(cell.source, name, namespace)
                 verdicts[name] = None
             except Exception as error:
                 verdicts[name] = error
+            left = as_it_was.end()
+            if left and verdicts[name] is not None:
+                tell_what_is_left(verdicts[name], left)
         elif grader["locked"] and not grader["grade"]:
             run_cell(cell.source, name, namespace)
         if len(verdicts) == len(checks):
             break
+    before.put_back()
     return verdicts
+
+
+def tell_what_is_left(error: BaseException, left: list[str]) -> None:
+    """Put what an answer left behind under what its check said; a notebook prints it there."""
+    error.args = (f"{error}\n{as_it_was.LEFT.format('; '.join(left))}",)
 
 
 @cache

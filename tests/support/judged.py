@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 from course_utils.grading.solution import Solution, read_solution
 from course_utils.grading.verdict.answering import Answering
 from course_utils.grading.verdict.snapshot import Snapshot
+from course_utils.learner import as_it_was
 from course_utils.project import Chapter
 from support.answers import (
     Answer,
@@ -46,11 +47,13 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
         try:
             answers = Snapshot(connection)
             namespace.update(answers.names(names, source.trials))
+            as_it_was.begin(check.source)
             run_cell(check.source, "check", namespace)
             verdicts[grader_of(check)["grade_id"]] = None
         except Exception as error:
             verdicts[grader_of(check)["grade_id"]] = error
         finally:
+            as_it_was.end()
             answers.hang_up()
             os.waitpid(pid, 0)
     return verdicts

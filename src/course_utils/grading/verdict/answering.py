@@ -37,9 +37,11 @@ from course_utils.grading.verdict.messages import (
     Names,
     Value,
 )
-from course_utils.learner import operators
+from course_utils.learner import as_it_was, operators
 
 LONGEST_TEXT = 2000
+# What these change may last until another of them is called.
+LASTING = ("__enter__", "__exit__", "__next__")
 # A message that a socket takes whole, though nobody reads it yet.
 SMALL_BYTES = 2**16
 
@@ -210,6 +212,7 @@ class Answering:
         recorder, profile = Recorder(request.refused, request.largest), witness.Profile()
         if request.watched:
             _forbid_threads()
+        before = as_it_was.State()
         try:
             target = self.objects[request.number]
             if request.attribute is not None:
@@ -223,6 +226,12 @@ class Answering:
             result = encoder.encode(result)
         except BaseException as error:
             result, failure = None, describe(error)
+        if request.attribute not in LASTING:
+            left = "; ".join(before.put_back())
+            if left:
+                also = f"; it also raised {failure['words']}" if failure else ""
+                failure = describe(AssertionError(as_it_was.LEFT.format(left) + also))
+                result = None
         contents_now = [memory.storage_bytes(storage) for storage in storages.known[:given]]
         contents = [
             [number, encoder.add_blob(content)]

@@ -1,0 +1,1 @@
+"""Answers with one thing changed, by a machine: do the checks notice?"""

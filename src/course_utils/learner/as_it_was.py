@@ -1,0 +1,275 @@
+"""The process as it was: what an answer leaves behind is told in words, and put back.
+
+A check begins and ends with a look at what the whole process shares (:mod:`settings`) and at the
+attributes of torch, its layers and functions. So a right answer passes after any wrong one.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+from collections.abc import Callable
+from functools import wraps
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from course_utils import exercises
+from course_utils.cells import exercise_of
+from course_utils.learner.settings import SETTINGS
+from course_utils.learner.tracebacks import ends_in_notebook
+
+LEFT = "your answer leaves something behind: {}"
+NOT_HERE = object()
+# The names of modules and classes whose attributes an answer has no reason to change.
+MODULES = {"torch": torch, "torch.nn": nn, "F": F, "torch.optim": torch.optim}
+SEEDED = (
+    "{}'s global generator is seeded: who draws after it gets the same numbers each time; "
+    "draw from a generator of your own"
+)
+
+
+def _owners() -> list[tuple[str, Any]]:
+    owners: list[tuple[str, Any]] = list(MODULES.items())
+    for where, module in (("nn", nn), ("torch.optim", torch.optim)):
+        owners += [
+            (f"{where}.{name}", value)
+            for name, value in vars(module).items()
+            if isinstance(value, type)
+        ]
+    return [*owners, ("torch.Tensor", torch.Tensor)]
+
+
+OWNERS = _owners()
+
+
+def same(before: Any, now: Any) -> bool:
+    """Whether two states of a setting are equal; tensors and arrays by their values."""
+    if isinstance(before, torch.Tensor):
+        return isinstance(now, torch.Tensor) and torch.equal(before, now)
+    if isinstance(before, np.ndarray):
+        return isinstance(now, np.ndarray) and np.array_equal(before, now)
+    if isinstance(before, tuple) and isinstance(now, tuple) and len(before) == len(now):
+        return all(map(same, before, now))
+    if isinstance(before, dict) and isinstance(now, dict):
+        return before.keys() == now.keys() and all(same(before[k], now[k]) for k in before)
+    return bool(before is now or before == now)
+
+
+class State:
+    """What the process shares, as it is when this is made."""
+
+    def __init__(self) -> None:
+        self.values = {name: one.read() for name, one in SETTINGS.items() if one.there()}
+        self.attributes = [dict(vars(owner)) for _, owner in OWNERS]
+
+    def put_back(self) -> list[str]:
+        """Make everything what it was when this was made.
+
+        Returns:
+            Words for each thing that was changed, and is of interest.
+        """
+        told = []
+        for name, before in self.values.items():
+            setting = SETTINGS[name]
+            now = setting.read()
+            if same(before, now):
+                continue
+            words = setting.words(before, now)
+            if words:
+                setting.put(before)
+                told += [] if setting.silent else [words]
+        # Last: another default dtype brings another torch.Storage.
+        return told + self._put_attributes()
+
+    def _put_attributes(self) -> list[str]:
+        told = []
+        for (where, owner), before in zip(OWNERS, self.attributes, strict=True):
+            now = vars(owner)
+            if len(now) == len(before) and all(now.get(n) is v for n, v in before.items()):
+                continue
+            for name in sorted(now.keys() | before.keys()):
+                old, new = before.get(name, NOT_HERE), now.get(name, NOT_HERE)
+                if old is new or _is_librarys(name, old, new):
+                    continue
+                if old is NOT_HERE:
+                    told.append(f"{where}.{name} is added")
+                    delattr(owner, name)
+                else:
+                    told.append(f"{where}.{name} is {'gone' if new is NOT_HERE else 'replaced'}")
+                    setattr(owner, name, old)
+        return told
+
+
+def _is_librarys(name: str, old: Any, new: Any) -> bool:
+    """Whether an attribute is what a library keeps, or loads when it is first used."""
+    if isinstance(new, ModuleType) and (old is NOT_HERE or isinstance(old, ModuleType)):
+        return True
+    private = name.startswith("_") and not name.endswith("__")
+    # An optimizer's step is wrapped when the first is made, and manual_seed by TorchDynamo.
+    if getattr(new, "hooked", False) or getattr(new, "_torchdynamo_orig_callable", None) is old:
+        return True
+    if old is NOT_HERE:
+        home = str(getattr(new, "__module__", ""))
+        return (
+            private
+            or name in ("__warningregistry__", "__abstractmethods__", "__slotnames__")
+            or (home.startswith("torch.") and not isinstance(new, torch.Tensor))
+        )
+    return (private or name.startswith("__")) and not callable(old)
+
+
+GENERATORS = {
+    "torch": (torch.get_rng_state, torch.set_rng_state),
+    "NumPy": (np.random.get_state, np.random.set_state),
+    "random": (random.getstate, random.setstate),
+}
+
+
+class Seeds:
+    """Notes which global generators a certain file's code seeds, and by what.
+
+    Args:
+        file: as the code's ``co_filename`` has it; nothing is noted where it is empty.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.noted: dict[str, int] = {}
+        self.places = [(torch, "torch"), (np.random, "NumPy"), (random, "random")] if file else []
+        self.states = {whose: read() for whose, (read, _) in GENERATORS.items()}
+        self.before = [getattr(place, _seeder(whose)) for place, whose in self.places]
+        for (place, whose), seed in zip(self.places, self.before, strict=True):
+            setattr(place, _seeder(whose), self._noting(whose, seed))
+
+    def _noting(self, whose: str, seed: Callable) -> Callable:
+        @wraps(seed)
+        def call(*args, **kwargs):
+            frame = sys._getframe(1)
+            while frame is not None and frame.f_code.co_filename != self.file:
+                frame = frame.f_back
+            result = seed(*args, **kwargs)
+            if frame is not None:
+                self.noted[whose] = torch.initial_seed()
+            return result
+
+        return call
+
+    def finish(self) -> list[str]:
+        """Let the generators be seeded unseen again; words for each that is left seeded."""
+        for (place, whose), seed in zip(self.places, self.before, strict=True):
+            setattr(place, _seeder(whose), seed)
+        told = []
+        for whose, seed in self.noted.items():
+            read, put = GENERATORS[whose]
+            others = whose == "torch" and torch.initial_seed() != seed
+            if not others and not same(self.states[whose], read()):
+                put(self.states[whose])
+                told.append(SEEDED.format(whose))
+        return told
+
+
+def _seeder(whose: str) -> str:
+    return "manual_seed" if whose == "torch" else "seed"
+
+
+class Watch:
+    """What :func:`begin` and :func:`end` of a check know of each other.
+
+    Attributes:
+        home: the process as it was when the chapter's set-up had run.
+        before: as it was when the check began.
+        seeds: who seeds what meanwhile.
+        files: by an exercise's grade id, what its answer's code has for a file name.
+    """
+
+    def __init__(self) -> None:
+        self.home: State | None = None
+        self.before: State | None = None
+        self.seeds: Seeds | None = None
+        self.files: dict[str, str] = {}
+
+
+WATCH = Watch()
+
+
+def remember() -> None:
+    """Take the process as it is for what it has to be before every check; once."""
+    if WATCH.home is None:
+        WATCH.home = State()
+
+
+def begin(source: str, file: str = "") -> list[str]:
+    """Before a check runs: put back what was left behind, and look.
+
+    Args:
+        source: the check's text. Where it speaks of seeds, the answer may seed.
+        file: what the answer's code has for a file name.
+
+    Returns:
+        Words for what was put back.
+    """
+    told = [] if WATCH.home is None else WATCH.home.put_back()
+    WATCH.before = State()
+    WATCH.seeds = Seeds("" if "seed" in source.replace("manual_seed(", "") else file)
+    return told
+
+
+def end() -> list[str]:
+    """When a check has run: put back what was changed since :func:`begin`; words for each."""
+    before, seeds, WATCH.before, WATCH.seeds = WATCH.before, WATCH.seeds, None, None
+    if before is None or seeds is None:
+        return []
+    return [*seeds.finish(), *before.put_back()]
+
+
+@ends_in_notebook
+def refuse_what_is_left() -> None:
+    """Refuse an answer that changed what the whole process shares; called by ``passed``.
+
+    Raises:
+        AssertionError: something was left behind since the check began; it is put back.
+    """
+    __tracebackhide__ = True
+    left = end()
+    if left:
+        raise AssertionError(LEFT.format("; ".join(left)))
+
+
+exercises.before_passing.append(refuse_what_is_left)
+
+
+# In a notebook: IPython calls these around each cell. A cell's id is its grade id, where the
+# front end tells it.
+
+IS_A_CHECK = re.compile(r"^passed\(", re.MULTILINE)
+
+
+def before_a_cell(info: Any) -> None:
+    """Put back, before a check, what a cell above it left behind, and say so."""
+    if IS_A_CHECK.search(info.raw_cell or ""):
+        exercise = exercise_of(info.cell_id or "")
+        for words in begin(info.raw_cell, WATCH.files.get(exercise, "")):
+            print(f"put back before this check: {words}")
+
+
+def after_a_cell(result: Any) -> None:
+    """Take the first cell, the set-up, for what is right; after a check put back what is left."""
+    remember()
+    info = result.info
+    if info is not None and info.cell_id:
+        compiler = sys.modules["IPython"].get_ipython().compile
+        WATCH.files[info.cell_id] = compiler.get_code_name(info.raw_cell, info.raw_cell, 0)
+    for words in end():
+        print(f"the answer left something behind, which is put back: {words}")
+
+
+def watch_notebook(shell: Any) -> None:
+    """Have this kernel's checks begin and end with a look at the process."""
+    shell.events.register("pre_run_cell", before_a_cell)
+    shell.events.register("post_run_cell", after_a_cell)
