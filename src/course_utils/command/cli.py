@@ -164,6 +164,35 @@ def test(chapter: str, arguments: tuple[str, ...]) -> None:
 
 
 @main.command()
+@click.argument("chapter")
+@click.argument("exercise", required=False)
+@click.option("--sample", type=click.IntRange(min=1), help="So many mutants of each exercise.")
+@click.option("--seed", type=int, default=0, help="Which sample.")
+@click.option("--model", is_flag=True, help="Of the model solutions alone.")
+@click.option("--note", is_flag=True, help="Write the survivors into tests/mutants/CHAPTER.toml.")
+def mutants(chapter: str, exercise: str | None, note: bool, **options) -> None:
+    """Change one thing in each right answer of CHAPTER: which changes do the checks let pass?
+
+    The exit status is not 0 where one survives that tests/mutants/CHAPTER.toml does not explain.
+    """
+    from rich.console import Console
+
+    from course_utils.command import mutants as measuring
+
+    console = Console(soft_wrap=True)
+    (picked,) = pick_chapters(find_root(), [chapter])
+    results = measuring.measure(picked, exercise, console, **options)
+    survivors = measuring.show(picked, results, console)
+    if note:
+        whole = {result.exercise for result in results}
+        if options["sample"] is not None or options["model"]:
+            whole = set()
+        click.echo(f"written: {measuring.note(picked, results, whole)}")
+    if survivors:
+        raise CourseError(f"{len(survivors)} mutants survive that nothing explains")
+
+
+@main.command()
 def doctor() -> None:
     """See whether this machine can run the course: each line says ok, or what to do."""
     from rich.console import Console
