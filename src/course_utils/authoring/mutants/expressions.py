@@ -70,6 +70,9 @@ IN_PLACE = _names(
     "copysign index_fill lerp addcmul addcdiv tanh sigmoid fill transpose unsqueeze squeeze"
 )
 TEXTS = {"mean": "sum", "sum": "mean", "none": "mean", "reflect": "constant", "ij": "xy"}
+COMMUTATIVE = _names(
+    "max min maximum minimum gcd equal allclose add mul logical_and logical_or zip isclose"
+)
 # What a slip takes for the first: a rank, a worker, an epoch.
 TAKEN_AS_ZERO = {"rank", "epoch", "worker", "worker_id", "step", "offset", "start"}
 
@@ -137,12 +140,17 @@ def _is_named(node: ast.AST, *names: str) -> bool:
 
 def _call(node: ast.Call) -> Iterator[Change]:
     for place, keyword in enumerate(node.keywords):
-        if keyword.arg:
+        if keyword.arg and not (keyword.arg == "strict" and _is_named(node.func, "zip")):
             rest = [*node.keywords[:place], *node.keywords[place + 1 :]]
             yield f"{keyword.arg} lost", _with(node, keywords=rest)
     if len(node.args) >= 2:
         yield "argument lost", _with(node, args=node.args[:-1])
-        yield "arguments swapped", _with(node, args=[node.args[1], node.args[0], *node.args[2:]])
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if called not in COMMUTATIVE and not _is_named(node.func, *COMMUTATIVE):
+            yield (
+                "arguments swapped",
+                _with(node, args=[node.args[1], node.args[0], *node.args[2:]]),
+            )
     elif len(node.args) == 1 and isinstance(node.func, ast.Attribute):
         yield "argument lost", _with(node, args=[])
     name = node.func.attr if isinstance(node.func, ast.Attribute) else ""

@@ -41,6 +41,8 @@ def _all(tree: ast.Module, before: str, domain: dict) -> Iterator[Mutant]:
             yield trees.as_mutant("state on the class", before, text)
         for makes in (statements.changes, expressions.changes, *domain.get("CHANGES", ())):
             for operator, new in makes(node):
+                if is_turned_dimension(path, tree, node, new):
+                    continue
                 yield trees.as_mutant(operator, before, trees.with_node(tree, path, new))
     functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     for name in functions[-1:]:
@@ -57,6 +59,19 @@ def _exchanged(tree: ast.Module, path, field: str, place: int, pair: list[ast.st
         setattr(node, field, block)
         return trees.with_node(tree, path, node)
     return ast.unparse(ast.Module(block, []))
+
+
+def is_turned_dimension(path: trees.Path, tree: ast.AST, node: ast.AST, new) -> bool:
+    """Whether a dimension is only counted from the other end: seldom a slip."""
+    if not isinstance(node, ast.Constant) or not isinstance(new, ast.Constant):
+        return False
+    turned = type(node.value) is int and node.value > 0 and new.value == -node.value
+    around = [trees.at(tree, path[:end]) for end in range(len(path))]
+    return turned and any(
+        isinstance(each, (ast.Subscript, ast.Slice))
+        or (isinstance(each, ast.keyword) and each.arg in ("dim", "dims", "axis", "shape"))
+        for each in around
+    )
 
 
 def code_of(source: str) -> bytes | None:

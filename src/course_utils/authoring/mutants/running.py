@@ -39,6 +39,8 @@ from course_utils.project import Chapter
 
 # How a mutant ends.
 VISIBLE, HIDDEN, SURVIVED = "visible", "hidden", "survived"
+# A habit that had nothing to work on: no mutant at all.
+IDLE = "idle"
 SECONDS = 20
 TIMES = 10
 MEMORY_BYTES = 6 * 2**30
@@ -142,7 +144,9 @@ def run(
             if right["verdict"] != SURVIVED:
                 raise RuntimeError(f"{chapter.name}, {name}: the model solution fails: {right}")
             for answer, mutant in choose(name):
-                yield Result(name, answer.name, mutant, **trial.run(mutant.source, limit))
+                came = trial.run(mutant.source, limit)
+                if came["verdict"] != IDLE:
+                    yield Result(name, answer.name, mutant, **came)
 
 
 def settle() -> None:
@@ -232,7 +236,7 @@ class Trial:
             words = "\n".join([str(error), *left])[:4000]
             kind = type(error).__name__
             return {"verdict": locals().get("verdict", VISIBLE), "kind": kind, "words": words}
-        return {"verdict": SURVIVED}
+        return {"verdict": IDLE if self.namespace.get("_acted") == [] else SURVIVED}
 
 
 def _visible(source: str) -> str:

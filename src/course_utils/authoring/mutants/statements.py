@@ -28,7 +28,7 @@ def changes(node: ast.AST) -> Iterator[Change]:
         if node.finalbody:
             yield "finally taken away", [*node.body]
             yield "finally not in case of an error", [*node.body, *node.finalbody]
-    elif isinstance(node, ast.AugAssign):
+    elif isinstance(node, ast.AugAssign) and not isinstance(node.target, ast.Name):
         target = copy.deepcopy(node.target)
         target.ctx = ast.Load()
         value = ast.BinOp(target, node.op, node.value)

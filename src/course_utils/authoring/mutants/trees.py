@@ -47,7 +47,7 @@ def places(node: ast.AST, path: Path = ()) -> Iterator[tuple[Path, ast.AST]]:
             yield from places(value, (*path, (field, None)))
         elif isinstance(value, list):
             for number, entry in enumerate(value):
-                if isinstance(entry, ast.AST) and not is_text(entry):
+                if isinstance(entry, ast.AST) and not is_text(entry) and not is_strict(entry):
                     yield from places(entry, (*path, (field, number)))
 
 
@@ -55,6 +55,11 @@ def is_text(node: ast.AST) -> bool:
     """Whether this statement is a docstring, or another text by itself."""
     value = node.value if isinstance(node, ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, (str, type(...)))
+
+
+def is_strict(node: ast.AST) -> bool:
+    """Whether this is zip's ``strict=``, which matters only where lengths differ."""
+    return isinstance(node, ast.keyword) and node.arg == "strict"
 
 
 def at(tree: ast.AST, path: Path) -> ast.AST:

@@ -1,6 +1,7 @@
 """Operators on a whole function: the same answer, and a habit around it.
 
-Each text defines ``_habit(function)``; the mutant's last line wraps the answer in it.
+Each text defines ``_habit(function)``; the mutant's last line wraps the answer in it. ``_acted``
+is not empty where the habit had anything to work on: a module among the arguments, for one.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ BEGIN = """
 import functools as _functools
 import torch as _torch
 from torch.utils import _pytree as _pytree
+
+_acted = []
 
 def _tensors(*values):
     return [leaf for leaf in _pytree.tree_leaves(values) if isinstance(leaf, _torch.Tensor)]
@@ -20,11 +23,11 @@ def _around(before=None, after=None, result=lambda value: value):
     def _habit(function):
         @_functools.wraps(function)
         def call(*args, **kwargs):
-            if before is not None:
-                before(args, kwargs)
+            if before is not None and before(args, kwargs):
+                _acted.append(1)
             value = function(*args, **kwargs)
-            if after is not None:
-                after(args, kwargs)
+            if after is not None and after(args, kwargs):
+                _acted.append(1)
             return result(value)
         return call
     return _habit
@@ -40,6 +43,8 @@ def _habit(function):
         return change
     @_functools.wraps(function)
     def call(*args, **kwargs):
+        if any(leaf.is_floating_point() for leaf in _tensors(args, kwargs)):
+            _acted.append(1)
         if not any(leaf.dtype == _torch.float64 for leaf in _tensors(args, kwargs)):
             return function(*args, **kwargs)
         args, kwargs = _pytree.tree_map(other(_torch.float64, _torch.float32), (args, kwargs))
@@ -57,6 +62,8 @@ def _habit(function):
             return function(*args, **kwargs)
         if key not in known:
             known[key] = function(*args, **kwargs)
+        elif any(leaf.is_floating_point() for leaf in _tensors(known[key])):
+            _acted.append(1)
         return known[key]
     return call
 """,
@@ -66,14 +73,16 @@ def _leave(args, kwargs):
     for leaf in leaves + [p for m in _modules(args, kwargs) for p in m.parameters()]:
         if leaf.grad is not None or leaf in leaves:
             leaf.grad = _torch.ones_like(leaf)
+            _acted.append(1)
 _habit = _around(after=_leave)
 """.replace("leaf in leaves", "any(leaf is one for one in leaves)"),
     "wipes the gradients of its arguments": """
 def _wipe(args, kwargs):
     inside = [p for m in _modules(args, kwargs) for p in m.parameters()]
     for leaf in _tensors(args, kwargs) + inside:
-        if leaf.is_leaf:
+        if leaf.is_leaf and leaf.requires_grad:
             leaf.grad = None
+            _acted.append(1)
 _habit = _around(before=_wipe)
 """,
     "requires_grad_() on its arguments": """
@@ -81,12 +90,14 @@ def _ask(args, kwargs):
     for leaf in _tensors(args, kwargs):
         if leaf.is_leaf and leaf.is_floating_point():
             leaf.requires_grad_()
+            _acted.append(1)
 _habit = _around(after=_ask)
 """,
     "thaws frozen parameters": """
 def _thaw(args, kwargs):
     for module in _modules(args, kwargs):
         module.requires_grad_()
+        _acted.append(1)
 _habit = _around(after=_thaw)
 """,
     "leaves .eval()": """
@@ -96,7 +107,7 @@ _habit = _around(after=lambda args, kwargs: [module.eval() for module in _module
 _habit = _around(after=lambda args, kwargs: [module.train() for module in _modules(args, kwargs)])
 """,
     "seeds the global generator": """
-_habit = _around(before=lambda args, kwargs: _torch.manual_seed(0))
+_habit = _around(before=lambda args, kwargs: [_torch.manual_seed(0)])
 """,
     "leaves a hook": """
 _habit = _around(after=lambda args, kwargs: [
@@ -107,17 +118,22 @@ _habit = _around(after=lambda args, kwargs: [
     part._forward_hooks.clear() for module in _modules(args, kwargs) for part in module.modules()])
 """,
     "leaves gradients off": """
-_habit = _around(after=lambda args, kwargs: _torch.set_grad_enabled(False))
+_habit = _around(after=lambda args, kwargs: [_torch.set_grad_enabled(False)])
 """,
     "a detached result": """
-_habit = _around(result=lambda value: _pytree.tree_map(
-    lambda leaf: leaf.detach() if isinstance(leaf, _torch.Tensor) else leaf, value))
+def _detach(leaf):
+    if not isinstance(leaf, _torch.Tensor) or not leaf.is_floating_point():
+        return leaf
+    _acted.append(1)
+    return leaf.detach()
+_habit = _around(result=lambda value: _pytree.tree_map(_detach, value))
 """,
     "empties the caller's lists and dicts": """
 def _empty(args, kwargs):
     for value in (*args, *kwargs.values()):
         if isinstance(value, (list, dict, set)):
             value.clear()
+            _acted.append(1)
 _habit = _around(after=_empty)
 """,
     "counts calls: the second one fails": """
@@ -127,6 +143,7 @@ def _habit(function):
     def call(*args, **kwargs):
         assert len(done) < 1, "called twice"
         done.append(1)
+        _acted.append(1)
         return function(*args, **kwargs)
     return call
 """,
