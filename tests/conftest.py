@@ -139,6 +139,14 @@ def forward_mode():
 
 
 @pytest.fixture
+def mutants_of_each(request) -> int | None:
+    """How many mutants of an exercise are run: one, or more where one chapter is asked for."""
+    if request.config.getoption("--every-answer"):
+        return None
+    return 6 if request.config.getoption("--chapter") else 1
+
+
+@pytest.fixture
 def tiny_chapter(tmp_path):
     """The only chapter of a throw-away course in ``tmp_path``, not yet built."""
     return make_tiny_course(tmp_path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 
 from rich.console import Console
@@ -48,13 +47,10 @@ def measure(
 
     results: list[Result] = []
     wanted = names if exercise is None else [exercise]
-    try:
-        for result in running.run(chapter, choose, wanted):
-            if results and results[-1].exercise != result.exercise:
-                _tell_of(results[-1].exercise, results, console)
-            results.append(result)
-    finally:
-        gc.unfreeze()  # or Python's end takes all that was imported for leaked
+    for result in running.apart(chapter, choose, wanted):
+        if results and results[-1].exercise != result.exercise:
+            _tell_of(results[-1].exercise, results, console)
+        results.append(result)
     if results:
         _tell_of(results[-1].exercise, results, console)
     return results

@@ -17,9 +17,10 @@ import shutil
 import signal
 import tempfile
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from course_utils.cells import (
     is_exercise,
     is_locked,
 )
+from course_utils.errors import CourseError
 from course_utils.project import Chapter
 
 # How a mutant ends.
@@ -114,8 +116,7 @@ def run(
 ) -> Iterator[Result]:
     """Run the mutants of a chapter's exercises, in order.
 
-    This process runs the locked cells, which stay in it: call this in a fork, or a process that
-    ends with it (:func:`apart`).
+    This process runs the locked cells, which stay in it: see :func:`apart`.
 
     Args:
         choose: an exercise's mutants, from its name.
@@ -125,7 +126,10 @@ def run(
     cells = [cell for cell in read_source(chapter.source).cells if is_code(cell)]
     settle()
     namespace: dict[str, Any] = {"__name__": "__main__"}
+    left = set(exercises)
     for place, cell in enumerate(cells):
+        if not left:
+            return
         name = exercise_of(grade_id(cell)) if is_check(cell) else ""
         if is_locked(cell):
             execute(cell.source, grade_id(cell), namespace)
@@ -136,6 +140,7 @@ def run(
                 if is_locked(later) or (is_check(later) and exercise_of(grade_id(later)) == name)
             ]
             last = max(n for n, later in enumerate(checks) if is_check(later))
+            left.discard(name)
             trial = Trial(checks[: last + 1], namespace)
             model = right_answers(chapter, name)[0]
             began = time.monotonic()
@@ -147,6 +152,45 @@ def run(
                 came = trial.run(mutant.source, limit)
                 if came["verdict"] != IDLE:
                     yield Result(name, answer.name, mutant, **came)
+
+
+def apart(
+    chapter: Chapter,
+    choose: Callable[[str], list[tuple[Answer, Mutant]]],
+    exercises: list[str],
+) -> Iterator[Result]:
+    """As :func:`run`, in a process that ends with it: nothing of the chapter stays in this one.
+
+    Raises:
+        CourseError: that process fails; its traceback stands below.
+    """
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            os.close(reader)
+            with os.fdopen(writer, "w") as lines:
+                try:
+                    for result in run(chapter, choose, exercises):
+                        lines.write(json.dumps(asdict(result)) + "\n")
+                        lines.flush()
+                    lines.write("null\n")
+                    status = 0
+                except BaseException:
+                    lines.write(json.dumps(traceback.format_exc()) + "\n")
+        finally:
+            os._exit(status)
+    os.close(writer)
+    end = "it ended without a word"
+    with os.fdopen(reader) as lines:
+        for line in lines:
+            end = json.loads(line)
+            if isinstance(end, dict):
+                yield Result(**{**end, "mutant": Mutant(**end["mutant"])})
+    os.waitpid(pid, 0)
+    if end is not None:
+        raise CourseError(f"{chapter.name}: its mutants could not be run", str(end))
 
 
 def settle() -> None:

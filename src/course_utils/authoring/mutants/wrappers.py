@@ -136,17 +136,6 @@ def _empty(args, kwargs):
             _acted.append(1)
 _habit = _around(after=_empty)
 """,
-    "counts calls: the second one fails": """
-def _habit(function):
-    done = []
-    @_functools.wraps(function)
-    def call(*args, **kwargs):
-        assert len(done) < 1, "called twice"
-        done.append(1)
-        _acted.append(1)
-        return function(*args, **kwargs)
-    return call
-""",
 }
 
 
