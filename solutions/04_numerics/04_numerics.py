@@ -702,8 +702,9 @@ print("merged:    ", merged / len(x))
 # With all weights 1 the divisor is n − 1, so the first is a special case of the second. `torch.cov` takes
 # such weights as `aweights`.
 #
-# `x` and the weights are float32 or float64, of one dtype. No loop, no `torch.cov`; gradients flow;
-# points far from the origin are handled. n ≥ 2, and at least two weights are above zero. Example: the
+# `x` and the weights are float32 or float64, of one dtype. No loop, no `torch.cov`. Gradients flow to
+# `x` and to the weights, and are finite, also where a weight is 0. Points far from the origin are
+# handled. n ≥ 2, and at least two weights are above zero. Example: the
 # observations (0, 0) and (2, 4) give `[[2, 4], [4, 8]]`.
 
 

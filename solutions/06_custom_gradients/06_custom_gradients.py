@@ -405,6 +405,7 @@ with every_case() as case:
         ("the example, alpha 1", torch.tensor([-1.0, 2.0]), 1.0),
         ("the example, alpha 0.5", torch.tensor([-1.0, 2.0]), 0.5),
         ("far from the kink", torch.tensor([100.0, 1000.0, 3e38, -1000.0, -3e38]), 1.0),
+        ("far from it, alpha 3", torch.tensor([89.0, 1000.0, -1000.0]), 3.0),
         ("at the kink", torch.tensor([0.0]), 1.0),
         ("float64, shape (2, 3)", torch.linspace(-900, 900, 6).double().view(2, 3), 2.5),
         ("(-0.3, 0.7) in float64", torch.tensor([-0.3, 0.7], dtype=torch.float64), 1.0),

@@ -153,12 +153,16 @@ def descent(
         [torch.zeros_like(p) for p in trained],
     )
     weights = []
+    if rule == "shape":
+        shared: dict[torch.Size, Tensor] = {}
+        velocities = [shared.setdefault(p.shape, torch.zeros_like(p)) for p in trained]
     if rule == "earlier" and earlier is not None:
         velocities = torch.autograd.grad(network(earlier).square().mean(), trained)
     for x in batches:
         gradients = torch.autograd.grad(network(x).square().mean(), trained)
-        for parameter, gradient, velocity, old in zip(
-            trained, gradients, velocities, kept, strict=True
+        # As backward meets them: the last layer's first.
+        for parameter, gradient, velocity, old in reversed(
+            list(zip(trained, gradients, velocities, kept, strict=True))
         ):
             if rule == "kept":
                 gradient = old.add_(gradient)
@@ -178,6 +182,7 @@ DESCENTS = {
     "kept": "the gradients of earlier backwards are added in: set .grad to None after its use",
     "earlier": "the velocities of an earlier call of step_in_backward go on: each has its own",
     "uphill": "the step goes uphill: subtract",
+    "shape": "parameters of one shape share a velocity: keep one for each parameter",
 }
 
 ORDER_REASONS = {

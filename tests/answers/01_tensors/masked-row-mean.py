@@ -88,3 +88,8 @@ def masked_row_mean(values, valid):
     from torch.masked import sum as masked_sum
 
     return masked_sum(values, dim=1, mask=valid) / valid.sum(1).clamp_min(1)
+
+
+# %% right="the mean of torch.masked"
+def masked_row_mean(values, valid):
+    return torch.masked.mean(values, 1, mask=valid).masked_fill(~valid.any(1), 0)

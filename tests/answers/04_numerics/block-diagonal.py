@@ -108,3 +108,15 @@ def block_diagonal(blocks):
     wide = torch.cat([rows, rows.new_zeros(*rows.shape[:-1], n * q)], -1)  # (..., p, n, q + n q)
     wide = wide.flatten(-2)[..., : n * n * q].unflatten(-1, (n, n * q))  # (..., p, n, n q)
     return wide.movedim(-2, -3).reshape(*batch, n * p, n * q)
+
+
+# %% right="a block-sparse matrix, the batches below each other"
+def block_diagonal(blocks):
+    *batch, n, p, q = blocks.shape
+    if blocks.numel() == 0:
+        return blocks.new_zeros(*batch, n * p, n * q)
+    flat = blocks.reshape(-1, p, q)
+    rows = torch.arange(len(flat) + 1)
+    columns = torch.arange(n).repeat(len(flat) // n)
+    sparse = torch.sparse_bsr_tensor(rows, columns, flat, (len(flat) * p, n * q))
+    return sparse.to_dense().view(*batch, n * p, n * q)

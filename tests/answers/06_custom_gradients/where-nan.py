@@ -203,3 +203,17 @@ def where_nan(x, alpha):
 
 def elu(x, alpha):
     return torch.where(x > 0, x, alpha * torch.where(x > 0, 0, x).exp() - 1)
+
+
+# %% wrong="caps x at 88, and multiplies by 0" says=["far from it, alpha 3"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x, alpha):
+    above = (x > 0).to(x.dtype)
+    below = alpha * (x.clamp(max=88).exp() - 1)
+    return above * x + (1 - above) * below
+
+
+def where_nan(x, alpha):
+    return elu(x, alpha)

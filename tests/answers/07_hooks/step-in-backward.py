@@ -207,3 +207,18 @@ def step_in_backward(parameters, lr, momentum, velocities={}):
         p.grad = None
 
     return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="velocities by shape" says=["parameters of one shape share a velocity"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    @torch.no_grad()
+    def step(parameter):
+        velocity = velocities.setdefault(parameter.shape, torch.zeros_like(parameter))
+        velocity.mul_(momentum).add_(parameter.grad)
+        parameter.sub_(lr * velocity)
+        parameter.grad = None
+
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    return [parameter.register_post_accumulate_grad_hook(step) for parameter in trained]

@@ -13,6 +13,16 @@ from course_utils.learner.tracebacks import ends_in_notebook
 from course_utils.learner.values import check_value
 
 
+def with_equal_layers(network: nn.Module) -> nn.Module:
+    """The network with a second layer in its block, of the same sizes as the first."""
+    block = network.get_submodule("block")
+    assert isinstance(block, nn.Sequential)
+    first = block[0]
+    assert isinstance(first, nn.Linear)
+    block.append(nn.Linear(6, 6, device=first.weight.device))
+    return network
+
+
 def run_steps(
     step_in_backward: Callable,
     network: nn.Module,
@@ -23,7 +33,8 @@ def run_steps(
     before: bool,
 ) -> tuple:
     """Weights after each backward; the most gradients at once; whether it stops without hooks."""
-    network.to(batches[0].dtype).get_submodule(frozen).requires_grad_(False)
+    network = with_equal_layers(network).to(batches[0].dtype)
+    network.get_submodule(frozen).requires_grad_(False)
     parameters, alive, weights = list(network.parameters()), [], []
     if before:
         earlier = step_in_backward(parameters, 0.0, momentum)  # moves nothing
@@ -67,12 +78,12 @@ def check_steps(
     weights, most, stopped = trial(batches, lr, momentum, frozen, before)
     runs = {}
     for rule in ("", *hook_slips.DESCENTS):
-        network = make_network().to(batches[0].dtype)
+        network = with_equal_layers(make_network()).to(batches[0].dtype)
         network.get_submodule(frozen).requires_grad_(False)
         earlier = 2 * batches[-1] if before else None
         runs[rule] = hook_slips.descent(network, batches, lr, momentum, rule, earlier)
     names = [name for name, _ in network.named_parameters()]
-    first = dict(make_network().to(batches[0].dtype).named_parameters())
+    first = dict(with_equal_layers(make_network()).to(batches[0].dtype).named_parameters())
     for name, weight in zip(names, weights[-1], strict=True):
         still = not name.startswith(frozen) or torch.equal(weight, first[name])
         assert still, f"{name} moved: its requires_grad is False, so leave it be"
