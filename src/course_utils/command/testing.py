@@ -8,6 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from course_utils.authoring import rules
+from course_utils.authoring.mutants import known
+from course_utils.authoring.mutants.running import list_of
 from course_utils.authoring.source import read_source
 from course_utils.cells import exercise_texts
 from course_utils.errors import CourseError
@@ -38,6 +41,8 @@ def run(root: Path, chapter: Chapter, arguments: tuple[str, ...]) -> int:
         raise CourseError(f"no tests in {root}: run this in a clone of the course")
     missing = at_a_glance(root, chapter)
     for line in missing:
+        print(f"{chapter.name}: {line}")
+    for line in not_yet(chapter):
         print(f"{chapter.name}: {line}")
     print(f"{chapter.name}: finding its tests takes some seconds, then each shows a dot")
     sys.stdout.flush()
@@ -81,4 +86,15 @@ def at_a_glance(root: Path, chapter: Chapter) -> list[str]:
     ]
     if not (chapter.solution.exists() and chapter.release.exists()):
         lines.append(f"it is not built; run: course build {chapter.name}")
+    return lines + rules.problems(chapter)
+
+
+def not_yet(chapter: Chapter) -> list[str]:
+    """What a chapter has yet to get, and doesn't fail without: lists of rules, lines why."""
+    unlisted = rules.unlisted(chapter)
+    lines = [f"no list of rules yet: {', '.join(unlisted)}"] if unlisted else []
+    unexplained = [one for one in known.read(list_of(chapter)).values() if not one.why]
+    if unexplained:
+        names = ", ".join(dict.fromkeys(one.exercise for one in unexplained))
+        lines.append(f"{len(unexplained)} mutants survive that no line explains: {names}")
     return lines

@@ -1,9 +1,26 @@
-# %% wrong="calls conv2d" says=["convolution ran", "take the windows as a view"]
+# %% [markdown]
+# Rules:
+#
+# - "First pad with"
+# - "Then make all windows a view"
+# - "one `torch.einsum` or another single product"
+# - "No loop"
+# - "no convolution"
+# - "no `F.unfold`"
+# - "`x` may be any view"
+# - "// stride + 1"
+# - "stride: int = 1, padding: int = 0"
+#
+# Admits:
+#
+# - "`x` may be any view": a slice (with gaps and an offset)
+
+# %% wrong="calls conv2d" breaks="no convolution" says=["convolution ran", "take the windows as a view"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     return F.conv2d(x, weight, stride=stride, padding=padding)
 
 
-# %% wrong="calls unfold, which copies" says=["im2col ran"]
+# %% wrong="calls unfold, which copies" breaks="no `F.unfold`" says=["im2col ran"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     kh, kw = weight.shape[2:]
     columns = F.unfold(x, (kh, kw), stride=stride, padding=padding)
@@ -12,7 +29,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return (weight.flatten(1) @ columns).view(x.shape[0], weight.shape[0], height, width)
 
 
-# %% wrong="assumes a contiguous image" says=["a channels_last image (strides in another order)", "the strides of a contiguous tensor were assumed"]
+# %% wrong="assumes a contiguous image" breaks="`x` may be any view" says=["a channels_last image (strides in another order)", "the strides of a contiguous tensor were assumed"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     x = F.pad(x, (padding,) * 4) if padding else x
     b, c, h, w = x.shape
@@ -22,7 +39,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return torch.einsum("bchwij,ocij->bohw", windows, weight)
 
 
-# %% wrong="forgets the stride between the windows" says=["2 of 6 cases fail", "the windows do not move on as stride says"]
+# %% wrong="forgets the stride between the windows" breaks="// stride + 1" says=["2 of 6 cases fail", "the windows do not move on as stride says"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     x = F.pad(x, (padding,) * 4)
     (b, c, h, w), (sb, sc, sh, sw) = x.shape, x.stride()
@@ -40,7 +57,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return torch.einsum("bchwij,ocij->bohw", windows, weight.flip(2, 3))
 
 
-# %% wrong="a loop over the positions" says=["no view of the windows was made"]
+# %% wrong="a loop over the positions" breaks="No loop" says=["no view of the windows was made"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     x = F.pad(x, (padding,) * 4)
     kh, kw = weight.shape[2:]
@@ -54,7 +71,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return result
 
 
-# %% wrong="forgets the padding" says=["1 of 6 cases fail", "the padding is missing"]
+# %% wrong="forgets the padding" breaks="First pad with" says=["1 of 6 cases fail", "the padding is missing"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     kh, kw = weight.shape[2:]
     windows = x.unfold(2, kh, stride).unfold(3, kw, stride)
@@ -82,7 +99,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return (patches.flatten(3) @ weight.flatten(1).t()).movedim(-1, 1)
 
 
-# %% wrong="one product for each output channel" says=["one einsum, not 3 products"]
+# %% wrong="one product for each output channel" breaks="one `torch.einsum` or another single product" says=["one einsum, not 3 products"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     x = F.pad(x, (padding,) * 4)
     windows = x.unfold(2, weight.shape[2], stride).unfold(3, weight.shape[3], stride)
@@ -99,7 +116,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return torch.einsum("bchwij,ocij->bohw", windows, weight)
 
 
-# %% wrong="stride inside the windows instead of between them" says=["stride 2; stride 2, padding 0: the result: stride stands in the wrong place"]
+# %% wrong="stride inside the windows instead of between them" breaks="Then make all windows a view" says=["stride 2; stride 2, padding 0: the result: stride stands in the wrong place"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     x = F.pad(x, (padding,) * 4)
     (b, c, h, w), (sb, sc, sh, sw) = x.shape, x.stride()
@@ -117,3 +134,10 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     size = (b, c, (h - kh) // stride + 1, (w - kw) // stride + 1, kh, kw)
     windows = x.as_strided(size, (sb, sc, sh * stride, sw * stride, sh, sw), 0)
     return torch.einsum("bchwij,ocij->bohw", windows, weight)
+
+
+# %% wrong="defaults of its own" breaks="stride: int = 1, padding: int = 0" says=["neither stride nor padding: the result has shape"]
+def conv_by_strides(x, weight, stride=1, padding=1):
+    x = F.pad(x, (padding, padding, padding, padding))
+    windows = x.unfold(2, weight.shape[2], stride).unfold(3, weight.shape[3], stride)
+    return torch.einsum("bihwkl,oikl->bohw", windows, weight)

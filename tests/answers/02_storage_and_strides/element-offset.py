@@ -1,9 +1,21 @@
-# %% wrong="forgets the offset" says=["index (0, 0) lies at the offset itself", "expected 5, got 0"]
+# %% [markdown]
+# Rules:
+#
+# - "counted in elements"
+# - "with an offset of 5"
+# - "Return the position as an `int`"
+# - "may be empty"
+#
+# Admits:
+#
+# - "both may be empty": ()
+
+# %% wrong="forgets the offset" breaks="with an offset of 5" says=["index (0, 0) lies at the offset itself", "expected 5, got 0"]
 def element_offset(index: tuple[int, ...], stride: tuple[int, ...], offset: int = 0) -> int:
     return sum(i * s for i, s in zip(index, stride))
 
 
-# %% wrong="counts bytes" says=["in elements: expected 6, got 48"]
+# %% wrong="counts bytes" breaks="counted in elements" says=["in elements: expected 6, got 48"]
 def element_offset(index, stride, offset=0):
     return 8 * (offset + sum(i * s for i, s in zip(index, stride)))
 
@@ -21,12 +33,12 @@ def element_offset(index, stride, offset=0):
     return position
 
 
-# %% wrong="prints instead of returning" says=["is None", "does it return a value"]
+# %% wrong="prints instead of returning" breaks="Return the position as an `int`" says=["is None", "does it return a value"]
 def element_offset(index, stride, offset=0):
     print(offset + sum(i * s for i, s in zip(index, stride)))
 
 
-# %% wrong="works for two dimensions only" says=["IndexError", "tuple index out of range"]
+# %% wrong="works for two dimensions only" breaks="may be empty" says=["IndexError", "tuple index out of range"]
 def element_offset(index, stride, offset=0):
     return offset + index[0] * stride[0] + index[1] * stride[1]
 

@@ -1,16 +1,32 @@
-# %% wrong="calls conv2d" says=["convolution ran: take the windows as a view"]
+# %% [markdown]
+# Rules:
+#
+# - "by one `as_strided`"
+# - "summed over the last two dimensions"
+# - "multiplied by it, element by element"
+# - "either may be any view"
+# - "No loop"
+# - "no convolution"
+# - "no `F.unfold`"
+# - "The result has shape (height − kernel height + 1"
+#
+# Admits:
+#
+# - "either may be any view": a slice with an offset
+
+# %% wrong="calls conv2d" breaks="no convolution" says=["convolution ran: take the windows as a view"]
 def one_channel(image: torch.Tensor, kernel: torch.Tensor) -> torch.Tensor:
     return F.conv2d(image[None, None], kernel[None, None])[0, 0]
 
 
-# %% wrong="calls F.unfold, which copies" says=["im2col ran"]
+# %% wrong="calls F.unfold, which copies" breaks="no `F.unfold`" says=["im2col ran"]
 def one_channel(image, kernel):
     columns = F.unfold(image[None, None], tuple(kernel.shape))[0]
     high = image.shape[0] - kernel.shape[0] + 1
     return (kernel.reshape(1, -1) @ columns).view(high, -1)
 
 
-# %% wrong="assumes a contiguous image" says=["a slice with an offset: the result: the strides of a contiguous tensor were assumed", "a transposed image: the result: the strides of a contiguous"]
+# %% wrong="assumes a contiguous image" breaks="either may be any view" says=["a slice with an offset: the result: the strides of a contiguous tensor were assumed", "a transposed image: the result: the strides of a contiguous"]
 def one_channel(image, kernel):
     (h, w), (kh, kw) = image.shape, kernel.shape
     windows = image.as_strided((h - kh + 1, w - kw + 1, kh, kw), (w, 1, w, 1))
@@ -24,13 +40,13 @@ def one_channel(image, kernel):
     return (windows * kernel).sum(dim=(2, 3))
 
 
-# %% wrong="mirrors the kernel, as in mathematics" says=["the kernel is upside down"]
+# %% wrong="mirrors the kernel, as in mathematics" breaks="multiplied by it, element by element" says=["the kernel is upside down"]
 def one_channel(image, kernel):
     windows = image.unfold(0, kernel.shape[0], 1).unfold(1, kernel.shape[1], 1)
     return (windows * kernel.flip(0, 1)).sum(dim=(2, 3))
 
 
-# %% wrong="a loop over the places" says=["a slice with an offset: no view of the windows was made"]
+# %% wrong="a loop over the places" breaks="No loop" says=["a slice with an offset: no view of the windows was made"]
 def one_channel(image, kernel):
     (h, w), (kh, kw) = image.shape, kernel.shape
     result = image.new_empty(h - kh + 1, w - kw + 1)
@@ -40,20 +56,20 @@ def one_channel(image, kernel):
     return result
 
 
-# %% wrong="one window too few" says=["has shape (1, 1), expected (2, 2)"]
+# %% wrong="one window too few" breaks="The result has shape (height − kernel height + 1" says=["has shape (1, 1), expected (2, 2)"]
 def one_channel(image, kernel):
     (h, w), (kh, kw) = image.shape, kernel.shape
     windows = image.as_strided((h - kh, w - kw, kh, kw), image.stride() * 2)
     return (windows * kernel).sum(dim=(2, 3))
 
 
-# %% wrong="sums over everything" says=["the sum is over all windows at once"]
+# %% wrong="sums over everything" breaks="summed over the last two dimensions" says=["the sum is over all windows at once"]
 def one_channel(image, kernel):
     windows = image.unfold(0, kernel.shape[0], 1).unfold(1, kernel.shape[1], 1)
     return (windows * kernel).sum()
 
 
-# %% wrong="rows and columns exchanged inside the window" says=["rows and columns are exchanged inside the window"]
+# %% wrong="rows and columns exchanged inside the window" breaks="by one `as_strided`" says=["rows and columns are exchanged inside the window"]
 def one_channel(image, kernel):
     (h, w), (kh, kw), (down, right) = image.shape, kernel.shape, image.stride()
     size = (h - kh + 1, w - kw + 1, kh, kw)

@@ -1,14 +1,25 @@
-# %% wrong="repeats" says=["a copy was made", "repeat"]
+# %% [markdown]
+# Rules:
+#
+# - "two tensors `p` and `q` of shape (n, m)"
+# - "`(p + q)[i, j]` is `a[i] + b[j]`"
+# - "Allocate nothing"
+#
+# Admits:
+#
+# - "two tensors `p` and `q` of shape (n, m)": a and b of strides
+
+# %% wrong="repeats" breaks="Allocate nothing" says=["a copy was made", "repeat"]
 def outer_without_memory(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return a[:, None].repeat(1, len(b)), b.repeat(len(a), 1)
 
 
-# %% wrong="leaves the broadcasting to the sum" says=["with a = [1, 2] and b = [10, 20, 30]: p has shape (2, 1), expected (2, 3)"]
+# %% wrong="leaves the broadcasting to the sum" breaks="two tensors `p` and `q` of shape (n, m)" says=["with a = [1, 2] and b = [10, 20, 30]: p has shape (2, 1), expected (2, 3)"]
 def outer_without_memory(a, b):
     return a[:, None], b[None, :]
 
 
-# %% wrong="the wrong way round" says=["has shape (3, 2), expected (2, 3)", "another order"]
+# %% wrong="the wrong way round" breaks="`(p + q)[i, j]` is `a[i] + b[j]`" says=["has shape (3, 2), expected (2, 3)", "another order"]
 def outer_without_memory(a, b):
     return a.expand(len(b), len(a)), b[:, None].expand(len(b), len(a))
 

@@ -1,9 +1,22 @@
-# %% wrong="contiguous" says=["bytes that the tensor keeps: expected 40, got 2400 (is it a copy?)", "is it a copy"]
+# %% [markdown]
+# Rules:
+#
+# - "how many bytes of storage it keeps alive"
+# - "whose storage holds its own elements and nothing else"
+# - "dtype and device"
+# - "Leave the given tensor as it is"
+# - "return two things"
+#
+# Admits:
+#
+# - "Given any tensor": float16
+
+# %% wrong="contiguous" breaks="whose storage holds its own elements and nothing else" says=["bytes that the tensor keeps: expected 40, got 2400 (is it a copy?)", "is it a copy"]
 def release_the_storage(x: torch.Tensor) -> tuple[int, torch.Tensor]:
     return x.untyped_storage().nbytes(), x.contiguous()
 
 
-# %% wrong="measures the elements, not the storage" says=["expected 2400, got 40 (these are the bytes of its elements"]
+# %% wrong="measures the elements, not the storage" breaks="how many bytes of storage it keeps alive" says=["expected 2400, got 40 (these are the bytes of its elements"]
 def release_the_storage(x):
     return x.numel() * x.element_size(), x.clone()
 
@@ -25,7 +38,7 @@ def release_the_storage(x):
     return x.untyped_storage().nbytes(), x.detach()
 
 
-# %% wrong="the tensor alone" says=["return the pair (bytes, tensor)"]
+# %% wrong="the tensor alone" breaks="return two things" says=["return the pair (bytes, tensor)"]
 def release_the_storage(x):
     return x.clone()
 
@@ -49,7 +62,7 @@ def release_the_storage(x):
     return x.untyped_storage().nbytes(), x.clone()
 
 
-# %% wrong="frees the storage of its argument" says=["an argument was changed (its shape, stride or storage)"]
+# %% wrong="frees the storage of its argument" breaks="Leave the given tensor as it is" says=["an argument was changed (its shape, stride or storage)"]
 def release_the_storage(x):
     held, copy = x.untyped_storage().nbytes(), x.clone()
     x.untyped_storage().resize_(0)
@@ -62,7 +75,7 @@ def release_the_storage(x):
     # YOUR CODE HERE
 
 
-# %% wrong="x + 0, bool becomes int" says=["in torch.bool", "dtype torch.int64, expected torch.bool"]
+# %% wrong="x + 0, bool becomes int" breaks="dtype and device" says=["in torch.bool", "dtype torch.int64, expected torch.bool"]
 def release_the_storage(x):
     return x.untyped_storage().nbytes(), x + 0
 

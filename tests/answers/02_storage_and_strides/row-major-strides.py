@@ -1,4 +1,18 @@
-# %% wrong="column-major" says=["3 of 4 cases fail", "row_major_strides((3, 4)): expected (4, 1), got (1, 3)"]
+# %% [markdown]
+# Rules:
+#
+# - "returns the strides of a contiguous tensor"
+# - "Where a size is 0, compute as if it were 1"
+# - "without making a tensor"
+# - "`()` gives `()`"
+# - "The stride of a dimension of size 1 does not count"
+# - "which is how both can be true at once"
+#
+# Admits:
+#
+# - "`(2, 0, 3)` gives `(3, 3, 1)`": (2, 0, 3)
+
+# %% wrong="column-major" breaks="returns the strides of a contiguous tensor" says=["3 of 4 cases fail", "row_major_strides((3, 4)): expected (4, 1), got (1, 3)"]
 def row_major_strides(size: tuple[int, ...]) -> tuple[int, ...]:
     strides, step = [], 1
     for n in size:
@@ -11,7 +25,7 @@ def memory_format(size, stride):
     return "neither"
 
 
-# %% wrong="lets a zero through" says=["a size of 0 counts as 1", "expected (3, 3, 1), got (0, 3, 1)"]
+# %% wrong="lets a zero through" breaks="Where a size is 0, compute as if it were 1" says=["a size of 0 counts as 1", "expected (3, 3, 1), got (0, 3, 1)"]
 def row_major_strides(size):
     strides, step = [], 1
     for n in reversed(size):
@@ -24,7 +38,7 @@ def memory_format(size, stride):
     return "contiguous" if stride == row_major_strides(size) else "channels_last"
 
 
-# %% wrong="asks PyTorch" says=["without making a tensor", "empty ran"]
+# %% wrong="asks PyTorch" breaks="without making a tensor" says=["without making a tensor", "empty ran"]
 def row_major_strides(size):
     return torch.empty(size).stride()
 
@@ -35,7 +49,7 @@ def memory_format(size, stride):
     return {3: "both", 1: "contiguous", 2: "channels_last", 0: "neither"}[planes + 2 * pixels]
 
 
-# %% wrong="fails without dimensions" says=["row_major_strides(())", "got (1,)"]
+# %% wrong="fails without dimensions" breaks="`()` gives `()`" says=["row_major_strides(())", "got (1,)"]
 def row_major_strides(size):
     strides = [1]
     for n in reversed(size[1:]):
@@ -72,7 +86,7 @@ def memory_format(size, stride):
     return "channels_last" if tuple(stride) == (c * h * w, 1, c * w, c) else "neither"
 
 
-# %% wrong="asks only which stride is 1" says=["the stride of the only channel does not count", "the channel first, but then the height", "expected 'neither', got 'channels_last'"]
+# %% wrong="asks only which stride is 1" breaks="which is how both can be true at once" says=["the stride of the only channel does not count", "the channel first, but then the height", "expected 'neither', got 'channels_last'"]
 def row_major_strides(size):
     import math
 
@@ -83,7 +97,7 @@ def memory_format(size, stride):
     return "contiguous" if stride[3] == 1 else "channels_last" if stride[1] == 1 else "neither"
 
 
-# %% wrong="counts strides that are never used" says=["2 of 7 cases fail", "expected 'both'"]
+# %% wrong="counts strides that are never used" breaks="The stride of a dimension of size 1 does not count" says=["2 of 7 cases fail", "expected 'both'"]
 def row_major_strides(size):
     import math
 

@@ -1,19 +1,33 @@
-# %% wrong="stacks slices" says=["a copy was made", "stack"]
+# %% [markdown]
+# Rules:
+#
+# - "`step` elements apart"
+# - "A last window that would not be full is left out"
+# - "`x` may itself be a view with any stride"
+# - "Not a single element may be copied"
+# - "step: int = 1"
+#
+# Admits:
+#
+# - "a view with any stride": stride 3
+# - "with `step > k` the windows have gaps between them": gaps
+
+# %% wrong="stacks slices" breaks="Not a single element may be copied" says=["a copy was made", "stack"]
 def sliding_windows(x: torch.Tensor, k: int, step: int = 1) -> torch.Tensor:
     return torch.stack([x[i : i + k] for i in range(0, len(x) - k + 1, step)])
 
 
-# %% wrong="assumes a step of 1 in memory" says=["x a view with stride 3: the result: a stride of 1 was assumed"]
+# %% wrong="assumes a step of 1 in memory" breaks="`x` may itself be a view with any stride" says=["x a view with stride 3: the result: a stride of 1 was assumed"]
 def sliding_windows(x, k, step=1):
     return x.as_strided(((len(x) - k) // step + 1, k), (step, 1))
 
 
-# %% wrong="one window too few" says=["has shape (3, 3), expected (4, 3)"]
+# %% wrong="one window too few" breaks="A last window that would not be full is left out" says=["has shape (3, 3), expected (4, 3)"]
 def sliding_windows(x, k, step=1):
     return x.as_strided(((len(x) - k) // step, k), (step * x.stride(0), x.stride(0)))
 
 
-# %% wrong="ignores the step" says=["has shape (7, 3), expected (4, 3)"]
+# %% wrong="ignores the step" breaks="`step` elements apart" says=["has shape (7, 3), expected (4, 3)"]
 def sliding_windows(x, k, step=1):
     return x.unfold(0, k, 1)
 
@@ -44,7 +58,7 @@ def sliding_windows(x, k, step=1):
     return x.unfold(0, k, step)[: len(x) // step]
 
 
-# %% wrong="a default of its own" says=["sliding_windows(x, 3) with x of seven elements"]
+# %% wrong="a default of its own" breaks="step: int = 1" says=["sliding_windows(x, 3) with x of seven elements"]
 def sliding_windows(x, k, step=2):
     return x.unfold(0, k, step)
 

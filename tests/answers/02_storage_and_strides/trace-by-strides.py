@@ -1,9 +1,27 @@
-# %% wrong="calls diagonal" says=["not one as_strided and one sum", "diagonal"]
+# %% [markdown]
+# Rules:
+#
+# - "or its anti-diagonal"
+# - "with one `as_strided` and one `sum`"
+# - "transposed, a slice with an"
+# - "Strides must not be negative"
+# - "copies and other computations are not"
+# - "the matrix stays as it is"
+# - "anti: bool = False"
+#
+# Admits:
+#
+# - "transposed": transposed
+# - "a slice with an offset": slice with an offset
+# - "expanded": expand
+# - "0 × 0": 0
+
+# %% wrong="calls diagonal" breaks="with one `as_strided` and one `sum`" says=["not one as_strided and one sum", "diagonal"]
 def trace_by_strides(matrix: torch.Tensor, anti: bool = False) -> torch.Tensor:
     return (matrix.flip(1) if anti else matrix).diagonal().sum()
 
 
-# %% wrong="assumes a contiguous matrix" says=["the trace of a slice with an offset: the sum: the strides of a contiguous tensor were assumed"]
+# %% wrong="assumes a contiguous matrix" breaks="transposed, a slice with an" says=["the trace of a slice with an offset: the sum: the strides of a contiguous tensor were assumed"]
 def trace_by_strides(matrix, anti=False):
     n = matrix.shape[0]
     if anti:
@@ -11,7 +29,7 @@ def trace_by_strides(matrix, anti=False):
     return matrix.as_strided((n,), (n + 1,)).sum()
 
 
-# %% wrong="a negative stride" says=["RuntimeError", "Negative strides are not supported"]
+# %% wrong="a negative stride" breaks="Strides must not be negative" says=["RuntimeError", "Negative strides are not supported"]
 def trace_by_strides(matrix, anti=False):
     n, (down, right) = matrix.shape[0], matrix.stride()
     if anti:
@@ -36,7 +54,7 @@ def trace_by_strides(matrix, anti=False):
     return sum(matrix[i, n - 1 - i if anti else i] for i in range(n))
 
 
-# %% wrong="one diagonal for both" says=["the anti-diagonal of [[1, 2], [3, 5]]", "this is the other diagonal"]
+# %% wrong="one diagonal for both" breaks="or its anti-diagonal" says=["the anti-diagonal of [[1, 2], [3, 5]]", "this is the other diagonal"]
 def trace_by_strides(matrix, anti=False):
     return matrix.as_strided((matrix.shape[0],), (sum(matrix.stride()),)).sum()
 
@@ -59,7 +77,7 @@ def trace_by_strides(matrix, anti=False):
     return matrix.as_strided((n,), (down + right,), first).sum()
 
 
-# %% wrong="makes the matrix contiguous first" says=["a copy was made: clone"]
+# %% wrong="makes the matrix contiguous first" breaks="copies and other computations are not" says=["a copy was made: clone"]
 def trace_by_strides(matrix, anti=False):
     matrix = matrix.contiguous()
     n = len(matrix)
@@ -67,7 +85,7 @@ def trace_by_strides(matrix, anti=False):
     return matrix.as_strided((n,), (n - 1 if anti else n + 1,), first).sum()
 
 
-# %% wrong="transposes its argument in place" says=["an argument was changed"]
+# %% wrong="transposes its argument in place" breaks="the matrix stays as it is" says=["an argument was changed"]
 def trace_by_strides(matrix, anti=False):
     if matrix.stride(0) > matrix.stride(1):
         matrix.t_()
@@ -96,3 +114,13 @@ def trace_by_strides(matrix, anti=False):
     if s >= t:
         return matrix.as_strided_((n,), (s - t,), at + max(n - 1, 0) * t).sum()
     return matrix.as_strided_((n,), (t - s,), at + max(n - 1, 0) * s).sum()
+
+
+# %% wrong="the anti-diagonal by default" breaks="anti: bool = False" says=["the trace of [[1, 2], [3, 5]]: the sum: this is the other diagonal"]
+def trace_by_strides(matrix, anti=True):
+    n, (down, right) = len(matrix), matrix.stride()
+    first = max(n - 1, 0) * right if anti else 0
+    step = down - right if anti else down + right
+    if step < 0:
+        first, step = first + max(n - 1, 0) * step, -step
+    return matrix.as_strided((n,), (step,), matrix.storage_offset() + first).sum()

@@ -1,4 +1,18 @@
-# %% wrong="only contiguous tensors" says=["a split is always possible: view_strides((3, 4), (6, 1), (3, 2, 2)): None, as if only a copy could do it"]
+# %% [markdown]
+# Rules:
+#
+# - "return the strides of the view"
+# - "or `None` if there is no such view"
+# - "If the two sizes hold different numbers of elements, return `None`"
+# - "A dimension of size 1 may have any stride"
+# - "without making a tensor"
+#
+# Admits:
+#
+# - "If they hold no element at all": 0
+# - "a size may be `()`": ()
+
+# %% wrong="only contiguous tensors" breaks="return the strides of the view" says=["a split is always possible: view_strides((3, 4), (6, 1), (3, 2, 2)): None, as if only a copy could do it"]
 def view_strides(size, stride, new_size):
     def fresh(shape):
         strides, step = [], 1
@@ -14,7 +28,7 @@ def view_strides(size, stride, new_size):
     return fresh(new_size)
 
 
-# %% wrong="always the strides of a fresh tensor" says=["a split is always possible: view_strides((3, 4), (6, 1), (3, 2, 2)): expected (6, 2, 1), got (4, 2, 1)"]
+# %% wrong="always the strides of a fresh tensor" breaks="or `None` if there is no such view" says=["a split is always possible: view_strides((3, 4), (6, 1), (3, 2, 2)): expected (6, 2, 1), got (4, 2, 1)"]
 def view_strides(size, stride, new_size):
     strides, step = [], 1
     for n in reversed(new_size):
@@ -23,7 +37,7 @@ def view_strides(size, stride, new_size):
     return tuple(strides)
 
 
-# %% wrong="forgets to compare the numbers of elements" says=["12 elements are not 6: view_strides((3, 4), (4, 1), (3, 2)): expected None, got (2, 1)"]
+# %% wrong="forgets to compare the numbers of elements" breaks="If the two sizes hold different numbers of elements, return `None`" says=["12 elements are not 6: view_strides((3, 4), (4, 1), (3, 2)): expected None, got (2, 1)"]
 def view_strides(size, stride, new_size):
     runs = []
     for n, step in zip(size, stride):
@@ -44,7 +58,7 @@ def view_strides(size, stride, new_size):
     return tuple(reversed(strides))
 
 
-# %% wrong="stumbles over dimensions of size 1" says=["a dimension of size 1 may have any stride"]
+# %% wrong="stumbles over dimensions of size 1" breaks="A dimension of size 1 may have any stride" says=["a dimension of size 1 may have any stride"]
 def view_strides(size, stride, new_size):
     import math
 
@@ -69,7 +83,7 @@ def view_strides(size, stride, new_size):
     return tuple(reversed(strides))
 
 
-# %% wrong="asks PyTorch about a contiguous tensor" says=["a split is always possible: view_strides((3, 4), (6, 1), (3, 2, 2)): expected (6, 2, 1), got (4, 2, 1)"]
+# %% wrong="asks PyTorch about a contiguous tensor" breaks="without making a tensor" says=["a split is always possible: view_strides((3, 4), (6, 1), (3, 2, 2)): expected (6, 2, 1), got (4, 2, 1)"]
 def view_strides(size, stride, new_size):
     try:
         return torch.empty(size).view(new_size).stride()

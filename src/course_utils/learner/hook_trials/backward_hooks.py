@@ -12,6 +12,7 @@ from torch import nn
 
 import course_utils
 from course_utils.learner import hook_slips
+from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.hook_slips import check_entries, check_near
 from course_utils.learner.hook_trials.counting import Network
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -48,7 +49,9 @@ def check_places(order: Any) -> None:
 
 def run_monitor(grad_monitor: Callable, network: nn.Module, train: Callable, steps: int) -> tuple:
     """What the monitor noted while a network was trained; weights after it; which lists grew."""
-    found = grad_monitor(network)
+    [*network.modules()][-1].eval()
+    with forbid_side_effects(network, but=("hooks",)):
+        found = grad_monitor(network)
     pair = isinstance(found, tuple | list) and len(found) == 2
     assert pair, f"grad_monitor returned {found!r}, not (norms, handles): is there an answer yet?"
     norms, handles = found

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.checks import check_close, check_equal
 from course_utils.learner.hook_trials.counting import Network, bystander, hooks_on
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -21,6 +22,10 @@ def run_capture(
     found: dict[str, Any] = {"error": "", "words": ""}
     seen = None
     network.stem.register_forward_hook(bystander)
+    network.block.eval()
+    network.head.bias.requires_grad_(False)
+    network.head.weight.grad = torch.ones_like(network.head.weight)
+    watched = forbid_side_effects(network, but=("hooks",)).__enter__()
     try:
         manager = capture(network, names)
         if not hasattr(manager, "__enter__"):
@@ -40,7 +45,7 @@ def run_capture(
             if isinstance(some, list)
         }
         seen = dict(seen)
-    return found | {"seen": seen, "hooks": hooks_on(network)}
+    return found | {"seen": seen, "hooks": hooks_on(network), "changed": watched.changes()}
 
 
 def _captured(network: Network, x: Tensor) -> dict[str, list[Tensor]]:
@@ -85,6 +90,7 @@ def check_capture(
     kept = "a hook's return value replaces the output. Return nothing, and detach a copy"
     assert found["flows"] == grad, f"the model's own output has lost its graph: {kept}"
     check_equal(found["hooks"], {"stem": 1}, "hooks left", "one on stem, which is not yours")
+    assert not found["changed"], "; ".join(found["changed"])
 
 
 @ends_in_notebook

@@ -85,6 +85,7 @@ def _watch(model: Committee | Listener, runs: list) -> None:
     for parameter in model.parameters():
         parameter.grad = torch.ones_like(parameter)
     model.head.train()
+    model.head.requires_grad_(False)
 
 
 def _left(name: str, model: Committee | Listener) -> list[str]:
@@ -97,7 +98,9 @@ def _left(name: str, model: Committee | Listener) -> list[str]:
     grads = [parameter.grad for parameter in model.parameters()]
     if not all(grad is not None and bool((grad == 1).all()) for grad in grads):
         left.append(f".grad of the parameters of {name} was changed")
-    if not all(parameter.requires_grad for parameter in model.parameters()):
+    frozen = [*model.head.parameters()]
+    thawed = any(parameter.requires_grad for parameter in frozen)
+    if thawed or sum(not one.requires_grad for one in model.parameters()) != len(frozen):
         left.append(f"requires_grad of the parameters of {name} was changed")
     return left
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.autograd.function import BackwardCFunction
 
 from course_utils.learner import hook_slips
+from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.checks import check_close
 from course_utils.learner.gradients import grad_of
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -76,8 +77,10 @@ def run_freezing(freeze_rows: Callable, table: Tensor, rows: list[int]) -> dict[
     embedding = nn.Embedding.from_pretrained(table.clone(), freeze=False)
     weight, other = embedding.weight, torch.ones_like(table, requires_grad=True)
     weight.sum().backward()
+    embedding.train(len(rows) % 2 == 0)
     try:
-        handle = freeze_rows(embedding, rows)
+        with forbid_side_effects(embedding, but=("hooks", "requires_grad", "names", "values")):
+            handle = freeze_rows(embedding, rows)
     except IndexError as error:
         hint = "" if rows else " (an empty list makes a float tensor: say dtype=torch.long)"
         raise AssertionError(f"freeze_rows raised IndexError: {error}{hint}") from error

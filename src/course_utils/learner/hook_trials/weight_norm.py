@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.learner import hook_slips
+from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.checks import check_close, check_equal
 from course_utils.learner.operators import forbid_operators
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -37,7 +38,9 @@ def run_weight_norm(by_hook: Callable | None, kind: type, weight: Tensor, x: Ten
     """A layer with the learner's weight norm: by a hook's function, or by a module of ``kind``."""
     layer = layer_of(weight)
     if by_hook is not None:
-        returned = by_hook(layer)
+        layer.train(weight.dim() == 2)
+        with forbid_side_effects(layer, but=("names", "hooks", "values")):
+            returned = by_hook(layer)
         blank = "weight_norm returned None, not the layer: is there an answer yet?"
         assert returned is not None, blank
         assert returned is layer, f"weight_norm returned {returned!r}, not the layer itself"
