@@ -334,6 +334,7 @@ CHANGES = {
     "shape": (lambda x: x.unsqueeze_(0), "its shape, stride or storage"),
     "stride": (lambda x: x.t_(), "its shape, stride or storage"),
     "storage": (lambda x: x.untyped_storage().resize_(0), "its shape, stride or storage"),
+    "requires_grad": (lambda x: x.requires_grad_(), "its requires_grad"),
 }
 
 

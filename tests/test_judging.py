@@ -79,6 +79,11 @@ def change_and_refuse(x):
     raise ValueError("no")
 
 
+def leave_and_refuse(x):
+    os.environ["LEFT"] = "1"
+    raise ValueError("no")
+
+
 NAMES = {
     "draw": lambda n, generator=None: torch.rand(n, generator=generator),
     "grad": torch.is_grad_enabled,
@@ -86,6 +91,9 @@ NAMES = {
     "copy_row": lambda x: x[0].clone(),
     "same": lambda x: x,
     "add_one": lambda x: x.add_(1),
+    "ask_for_gradients": lambda x: len(x.requires_grad_()),
+    "leave_a_dtype": lambda x: torch.set_default_dtype(torch.float64),
+    "leave_a_variable_and_refuse": leave_and_refuse,
     "resize": resize,
     "shrink": lambda x: resize_storage(x, 4),
     "grow": lambda x: resize_storage(x, 400),
@@ -187,6 +195,23 @@ def test_a_trial_that_changes_its_argument_is_not_refused_but_changes_nothing_he
         assert x.tolist() == [0, 0]
         with pytest.raises(AssertionError, match="its values"), forbid_changes(x):
             names["add_one"](x)
+
+
+def test_an_argument_that_is_asked_for_gradients_is_refused_unless_by_a_trial(names):
+    x = torch.zeros(2)
+    with pytest.raises(AssertionError, match="its requires_grad"):
+        names["ask_for_gradients"](x)
+    assert not x.requires_grad
+    with answered(NAMES, trials=["ask_for_gradients"]) as others:
+        assert others["ask_for_gradients"](x) == 2
+
+
+def test_what_an_answer_leaves_behind_is_told_at_the_call_and_put_back(names):
+    for _ in range(2):
+        with pytest.raises(AssertionError, match="the default dtype is torch.float64"):
+            names["leave_a_dtype"](torch.zeros(2))
+    with pytest.raises(AssertionError, match=r"LEFT.*; it also raised .*no"):
+        names["leave_a_variable_and_refuse"](torch.zeros(2))
 
 
 def test_operators_are_told_and_refused(names):

@@ -105,7 +105,7 @@ def note(chapter: Chapter, results: list[Result], whole: set[str]) -> Path:
     Args:
         chapter: which one.
         results: what ran.
-        whole: the exercises of which all mutants ran; entries of others are kept as they are.
+        whole: the exercises of which all mutants ran: what is listed and didn't run is gone.
     """
     path = running.list_of(chapter)
     before = known.read(path)
@@ -114,8 +114,12 @@ def note(chapter: Chapter, results: list[Result], whole: set[str]) -> Path:
         for result in results
         if result.verdict == SURVIVED
     }
-    kept = [entry for entry in before.values() if entry.exercise not in whole]
-    kept += [entry for key, entry in before.items() if entry.exercise in whole and key in survivors]
+    ran = {known.key_of(result.exercise, result.mutant) for result in results}
+    kept = [
+        entry
+        for key, entry in before.items()
+        if key in survivors or (key not in ran and entry.exercise not in whole)
+    ]
     new = [
         known.Known(one.exercise, one.mutant.operator, one.mutant.was, one.mutant.now)
         for key, one in survivors.items()

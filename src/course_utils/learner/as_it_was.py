@@ -124,7 +124,7 @@ def _is_librarys(name: str, old: Any, new: Any) -> bool:
     return (private or name.startswith("__")) and not callable(old)
 
 
-GENERATORS = {
+GENERATORS: dict[str, tuple[Callable, Callable]] = {
     "torch": (torch.get_rng_state, torch.set_rng_state),
     "NumPy": (np.random.get_state, np.random.set_state),
     "random": (random.getstate, random.setstate),

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_flatten
+from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from course_utils.learner.checks import TOLERANCES
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -24,8 +24,8 @@ class Scaled(nn.Linear):
         super().__init__(inputs, outputs)
         self.inner = nn.Linear(outputs, outputs)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.inner(super().forward(x))
+    def forward(self, input: Tensor) -> Tensor:
+        return self.inner(super().forward(input))
 
 
 class Normed(nn.Module):
@@ -134,7 +134,7 @@ def called_twice(call: Callable[[], Any], what: str = "the call") -> Any:
     first, second = tree_flatten(call()), tree_flatten(call())
     same = first[1] == second[1] and all(map(_equal, first[0], second[0]))
     assert same, f"{what} gives another result the second time: what is kept from the first?"
-    return torch.utils._pytree.tree_unflatten(*second)
+    return tree_unflatten(*second)
 
 
 def _equal(x: Any, y: Any) -> bool:

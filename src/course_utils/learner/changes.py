@@ -26,8 +26,8 @@ class forbid_changes:
         tensors: strided tensors; their values are copied when the block begins.
 
     Raises:
-        AssertionError: at the end of the block one has other values, another shape, stride or
-            offset, or its storage another size.
+        AssertionError: at the end of the block one has other values, another shape, stride,
+            offset or ``requires_grad``, or its storage another size.
     """
 
     forbidden: ClassVar[list[torch.Tensor]] = []
@@ -37,6 +37,7 @@ class forbid_changes:
 
     def __enter__(self) -> None:
         self.forbidden.extend(self.tensors)
+        self.asked = [tensor.requires_grad for tensor in self.tensors]
         self.layouts = [_layout(tensor) for tensor in self.tensors]
         self.values = [tensor.detach().clone() for tensor in self.tensors]
 
@@ -46,12 +47,15 @@ class forbid_changes:
         del self.forbidden[len(self.forbidden) - len(self.tensors) :]
         if error is not None:
             return
-        for tensor, layout, values in zip(self.tensors, self.layouts, self.values, strict=True):
+        before = zip(self.tensors, self.layouts, self.values, self.asked, strict=True)
+        for tensor, layout, values, asked in before:
             # The layout first: a storage that was cut short has no values that could be read.
             if _layout(tensor) != layout:
                 changed = "shape, stride or storage"
             elif not _same_values(tensor.detach(), values):
                 changed = "values"
+            elif tensor.requires_grad != asked:
+                changed = "requires_grad"
             else:
                 continue
             raise AssertionError(CHANGED.format(changed))

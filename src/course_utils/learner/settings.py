@@ -20,6 +20,9 @@ from torch.overrides import _get_current_function_mode_stack, _pop_mode
 from torch.utils import _python_dispatch as dispatch
 
 
+_AUTOGRAD: Any = getattr(torch._C, "_autograd")  # noqa: B009  torch imports it
+
+
 def _told(what: str) -> Callable[[Any, Any], str]:
     return lambda before, now: what.format(before=before, now=now)
 
@@ -67,12 +70,12 @@ def _mode_words(before: list, now: list) -> str:
 
 
 def _top_saved_hooks() -> Any:
-    return torch._C._autograd._top_saved_tensors_default_hooks(True)
+    return _AUTOGRAD._top_saved_tensors_default_hooks(True)
 
 
 def _put_saved_hooks(before: Any) -> None:
     while _top_saved_hooks() not in (before, None):
-        torch._C._autograd._pop_saved_tensors_default_hooks()
+        _AUTOGRAD._pop_saved_tensors_default_hooks()
 
 
 BROAD = (Warning, UserWarning, DeprecationWarning, FutureWarning, RuntimeWarning)
@@ -89,7 +92,7 @@ def _filter_words(before: list, now: list) -> str:
 
 def _put_filters(before: list) -> None:
     warnings.filters[:] = before  # ty: ignore[invalid-assignment]  a list, though typed shorter
-    warnings._filters_mutated()  # ty: ignore[unresolved-attribute]
+    warnings._filters_mutated()  # ty: ignore[missing-attribute]
 
 
 def _put_environment(before: dict[str, str]) -> None:

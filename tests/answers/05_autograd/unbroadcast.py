@@ -88,6 +88,6 @@ def unbroadcast(gradient, shape):
     return gradient.float().sum_to_size(shape)
 
 
-# %% wrong="marks its argument" says=["an argument was changed (values, requires_grad or grad)"]
+# %% wrong="marks its argument" says=["an argument was changed"]
 def unbroadcast(gradient, shape):
     return gradient.requires_grad_().sum_to_size(shape).detach()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 Change = tuple[str, ast.AST]
 
@@ -219,7 +220,7 @@ def _comprehension(node: ast.comprehension) -> Iterator[Change]:
         yield words, _with(node, iter=ast.Subscript(whole, part, ast.Load()))
 
 
-MAKERS = {
+MAKERS: dict[type, Callable[[Any], Iterator[Change]]] = {
     ast.BinOp: _binary,
     ast.Compare: _compare,
     ast.BoolOp: _boolean,

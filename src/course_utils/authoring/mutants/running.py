@@ -182,12 +182,13 @@ def apart(
         finally:
             os._exit(status)
     os.close(writer)
-    end = "it ended without a word"
+    end: Any = "it ended without a word"
     with os.fdopen(reader) as lines:
         for line in lines:
             end = json.loads(line)
             if isinstance(end, dict):
-                yield Result(**{**end, "mutant": Mutant(**end["mutant"])})
+                end["mutant"] = Mutant(**end["mutant"])
+                yield Result(**end)
     os.waitpid(pid, 0)
     if end is not None:
         raise CourseError(f"{chapter.name}: its mutants could not be run", str(end))

@@ -121,9 +121,9 @@ def class_state(node: ast.AST) -> Iterator[ast.ClassDef]:
                     continue
                 changed = copy.deepcopy(node)
                 init = changed.body[number]
-                init.body[place : place + 1] = []  # ty: ignore[unresolved-attribute]
-                if not init.body:  # ty: ignore[unresolved-attribute]
-                    init.body.append(ast.Pass())  # ty: ignore[unresolved-attribute]
+                init.body[place : place + 1] = []  # ty: ignore[missing-attribute]
+                if not init.body:  # ty: ignore[missing-attribute]
+                    init.body.append(ast.Pass())  # ty: ignore[missing-attribute]
                 given = ast.Assign([ast.Name(target.attr, ast.Store())], line.value, lineno=1)
                 changed.body.insert(number, given)
                 yield changed

@@ -80,7 +80,7 @@ def with_node(tree: ast.AST, path: Path, new: ast.AST | list[ast.stmt]) -> str:
     elif isinstance(new, list):
         getattr(parent, field)[number : number + 1] = new
         if not getattr(parent, field) and field == "body":
-            parent.body.append(ast.Pass())  # ty: ignore[unresolved-attribute]  it has one
+            parent.body.append(ast.Pass())  # ty: ignore[missing-attribute]  it has one
     else:
         getattr(parent, field)[number] = new
     return ast.unparse(ast.fix_missing_locations(changed))

@@ -38,6 +38,7 @@ from course_utils.grading.verdict.messages import (
     Value,
 )
 from course_utils.learner import as_it_was, operators
+from course_utils.learner.changes import CHANGED
 
 LONGEST_TEXT = 2000
 # What these change may last until another of them is called.
@@ -204,6 +205,7 @@ class Answering:
             memory.set_state(torch.default_generator, self.state)
         tensors, given = list(decoder.received), len(storages.known)
         layouts = [memory.layout_of(tensor) for tensor in tensors]
+        asked = [tensor.requires_grad for tensor in tensors]
         generators = [torch.default_generator, *decoder.generators]
         states = [self.state, *map(memory.state_bytes, decoder.generators)]
         encoder = encoding.Encoder(storages, tensors, self._handle)
@@ -212,12 +214,12 @@ class Answering:
         recorder, profile = Recorder(request.refused, request.largest), witness.Profile()
         if request.watched:
             _forbid_threads()
+        torch.set_grad_enabled(request.grad)
         before = as_it_was.State()
         try:
             target = self.objects[request.number]
             if request.attribute is not None:
                 target = getattr(target, request.attribute)
-            torch.set_grad_enabled(request.grad)
             with contextlib.ExitStack() as watching:
                 if request.watched:
                     watching.enter_context(profile)
@@ -227,11 +229,13 @@ class Answering:
         except BaseException as error:
             result, failure = None, describe(error)
         if request.attribute not in LASTING:
-            left = "; ".join(before.put_back())
-            if left:
-                also = f"; it also raised {failure['words']}" if failure else ""
-                failure = describe(AssertionError(as_it_was.LEFT.format(left) + also))
-                result = None
+            left = before.put_back()
+            wrong = [as_it_was.LEFT.format("; ".join(left))] if left else []
+            if not request.trial and asked != [tensor.requires_grad for tensor in tensors]:
+                wrong.append(CHANGED.format("requires_grad"))
+            if wrong:
+                also = [f"it also raised {failure['message']}"] if failure else []
+                result, failure = None, describe(AssertionError("; ".join(wrong + also)))
         contents_now = [memory.storage_bytes(storage) for storage in storages.known[:given]]
         contents = [
             [number, encoder.add_blob(content)]

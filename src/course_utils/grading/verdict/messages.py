@@ -56,6 +56,7 @@ class Call(Message):
         watched: whether operators are written down.
         refused: the operators at which the check fails, so that the call need not go on.
         largest: likewise, the most bytes that a new storage may have; None for any.
+        trial: whether it is a locked function, which may ask for gradients of its arguments.
     """
 
     number: int
@@ -66,6 +67,7 @@ class Call(Message):
     watched: bool
     refused: list[str]
     largest: int | None
+    trial: bool
 
 
 @dataclass(frozen=True)

@@ -184,6 +184,7 @@ class Snapshot:
                 watched=bool(modes),
                 refused=sorted(name for mode in modes for name in mode.refused),
                 largest=min((m.largest for m in modes if m.largest is not None), default=None),
+                trial=number in self.trials,
             )
             self.state = state
             message, blobs = self.ask(request, encoder.blobs)

@@ -23,8 +23,6 @@ def run_grad_cam(
     model.features.eval()
     for parameter in model.parameters():
         parameter.grad = torch.ones_like(parameter)
-    model.fc.bias.requires_grad_(False)
-    asked = [parameter.requires_grad for parameter in model.parameters()]
     heat, error = None, ""
     try:
         heat = grad_cam(model, layer, image, target)
@@ -34,8 +32,8 @@ def run_grad_cam(
     changed = []
     if not all(grad is not None and bool((grad == 1).all()) for grad in grads):
         changed.append("the .grad of the parameters: ask torch.autograd.grad for one gradient")
-    if asked != [parameter.requires_grad for parameter in model.parameters()]:
-        changed.append("requires_grad of the parameters (one is frozen)")
+    if not all(parameter.requires_grad for parameter in model.parameters()):
+        changed.append("requires_grad of the parameters")
     if not (model.training and model.fc.training) or model.features.training:
         changed.append("the mode (train or eval) of the model")
     if image.requires_grad:
