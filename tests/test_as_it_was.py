@@ -15,6 +15,7 @@ from course_utils import exercises
 from course_utils.learner import as_it_was
 from course_utils.learner.as_it_was import LEFT, State, begin, end
 from support.answers import Answer, run_answer
+from support.warm import run_warm
 
 # What some line leaves behind, and words for it.
 LEAVES = {
@@ -178,3 +179,22 @@ def test_warnings_filters_of_this_test_are_as_before():
     warnings.simplefilter("ignore")
     assert len(end()) == 1
     assert warnings.filters == before
+
+
+SETUP_CELL = "import torch\nfrom course_utils import check_close"
+LEAVES_CELL = (
+    "def answer():\n    torch.set_default_dtype(torch.float64)\ntorch.set_grad_enabled(False)"
+)
+CHECK_CELL = (
+    "print(torch.is_grad_enabled())\nanswer()\nfrom course_utils import passed\npassed('1.1 a', 1)"
+)
+RIGHT_CELL = "def answer(): pass"
+
+
+def test_in_a_kernel_a_right_answer_passes_after_a_wrong_one():
+    _, _, first, _, second = run_warm(SETUP_CELL, LEAVES_CELL, CHECK_CELL, RIGHT_CELL, CHECK_CELL)
+    assert "put back before this check: gradients are off" in first
+    assert "True" in first
+    assert "behind: the default dtype is torch.float64, and was torch.float32" in first
+    assert second.endswith("✓ 1.1 a: right, 1 point\n")
+    assert "put back" not in second

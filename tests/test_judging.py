@@ -208,9 +208,9 @@ def test_an_argument_that_is_asked_for_gradients_is_refused_unless_by_a_trial(na
 
 def test_what_an_answer_leaves_behind_is_told_at_the_call_and_put_back(names):
     for _ in range(2):
-        with pytest.raises(AssertionError, match="the default dtype is torch.float64"):
+        with pytest.raises(AssertionError, match=r"the default dtype is torch\.float64"):
             names["leave_a_dtype"](torch.zeros(2))
-    with pytest.raises(AssertionError, match=r"LEFT.*; it also raised .*no"):
+    with pytest.raises(AssertionError, match=r"LEFT.*; it also raised no"):
         names["leave_a_variable_and_refuse"](torch.zeros(2))
 
 

@@ -19,7 +19,6 @@ from torch.nn.modules import module as modules
 from torch.overrides import _get_current_function_mode_stack, _pop_mode
 from torch.utils import _python_dispatch as dispatch
 
-
 _AUTOGRAD: Any = getattr(torch._C, "_autograd")  # noqa: B009  torch imports it
 
 
