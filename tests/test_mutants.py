@@ -41,7 +41,10 @@ def test_no_new_mutant_survives(chapter, mutants_of_each):
         found = of_the_model(chapter, exercise)
         return running.sampled(found, mutants_of_each, f"0 {exercise}")
 
-    listed = known.read(running.list_of(chapter))
+    path = running.list_of(chapter)
+    if not path.exists():
+        pytest.skip(f"not measured yet; run: course mutants {chapter.name} --model --note")
+    listed = known.read(path)
     exercises = running.exercises_in(chapter)
     if mutants_of_each is not None:
         # A few exercises of each chapter, others with each release of it: two minutes in all.
