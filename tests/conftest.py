@@ -140,10 +140,10 @@ def forward_mode():
 
 @pytest.fixture
 def mutants_of_each(request) -> int | None:
-    """How many mutants of an exercise are run: one, or more where one chapter is asked for."""
+    """How many mutants of an exercise are run: few, or more where one chapter is asked for."""
     if request.config.getoption("--every-answer"):
         return None
-    return 6 if request.config.getoption("--chapter") else 1
+    return 6 if request.config.getoption("--chapter") else 3
 
 
 @pytest.fixture

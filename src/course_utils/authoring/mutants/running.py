@@ -133,7 +133,7 @@ def run(
         name = exercise_of(grade_id(cell)) if is_check(cell) else ""
         if is_locked(cell):
             execute(cell.source, grade_id(cell), namespace)
-        elif name and grade_id(cell) == f"{name}-check" and name in exercises:
+        elif name in left:
             checks = [
                 later
                 for later in cells[place:]
