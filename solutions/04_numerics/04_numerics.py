@@ -36,7 +36,8 @@
 import torch
 import torch.nn.functional as F
 from course_utils import check_close, check_predictions, check_rules, device, every_case
-from course_utils import numerics, show
+from course_utils import show
+from course_utils.chapters import numerics
 from einops import rearrange
 
 # %% [markdown]
