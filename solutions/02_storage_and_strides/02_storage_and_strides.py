@@ -30,8 +30,9 @@
 import numpy as np
 import torch
 import torch.nn.functional as F
-from course_utils import check_close, check_equal, check_predictions, count_operators, device, show
-from course_utils import draw_storage, every_case, forbid_changes, forbid_copies
+from course_utils import check_close, check_equal, check_predictions, check_shares_storage
+from course_utils import check_value, count_operators, device, draw_storage, every_case
+from course_utils import forbid_changes, forbid_copies, show
 
 # %% [markdown]
 # The layout of a tensor is the same on every device. So the small tensors of this chapter stay on
@@ -943,7 +944,6 @@ def trace_by_strides(matrix: torch.Tensor, anti: bool = False) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "trace-by-strides-check", "grade": true, "points": 3}
-from course_utils import check_value
 from course_utils.chapters.storage_and_strides import slips
 
 
@@ -1031,7 +1031,6 @@ def sliding_windows(x: torch.Tensor, k: int, step: int = 1) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "sliding-windows-check", "grade": true, "points": 2}
-from course_utils import check_shares_storage, check_value
 from course_utils.chapters.storage_and_strides import slips
 
 
@@ -1107,7 +1106,6 @@ def one_channel(image: torch.Tensor, kernel: torch.Tensor) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "one-channel-check", "grade": true, "points": 3}
-from course_utils import check_value
 from course_utils.chapters.storage_and_strides import slips
 
 
@@ -1190,7 +1188,6 @@ def conv_by_strides(
 
 
 # %% nbgrader={"grade_id": "conv-by-strides-check", "grade": true, "points": 4}
-from course_utils import check_value
 from course_utils.chapters.storage_and_strides import slips
 
 
@@ -1289,7 +1286,6 @@ def outer_without_memory(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor
 
 
 # %% nbgrader={"grade_id": "outer-without-memory-check", "grade": true, "points": 2}
-from course_utils import check_shares_storage
 from course_utils.chapters.storage_and_strides import slips
 
 
