@@ -30,9 +30,9 @@
 import numpy as np
 import torch
 import torch.nn.functional as F
-from course_utils import check_close, check_equal, check_predictions, check_shares_storage
-from course_utils import check_value, count_operators, device, draw_storage, every_case
-from course_utils import forbid_changes, forbid_copies, show
+from course_utils import check_close, check_equal, check_predictions, count_operators, device, show
+from course_utils import draw_storage, every_case, forbid_changes, forbid_copies
+from course_utils.chapters.storage_and_strides import slips
 
 # %% [markdown]
 # The layout of a tensor is the same on every device. So the small tensors of this chapter stay on
@@ -944,7 +944,7 @@ def trace_by_strides(matrix: torch.Tensor, anti: bool = False) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "trace-by-strides-check", "grade": true, "points": 3}
-from course_utils.chapters.storage_and_strides import slips
+from course_utils import check_value
 
 
 def check_case(matrix, anti):
@@ -1031,7 +1031,7 @@ def sliding_windows(x: torch.Tensor, k: int, step: int = 1) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "sliding-windows-check", "grade": true, "points": 2}
-from course_utils.chapters.storage_and_strides import slips
+from course_utils import check_shares_storage, check_value
 
 
 def check_case(x, k, step):
@@ -1106,7 +1106,7 @@ def one_channel(image: torch.Tensor, kernel: torch.Tensor) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "one-channel-check", "grade": true, "points": 3}
-from course_utils.chapters.storage_and_strides import slips
+from course_utils import check_value
 
 
 def check_case(image, kernel):
@@ -1188,7 +1188,7 @@ def conv_by_strides(
 
 
 # %% nbgrader={"grade_id": "conv-by-strides-check", "grade": true, "points": 4}
-from course_utils.chapters.storage_and_strides import slips
+from course_utils import check_value
 
 
 def check_case(x, weight, stride, padding):
@@ -1286,7 +1286,7 @@ def outer_without_memory(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor
 
 
 # %% nbgrader={"grade_id": "outer-without-memory-check", "grade": true, "points": 2}
-from course_utils.chapters.storage_and_strides import slips
+from course_utils import check_shares_storage
 
 
 def check_case(a, b):
@@ -1380,9 +1380,6 @@ def release_the_storage(x: torch.Tensor) -> tuple[int, torch.Tensor]:
 
 
 # %% nbgrader={"grade_id": "release-the-storage-check", "grade": true, "points": 2}
-from course_utils.chapters.storage_and_strides import slips
-
-
 def check_case(x):
     with forbid_changes(x):
         pair = release_the_storage(x)
@@ -1590,9 +1587,6 @@ assert not counts, f"compute with numbers, without making a tensor: {', '.join(c
 
 
 # %% nbgrader={"grade_id": "row-major-strides-check-2", "grade": true, "points": 3}
-from course_utils.chapters.storage_and_strides import slips
-
-
 def check_format(size, stride, name, because=""):
     check_equal(memory_format(size, stride), name, f"memory_format({size}, {stride})", because)
 

@@ -35,8 +35,7 @@
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
 import torch.nn.functional as F
-from course_utils import check_close, check_predictions, check_rules, device, every_case
-from course_utils import show
+from course_utils import check_close, check_predictions, check_rules, device, every_case, show
 from course_utils.chapters import numerics
 from einops import rearrange
 
