@@ -946,7 +946,7 @@ figure, panels = plt.subplots(
 for axes, name in zip(panels.flat, names, strict=True):
     y = getattr(nn, name)()(z := x.clone().requires_grad_())
     axes.plot(x, y.detach(), color="#0072b2", label="value")
-    axes.plot(x, torch.autograd.grad(y.sum(), z)[0], "--", color="#b86e00", label="slope")
+    axes.plot(x, torch.autograd.grad(y.sum(), z)[0], "--", color="#aa6600", label="slope")
     axes.set(title=name, ylim=(-2, 4))
 panels[0, 0].legend(fontsize=8)
 show(figure, "Eight activations, solid, and their slopes, dashed. ReLU's slope is 0 for negative "

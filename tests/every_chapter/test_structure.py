@@ -201,13 +201,16 @@ def failure() -> NotebookNode:
     return nbformat.v4.new_output("error", ename="E", evalue="no", traceback=[text])
 
 
-def picture(alt: str, width: int = 3) -> NotebookNode:
+def picture(alt: str, width: int = 3, kind: str = "text/html") -> NotebookNode:
     """A picture of six dots a line, shown in ``width``."""
     file = io.BytesIO()
     Image.new("RGB", (6, 2)).save(file, "png")
-    data = {"image/png": base64.b64encode(file.getvalue()).decode()}
-    metadata = {"image/png": {"alt": alt, "width": width}}
-    return nbformat.v4.new_output("display_data", data, metadata=metadata)
+    image = base64.b64encode(file.getvalue()).decode()
+    if kind == "text/html":
+        tag = f'<img class="p" alt="{alt}" width="{width}" src="data:image/png;base64,{image}">'
+        return nbformat.v4.new_output("display_data", {kind: f"<style>a</style>{tag}"})
+    metadata = {kind: {"alt": alt, "width": width}}
+    return nbformat.v4.new_output("display_data", {kind: image}, metadata=metadata)
 
 
 def printed(text: str, name: str = "stdout") -> NotebookNode:
@@ -367,6 +370,7 @@ NO_ALT = nbformat.v4.new_output("display_data", {"image/png": "AAAA"})
 WARNED = printed("<cell>:1: FutureWarning: use g", name="stderr")
 BROKEN_OUTPUTS = [
     ("pictures", picture(""), (), "a picture without alt text"),
+    ("pictures", picture("boxes", kind="image/png"), (), "words JupyterLab doesn't tell"),
     (
         "pictures",
         NO_ALT,

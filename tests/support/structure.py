@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import html
 import io
 import math
 import re
@@ -545,7 +546,7 @@ def _deprecated_names(cell: NotebookNode) -> Iterator[str]:
 
 
 def pictures(notebook: NotebookNode, chapter: str) -> list[str]:
-    """Pictures are drawn by code, never pasted, have an alt text and twice the dots they take."""
+    """Pictures are drawn by code, never pasted, have words and twice the dots they take."""
     complaints = []
     for cell in notebook.cells:
         where = name_of(notebook, cell)
@@ -554,23 +555,41 @@ def pictures(notebook: NotebookNode, chapter: str) -> list[str]:
             if pasted or cell.get("attachments"):
                 complaints.append(f"{where}: a pasted picture; draw it by code")
         for output in cell.get("outputs", []):
-            for kind, data in output.get("data", {}).items():
-                if not kind.startswith("image/"):
-                    continue
-                about = output.get("metadata", {}).get(kind, {})
-                if not about.get("alt", "").strip():
+            for alt, dots, width in pictures_of(output):
+                if not alt.strip():
                     complaints.append(f"{where}: a picture without alt text")
-                elif not is_sharp(data, about):
+                elif width != math.ceil(dots / SHARPNESS):
                     complaints.append(
                         f"{where}: a picture of an older make; course build {chapter}"
                     )
+            # JupyterLab tells the words of an image in HTML, and those in Mermaid's language.
+            kinds = set(output.get("data", {}))
+            image = any(kind.startswith("image/") for kind in kinds)
+            if image and not kinds & {"text/html", "text/vnd.mermaid"}:
+                complaints.append(
+                    f"{where}: a picture whose words JupyterLab doesn't tell: show(figure, alt)"
+                )
     return complaints
 
 
-def is_sharp(data: str, about: Mapping) -> bool:
-    """Whether an image in base64 has as many dots for its size on the page as today's have."""
-    dots = Image.open(io.BytesIO(base64.b64decode(data))).width
-    return about.get("width") == math.ceil(dots / SHARPNESS)
+def pictures_of(output: Mapping) -> Iterator[tuple[str, int, int | None]]:
+    """Each picture in an output: its alt text, how many dots a line it has, its width shown."""
+    data = output.get("data", {})
+    for kind, image in data.items():
+        if kind.startswith("image/"):
+            about = output.get("metadata", {}).get(kind, {})
+            # Without words no one asks for more.
+            alt = about.get("alt", "")
+            yield alt, dots_of(image) if alt.strip() else 0, about.get("width")
+    for tag in re.findall(r"<img [^>]*>", "".join(data.get("text/html", ""))):
+        about = dict(re.findall(r'(\w+)="([^"]*)"', tag))
+        image = about["src"].partition(",")[2]
+        yield html.unescape(about.get("alt", "")), dots_of(image), int(about.get("width", 0))
+
+
+def dots_of(image: str) -> int:
+    """How many dots a line an image in base64 has."""
+    return Image.open(io.BytesIO(base64.b64decode(image))).width
 
 
 def errors(notebook: NotebookNode, chapter: str) -> list[str]:
