@@ -1496,7 +1496,10 @@ def draw_channels(images, channels_of):
         axes.text(-0.2, 1.5 * row + 0.5, name, ha="right", va="center")
     axes.set(xlim=(-1.6, count), ylim=(2.6, -0.1))
     axes.set_axis_off()
-    words = "all reds, then all greens, then all blues; below, red, green and blue of one pixel, by turns"
+    words = (
+        "all reds, then all greens, then all blues; below, red, green and blue of one pixel, "
+        "by turns"
+    )
     show(figure, f"Two rows of twelve boxes. Above, {words}.")
 
 

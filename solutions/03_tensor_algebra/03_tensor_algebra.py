@@ -160,7 +160,8 @@ check_predictions(
         "(2, 3) * (3,)": "* multiplies number by number and sums nothing",
         "(2, 3) @ (2, 3)": "the last size of the left has to meet the first of the right",
         "(7, 2, 3) @ (3, 4)": "the matrix on the right serves each of the 7 matrices",
-        "(5, 1, 2, 3) @ (6, 3, 4)": "the dimensions before the last two broadcast: (5, 1) with (6,)",
+        "(5, 1, 2, 3) @ (6, 3, 4)": "the dimensions before the last two broadcast: (5, 1) with "
+        "(6,)",
         "torch.bmm of (7, 2, 3) and (3, 4)": "the named products take exactly their shapes",
     },
 )
@@ -975,7 +976,10 @@ allowed = (
     "eq ne lt le gt ge bitwise_and bitwise_or bitwise_not _to_copy "
     "clone _unsafe_view squeeze squeeze_"  # what @ may need inside
 )
-others = "einsum outer ger inner tensordot kron linear diff dot vdot mv mm bmm"  # these end in operators above
+others = (
+    "einsum outer ger inner tensordot kron linear diff dot vdot mv mm "
+    "bmm"
+)  # these end in operators above
 out = "tolist item numpy unbind storage untyped_storage __array__ __dlpack__ __int__ __index__"
 out += " __bool__ __float__ __contains__ __format__ tensor as_tensor"
 spelt = {  # what Python calls for you, as you write it

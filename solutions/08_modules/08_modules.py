@@ -455,7 +455,7 @@ def check_trap(sizes, heads, head, x):
     last = [fill(shape, x) for shape in ends[head]]
     y = F.linear(y, *last)
     got = found["y"] if isinstance(found["y"], torch.Tensor) else y
-    alike = lambda other: got.shape == other.shape and torch.allclose(got, other, 1e-4, 1e-4)  # noqa: E731
+    alike = lambda other: got.shape == other.shape and torch.allclose(got, other, 1e-4, 1e-4)
     if not alike(y):
         assert not alike(y.relu()), "model(x, head): no ReLU stands behind the head"
         if hidden:
@@ -1753,7 +1753,7 @@ def try_init_alone() -> tuple:
 def check_spread(weight, name, uniform, fan_in, fan_out):
     mean, std = weight.mean().item(), weight.std().item()
     right = (2 / (fan_in + fan_out)) ** 0.5 if uniform else (2 / fan_in) ** 0.5
-    near = lambda other: abs(std / other - 1) < 0.06  # noqa: E731
+    near = lambda other: abs(std / other - 1) < 0.06
     assert abs(mean) < 0.1 * std, f"{name}: the mean is {mean:.3f}, and the spread {std:.3f}: not 0"
     default = "as PyTorch starts it: is there an answer yet, and does it reach this layer?"
     slips = {default: (3 * fan_in) ** -0.5}
@@ -2610,7 +2610,7 @@ def make_target(kind: str) -> nn.Module:
 def try_surgery(kind: str, checkpoint: dict) -> dict:
     """The report, or the error; the state afterwards; and what may have changed besides."""
     model, given = make_target(kind), dict(checkpoint)
-    tensors = lambda: [id(t) for t in (*model.parameters(), *model.buffers())]  # noqa: E731
+    tensors = lambda: [id(t) for t in (*model.parameters(), *model.buffers())]
     objects, copies = tensors(), {name: t.clone() for name, t in given.items()}
     found = {"error": "", "report": None}
     try:

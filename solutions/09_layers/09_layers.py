@@ -235,8 +235,12 @@ for row, pixels in enumerate(taps, start=1):
     axes.plot(pixels, [-row] * k, "s-", color="#0072b2", markersize=10)
 axes.set(xlabel="pixel (white: padding)", xticks=range(-p, n + p), ylim=(-4.6, 0.6))
 axes.set_yticks(range(0, -5, -1), ["input", *(f"output {row}" for row in range(4))])
-show(figure, "Ten pixels with one of padding on each side. Below, four kernels of three taps, two "
-     "pixels apart, each two pixels right of the last. The padding on the right is in none.")  # fmt: skip
+show(
+    figure,
+    "Ten pixels with one of padding on each side. Below, four kernels of three taps, two "
+    "pixels apart, each two pixels right of the last. The padding on the right is in "
+    "none.",
+)
 
 # %% [markdown]
 # The kernel reaches over $r = d(k-1)+1 = 5$ pixels. Its start can move over $n + 2p - r = 7$ further
@@ -425,8 +429,12 @@ for axes, (name, stack) in zip(panels, stacks.items(), strict=True):
     seen = footprint_of(stack)
     axes.imshow(seen / seen.max(), cmap="Blues")
     axes.set_title(f"{name}: {int((seen > 0).any(1).sum())} pixels wide", fontsize=10)
-show(figure, "Three heat maps on an image of 31 by 31 pixels: the gradient of one output. "
-     "Three 3x3 cover 7 pixels, with stride 2 first 11, with dilations 1, 2, 4 they cover 15.")  # fmt: skip
+show(
+    figure,
+    "Three heat maps on an image of 31 by 31 pixels: the gradient of one output. "
+    "Three 3x3 cover 7 pixels, with stride 2 first 11, with dilations 1, 2, 4 they cover "
+    "15.",
+)
 
 # %% [markdown]
 # Same number of weights, very different fields. A pixel counts more the more paths lead from it to the
@@ -551,7 +559,11 @@ with every_case() as case:
         check_receptive_field_2([(3, 2, 1), (3, 1, 1)], 7, 7)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    for layers, size, right in (([(5, 3, 2), (4, 2, 3)], 90, 36), ([(1, 4, 1)], 9, 1), ([(2, 2, 3), (3, 1, 1)], 41, 8)):  # fmt: skip
+    for layers, size, right in (
+        ([(5, 3, 2), (4, 2, 3)], 90, 36),
+        ([(1, 4, 1)], 9, 1),
+        ([(2, 2, 3), (3, 1, 1)], 41, 8),
+    ):
         with case("another stack"):
             check_receptive_field_2(layers, size, right)
 ### END HIDDEN TESTS
@@ -949,8 +961,12 @@ for axes, name in zip(panels.flat, names, strict=True):
     axes.plot(x, torch.autograd.grad(y.sum(), z)[0], "--", color="#aa6600", label="slope")
     axes.set(title=name, ylim=(-2, 4))
 panels[0, 0].legend(fontsize=8)
-show(figure, "Eight activations, solid, and their slopes, dashed. ReLU's slope is 0 for negative "
-     "inputs, tanh's falls to 0 on both sides, GELU and SiLU dip below zero before they rise.")  # fmt: skip
+show(
+    figure,
+    "Eight activations, solid, and their slopes, dashed. ReLU's slope is 0 for negative "
+    "inputs, tanh's falls to 0 on both sides, GELU and SiLU dip below zero before they "
+    "rise.",
+)
 
 # %% [markdown]
 # Look at the dashed lines. Tanh is flat on both sides: large inputs pass no gradient. ReLU is flat
@@ -1022,9 +1038,15 @@ for x in 5 + 3 * torch.randn(40, 4, 1, 2, 2):
 from course_utils import draw_curves
 
 curves = {"running mean: used in eval()": remembered, "mean of each batch: used in training": seen}
-draw_curves(range(1, 41), curves, title="What training sees, and what eval will use",
-            labels=("step", "mean"), alt="The batch means scatter around 5. The running mean climbs "
-            "from 0 and reaches them after some 30 steps.")  # fmt: skip
+draw_curves(
+    range(1, 41),
+    curves,
+    title="What training sees, and what eval will use",
+    labels=("step", "mean"),
+    alt="The batch means scatter around 5. The running mean "
+    "climbs "
+    "from 0 and reaches them after some 30 steps.",
+)
 print(f"running mean after 10 steps {remembered[9]:.1f}, after 40 steps {remembered[39]:.1f}")
 
 # %% [markdown]
@@ -1278,9 +1300,12 @@ for axes, (name, groups) in zip(panels, shared.items(), strict=True):
     axes.set(title=name, yticks=[0, 1, 2], xlabel="channel (4 pixels each)")
     axes.set_xticks([1.5, 5.5, 9.5, 13.5], range(4))
 panels[0].set_ylabel("image")
-show(figure, "Four grids of 3 images by 4 channels. Batch norm: one colour for each channel. Layer "
-     "and RMS norm: one for each image. Instance: one for each image and channel. Group: one for "
-     "each image and half of the channels.")  # fmt: skip
+show(
+    figure,
+    "Four grids of 3 images by 4 channels. Batch norm: one colour for each channel. Layer "
+    "and RMS norm: one for each image. Instance: one for each image and channel. Group: one for "
+    "each image and half of the channels.",
+)
 
 # %% [markdown]
 # So the code is the same line, with other `dim`:
@@ -1607,8 +1632,13 @@ piece = [
     saved_bytes(lambda n=n: run_steps(min(n, 32))) / 2**20 for n in lengths
 ]  # the longest piece
 curves = {"backward once, at the end": whole, "cut every 32 steps": piece}
-draw_curves(lengths, curves, title="What a recurrent layer keeps for backward", labels=("steps", "MiB saved"),
-            alt="A straight line rises with the number of steps; cut every 32 steps, it stays flat.")  # fmt: skip
+draw_curves(
+    lengths,
+    curves,
+    title="What a recurrent layer keeps for backward",
+    labels=("steps", "MiB saved"),
+    alt="A straight line rises with the number of steps; cut every 32 steps, it stays flat.",
+)
 
 # %% [markdown]
 # The price: the gradient is no longer exact. It does not know what the steps before the cut
@@ -1622,7 +1652,8 @@ for cut in (3, 2, 1):
         h = w * (h.detach() if step % cut == 0 else h) + 1
         loss = loss + h
     print(
-        f"cut every {cut}: loss {loss.item():.0f}, gradient {torch.autograd.grad(loss, w)[0].item():.0f}"
+        f"cut every {cut}: loss {loss.item():.0f}, gradient "
+        f"{torch.autograd.grad(loss, w)[0].item():.0f}"
     )
 
 # %% [markdown]
@@ -1966,7 +1997,8 @@ torch.manual_seed(0)
 for d in (4, 64, 1024):
     scores = torch.randn(2000, d).mul(torch.randn(2000, d)).sum(1)
     print(
-        f"d = {d:>4}: standard deviation of the scores {scores.std():5.1f}, divided {scores.std() / d**0.5:.1f}"
+        f"d = {d:>4}: standard deviation of the scores {scores.std():5.1f}, divided "
+        f"{scores.std() / d**0.5:.1f}"
     )
 
 # %% [markdown]
@@ -1999,8 +2031,13 @@ for axes, (name, weights) in zip(panels, maps.items(), strict=True):
     axes.set(title=name, xlabel="key (looked at)")
 panels[0].set_ylabel("query (looks)")
 figure.colorbar(image, ax=panels, label="weight")
-show(figure, "Three 5 by 5 maps of weights; each row sums to 1. Without a mask all cells are filled, "
-     "the causal one is a lower triangle, with two pads the last two columns are empty.")  # fmt: skip
+show(
+    figure,
+    "Three 5 by 5 maps of weights; each row sums to 1. Without a mask all cells are "
+    "filled, "
+    "the causal one is a lower triangle, with two pads the last two columns are "
+    "empty.",
+)
 
 # %% [markdown]
 # Each row sums to 1. A masked key gets nothing, and the others share what it had. But what if a row
@@ -2065,11 +2102,16 @@ def mebibytes(attend, time):
 times = [64, 128, 256, 512, 1024]
 naive = [mebibytes(naive_attention, time) for time in times]
 fused = [mebibytes(F.scaled_dot_product_attention, time) for time in times]
-draw_curves(times, {"naive: the whole map": naive, "fused": fused}, title="Attention, four heads of 32",
-            labels=("time", "MiB saved"), alt="The naive curve bends up with the square of the time, "
-            "the fused one is a low line.")  # fmt: skip
+draw_curves(
+    times,
+    {"naive: the whole map": naive, "fused": fused},
+    title="Attention, four heads of 32",
+    labels=("time", "MiB saved"),
+    alt="The naive curve bends up with the square of the time, the fused one is a low line.",
+)
 print(
-    f"from 512 to 1024: naive {naive[-1] / naive[-2]:.1f} times, fused {fused[-1] / fused[-2]:.1f} times"
+    f"from 512 to 1024: naive {naive[-1] / naive[-2]:.1f} times, fused "
+    f"{fused[-1] / fused[-2]:.1f} times"
 )
 
 # %% [markdown]
@@ -2281,11 +2323,14 @@ with every_case() as case:
 import random
 
 sentences = [
-    "a linear layer mixes all features", "a convolution slides one small window",
-    "a pooling layer keeps the largest", "a norm forgets mean and scale",
-    "an embedding looks up one row", "a recurrent layer carries a state",
+    "a linear layer mixes all features",
+    "a convolution slides one small window",
+    "a pooling layer keeps the largest",
+    "a norm forgets mean and scale",
+    "an embedding looks up one row",
+    "a recurrent layer carries a state",
     "attention lets every token look back",
-]  # fmt: skip
+]
 lot = random.Random(0)
 text = ". ".join(lot.choice(sentences) for _ in range(400)) + "."
 letters = sorted(set(text))
@@ -2532,9 +2577,15 @@ print("the best loss that one letter back allows:", round(one_letter, 2))
 
 # %%
 curves = {"our transformer": losses, "the best that one letter back allows": [one_letter] * 240}
-draw_curves(range(240), curves, title="Learning to write seven sentences", labels=("step", "loss"),
-            alt="The loss falls from above 3, passes the dashed line at 1.8 after some 50 steps and "
-            "ends below 0.2.")  # fmt: skip
+draw_curves(
+    range(240),
+    curves,
+    title="Learning to write seven sentences",
+    labels=("step", "loss"),
+    alt="The loss falls from above 3, passes the dashed line at 1.8 after some 50 steps "
+    "and "
+    "ends below 0.2.",
+)
 
 # %% [markdown]
 # It passes the dashed line: from there on it must use more than one letter. What it cannot know is
@@ -2581,8 +2632,11 @@ for axes, weight in zip(panels, maps.detach().cpu(), strict=True):
     axes.set_xticks(range(len(piece)), piece, fontsize=7)
     axes.set_yticks(range(len(piece)), piece, fontsize=7)
 panels[0].set_ylabel("from this letter")
-show(figure, "Four lower-triangular maps of attention, one for each head, over the letters of: "
-     "a norm forgets mean and.")  # fmt: skip
+show(
+    figure,
+    "Four lower-triangular maps of attention, one for each head, over the letters of: "
+    "a norm forgets mean and.",
+)
 
 # %% [markdown]
 # Nothing lies above the diagonal: the mask is there. And the four maps differ. One softmax has one

@@ -814,7 +814,8 @@ print("after arithmetic:", type(boxes + 1).__name__)
 
 # %% topics=["transforms-catalogue"]
 families = {
-    "geometry": "Resize RandomCrop RandomResizedCrop RandomHorizontalFlip RandomAffine RandomIoUCrop",
+    "geometry": "Resize RandomCrop RandomResizedCrop RandomHorizontalFlip RandomAffine "
+    "RandomIoUCrop",
     "colour": "ColorJitter Grayscale GaussianBlur RandomAdjustSharpness RandomPosterize",
     "policies": "AutoAugment RandAugment TrivialAugmentWide AugMix",
     "batches": "MixUp CutMix",
@@ -1372,8 +1373,10 @@ with every_case() as case:
         with case(name):
             check_buckets(try_sampler, lengths, 4, 3, 1, "the batches")
     with case("equal and other seeds and epochs"):
-        runs = {key: check_buckets(try_sampler, spread, 4, *key, f"(seed, epoch) = {key}") for key in
-                [(0, 0), (0, 1), (1, 0), (0, 2), (0, 3)]}  # fmt: skip
+        runs = {
+            key: check_buckets(try_sampler, spread, 4, *key, f"(seed, epoch) = {key}")
+            for key in [(0, 0), (0, 1), (1, 0), (0, 2), (0, 3)]
+        }
         again = check_buckets(try_sampler, spread, 4, 0, 0, "again")
         assert again == runs[0, 0], "called twice with equal seed and epoch, it gave another order"
         orders = len({str(run) for run in runs.values()})
@@ -1919,9 +1922,13 @@ check_triple(found, right, "27 pixels of four channels, transposed")
 values = [torch.tensor([[[1.0, 3.0]]]), torch.tensor([[[8.0]]])]
 far = [1e8 + torch.tensor([[[0.0, 1.0, 2.0]]]).double(), 1e8 + torch.ones(1, 2, 2).double()]
 with every_case() as case:
-    for name, (a, b) in {"{1, 3} and {8}": ([values[0]], [values[1]]), "near 1e8": ([far[0]], [far[1]]),
-                         "{8} and nothing": ([values[1]], []), "nothing and {1, 3}": ([], [values[0]]),
-                         "nothing and nothing": ([], [])}.items():  # fmt: skip
+    for name, (a, b) in {
+        "{1, 3} and {8}": ([values[0]], [values[1]]),
+        "near 1e8": ([far[0]], [far[1]]),
+        "{8} and nothing": ([values[1]], []),
+        "nothing and {1, 3}": ([], [values[0]]),
+        "nothing and nothing": ([], []),
+    }.items():
         with case(name):
             check_merge(merge_statistics, a, b, "merged")
 
@@ -2047,7 +2054,10 @@ def check_frames(run, seconds, rate, frames, segments):
         assert isinstance(drawn, (list, tuple)), f"for training it returned {drawn!r}, no list"
         check_equal(len(drawn), segments, "for training, how many frames")
         for frame, part, found in zip(drawn, wanted, seen, strict=True):
-            words = f"for training, frame {frame!r} does not lie in its segment, {part[0]} to {part[-1]}"
+            words = (
+                f"for training, frame {frame!r} does not lie in its segment, {part[0]} to "
+                f"{part[-1]}"
+            )
             assert frame in part, words
             found.add(int(frame))
     again = run(seconds, rate, segments, 39)[0]
@@ -2089,8 +2099,14 @@ def tsn_segments(
 
 # %% nbgrader={"grade_id": "tsn-segments-check", "grade": true, "points": 3}
 with every_case() as case:
-    for seconds, rate, frames, segments in [(10, 1, 10, 3), (2, 1, 2, 4), (10.01, 30000 / 1001, 300, 8),
-                                            (0.01, 25, 1, 3), (0.5, 12, 6, 6), (9, 1, 9, 2)]:  # fmt: skip
+    for seconds, rate, frames, segments in [
+        (10, 1, 10, 3),
+        (2, 1, 2, 4),
+        (10.01, 30000 / 1001, 300, 8),
+        (0.01, 25, 1, 3),
+        (0.5, 12, 6, 6),
+        (9, 1, 9, 2),
+    ]:
         with case(f"{seconds} s at {rate:.5g} a second in {segments}"):
             check_frames(try_tsn, seconds, rate, frames, segments)
     with case("3000 frames in 1000 segments, drawn once"):
@@ -3108,7 +3124,8 @@ except IndentationError as error:
 for n in (224, 256):
     resized = v2.Resize(n)(torch.zeros(3, 300, 300))
     print(
-        f"resized to {n}, cut to 224: {v2.CenterCrop(224)(resized).numel() / resized.numel():.0%} left"
+        f"resized to {n}, cut to 224: "
+        f"{v2.CenterCrop(224)(resized).numel() / resized.numel():.0%} left"
     )
 
 # %% [markdown]

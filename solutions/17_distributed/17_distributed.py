@@ -1160,7 +1160,8 @@ check_predictions(
     deadlock_clinic,
     {f"patient {number}": cause for number, cause in enumerate(causes, start=1)},
     because={
-        "patient 1": "the ranks are in two different collectives, and each would come to the other's",
+        "patient 1": "the ranks are in two different collectives, and each would come to the "
+        "other's",
         "patient 2": "it said who it was and returned; no loop, no device was printed",
         "patient 3": "one rank raised: read its error before the other's stack",
         "patient 4": "count the batches that each rank printed",
@@ -1812,7 +1813,7 @@ except Exception:
 for axis, kind, samples in zip(axes, ("strong", "weak"), (256, 512), strict=True):
     measured = samples / two[kind] * one["s"]
     axis.plot([2], [measured], "s", color="#b04500", ms=9, label="measured here")
-    axis.plot(numbers, numbers, color="#8a8a8a", ls=":", label="ideal")
+    axis.plot(numbers, numbers, color="#6b6b6b", ls=":", label="ideal")
     axis.set(title=f"{kind} scaling", xlabel="ranks", xticks=list(numbers))
     axis.spines[["top", "right"]].set_visible(False)
 axes[0].set_ylabel("speedup")

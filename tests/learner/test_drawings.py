@@ -8,7 +8,6 @@ import random
 import re
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pytest
 import torch
 from matplotlib.colors import to_hex
