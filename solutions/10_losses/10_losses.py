@@ -31,9 +31,8 @@
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import math
-
-import matplotlib.pyplot as plt
 import torch
+import torch.nn as nn
 import torch.nn.functional as F
 from course_utils import check_close, check_predictions, device, every_case, forbid_changes, show
 from course_utils.chapters.losses import check_number, kl_truths, value_and_gradient
@@ -131,6 +130,8 @@ print("cosine embedding", F.cosine_embedding_loss(near, far, target=torch.tensor
 
 # %% topics=["loss-catalogue"]
 error, margin, zeros = torch.linspace(-4, 4, 401), torch.linspace(-4, 4, 401), torch.zeros(401)
+import matplotlib.pyplot as plt
+
 figure, axes = plt.subplots(1, 2, figsize=(9, 3))
 for name, loss in {"squared": F.mse_loss, "L1": F.l1_loss, "Huber": F.huber_loss}.items():
     axes[0].plot(error, loss(error, zeros, reduction="none"), label=name)
@@ -233,8 +234,6 @@ for name, loss in {"mean": F.mse_loss(w * x, y), "mean / 4": F.mse_loss(w * x, y
 
 # %% tags=["shows-deprecated"] errata=["size-average-reduce"]
 import warnings
-
-import torch.nn as nn
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -1970,9 +1969,6 @@ show(
 
 
 # %% nbgrader={"grade_id": "make-model", "locked": true} jupyter={"source_hidden": true}
-import torch.nn as nn
-
-
 def make_model(kind: str) -> nn.Module:
     """A small model with known weights, and 7 in every vector."""
     twin = nn.Linear(2, 2)

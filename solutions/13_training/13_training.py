@@ -785,6 +785,8 @@ import warnings
 from course_utils.chapters.training import in_a_child
 
 # %% nbgrader={"grade_id": "kill-at-every-moment", "locked": true} jupyter={"source_hidden": true}
+import tempfile
+
 from course_utils.chapters.training import every_moment
 
 # %% [markdown]
@@ -1470,30 +1472,43 @@ def deterministic(names: set[str], seed: int, epoch: int) -> list[tuple[str, flo
 
 # %% nbgrader={"grade_id": "deterministic-check", "grade": true, "points": 2} jupyter={"source_hidden": true}
 animals = [f"animal {n:02d}" for n in range(20)]
-first, changed = pairs_of(animals, 0, 0), try_deterministic(animals, 0, 0, 0, 0)[1]
+first, changed = (
+    pairs_of(try_deterministic, animals, 0, 0),
+    try_deterministic(animals, 0, 0, 0, 0)[1],
+)
 with every_case() as case:
     with case("the set walked in another order"):
-        assert pairs_of(animals, 0, 0, turn=7) == first, "the result differs: sort the names first"
+        assert pairs_of(try_deterministic, animals, 0, 0, turn=7) == first, (
+            "the result differs: sort the names first"
+        )
     with case("another process, where strings have other hashes"):
         words = "the result differs: hash() of a string is another in each process"
-        assert pairs_of(animals, 0, 0, turn=-1) == first, words
+        assert pairs_of(try_deterministic, animals, 0, 0, turn=-1) == first, words
     with case("the global generators seeded otherwise"):
-        assert pairs_of(animals, 0, 0, before=9) == first, "use a generator of its own"
+        assert pairs_of(try_deterministic, animals, 0, 0, before=9) == first, (
+            "use a generator of its own"
+        )
     with case("called twice"):
-        assert pairs_of(animals, 0, 0) == first, "the second call gives something else"
+        assert pairs_of(try_deterministic, animals, 0, 0) == first, (
+            "the second call gives something else"
+        )
     with case("global random states"):
         assert not changed, f"that of {' and of '.join(changed)} was changed"
     with case("shuffled"):
         check_shuffled([name for name, _ in first])
     with case("normal noise"):
-        check_normal([v for seed in range(20) for _, v in pairs_of(animals, seed, 5)])
+        check_normal(
+            [v for seed in range(20) for _, v in pairs_of(try_deterministic, animals, seed, 5)]
+        )
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a hidden one, no name"):
-        check_equal(pairs_of([], 3, 4), [], "the result")
+        check_equal(pairs_of(try_deterministic, [], 3, 4), [], "the result")
     with case("a hidden one, another walk"):
-        other = pairs_of(animals[:9], 999, 998, turn=4, before=3)
-        assert other == pairs_of(animals[:9], 999, 998), "it depends on more than its arguments"
+        other = pairs_of(try_deterministic, animals[:9], 999, 998, turn=4, before=3)
+        assert other == pairs_of(try_deterministic, animals[:9], 999, 998), (
+            "it depends on more than its arguments"
+        )
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "deterministic-check-2", "grade": true, "points": 1} jupyter={"source_hidden": true}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn as nn
@@ -26,13 +26,13 @@ def make_parts(which):
         return Parts(encoder=encoder, head=nn.Linear(4, 2)), "encoder.body"
     model: Any = Parts(body=body, head=nn.Linear(4, 2))
     if which in ("tied", "tied, head first"):
-        head: Any
-        body, head = Parts(embed=nn.Embedding(5, 4), norm=nn.LayerNorm(4)), nn.Linear(4, 5)
-        head.weight = body.embed.weight
+        body = Parts(embed=nn.Embedding(5, 4), norm=nn.LayerNorm(4))
+        head: Any = nn.Linear(4, 5)
+        head.weight = cast(Any, body).embed.weight
         order = {"body": body, "head": head} if which == "tied" else {"head": head, "body": body}
         model = Parts(**order)
     if which == "frozen":
-        body[0].requires_grad_(False)
+        model.body[0].requires_grad_(False)
     if which == "a name that begins alike":
         model.body2 = nn.Linear(4, 4)
     if which == "loose parameters":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn as nn
@@ -126,8 +126,7 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, **options):
     draw = torch.Generator().manual_seed(1)
     shapes = ((3,), (2, 2), (2,))
     tensors = [torch.randn(s, generator=draw, dtype=torch.float64).to(device) for s in shapes]
-    a: Any
-    a, b, idle = map(nn.Parameter, tensors)
+    a, b, idle = cast(Any, map(nn.Parameter, tensors))
 
     def make():
         return kind([{"params": [a]}, {"params": [b, idle], "lr": 0.02}], lr=0.1, **options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn as nn
@@ -27,7 +27,7 @@ def tell_story(name):
     optimizer = torch.optim.SGD([w], lr=0.25, momentum=0.9 * (stories[name] in ("bszs", "bs0s")))
     for call in stories[name]:
         before = w.item()
-        w = nn.Parameter(w.detach().clone()) if call == "n" else w
+        w = cast(Any, nn.Parameter)(w.detach().clone()) if call == "n" else w
         if call == "b":
             (2 * w).backward()
         elif call == "s":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -16,9 +16,7 @@ def patient(kind: str) -> list[float]:
     """The losses of sixty steps on one batch, spoilt as ``kind`` says."""
     generator = torch.Generator().manual_seed(1)
     x, y = (part[:32] for part in digits("cpu")["train"])
-    model: Any
-    other: Any
-    model, other = make_model(3).cpu(), make_model(4).cpu()
+    model, other = cast(Any, make_model(3).cpu()), make_model(4).cpu()
     model[0][-1].p = 0.0
     trained = other if kind == "other parameters" else model
     rate = 5.0 if kind == "rate too high" else 0.1
