@@ -160,8 +160,7 @@ check_predictions(
         "(2, 3) * (3,)": "* multiplies number by number and sums nothing",
         "(2, 3) @ (2, 3)": "the last size of the left has to meet the first of the right",
         "(7, 2, 3) @ (3, 4)": "the matrix on the right serves each of the 7 matrices",
-        "(5, 1, 2, 3) @ (6, 3, 4)": "the dimensions before the last two broadcast: (5, 1) with "
-        "(6,)",
+        "(5, 1, 2, 3) @ (6, 3, 4)": "what is before the last two broadcasts: (5, 1) with (6,)",
         "torch.bmm of (7, 2, 3) and (3, 4)": "the named products take exactly their shapes",
     },
 )
@@ -888,7 +887,7 @@ spelt = {  # what Python calls for you, as you write it
     "slice": "a slice, such as x[1:]",
 }
 
-# % nbgrader={"grade_id": "puzzle-rules-2", "locked": true} jupyter={"source_hidden": true}
+# %% nbgrader={"grade_id": "puzzle-rules-2", "locked": true} jupyter={"source_hidden": true}
 slips = {
     "outer": (lambda x, y: [[a * b for a in x] for b in y], "rows and columns have changed places"),
     "running sum": (lambda x: [sum(x[i:]) for i in range(len(x))], "it runs from the other end"),
@@ -913,7 +912,7 @@ slips = {
 }
 
 
-# % nbgrader={"grade_id": "puzzle-rules-3", "locked": true} jupyter={"source_hidden": true}
+# %% nbgrader={"grade_id": "puzzle-rules-3", "locked": true} jupyter={"source_hidden": true}
 def spell(names) -> str:
     return ", ".join(spelt.get(name, name) for name in sorted(names))
 
@@ -939,7 +938,7 @@ def try_puzzle(name: str, *args):
     return *watched(counted, *args), ran
 
 
-# % nbgrader={"grade_id": "puzzle-rules-4", "locked": true} jupyter={"source_hidden": true}
+# %% nbgrader={"grade_id": "puzzle-rules-4", "locked": true} jupyter={"source_hidden": true}
 def check_puzzle(case, name: str, *inputs: tuple) -> None:
     """Compare an answer with its specification, and look at what it ran."""
     with case(name):

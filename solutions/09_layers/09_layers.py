@@ -498,23 +498,14 @@ with every_case() as case:
     with case("no layer"):
         check_receptive_field_1(receptive_field, [], (1, 1), "a pixel sees itself")
     with case("dilation"):
-        check_receptive_field_1(
-            receptive_field, [(3, 1, 2)], (5, 1), "three taps, two apart, cover five pixels"
-        )
+        why = "three taps, two apart, cover five pixels"
+        check_receptive_field_1(receptive_field, [(3, 1, 2)], (5, 1), why)
     with case("a stride at the end"):
-        check_receptive_field_1(
-            receptive_field,
-            [(3, 1, 1), (3, 2, 1)],
-            (5, 2),
-            "the last stride moves outputs apart, no more",
-        )
+        why = "the last stride moves outputs apart, no more"
+        check_receptive_field_1(receptive_field, [(3, 1, 1), (3, 2, 1)], (5, 2), why)
     with case("a kernel of 1"):
-        check_receptive_field_1(
-            receptive_field,
-            [(1, 2, 3), (2, 3, 1)],
-            (3, 6),
-            "a kernel of 1 adds no pixel, but it can stride",
-        )
+        why = "a kernel of 1 adds no pixel, but it can stride"
+        check_receptive_field_1(receptive_field, [(1, 2, 3), (2, 3, 1)], (3, 6), why)
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("longer stacks"):
     check_receptive_field_1(receptive_field, [(7, 2, 1), (3, 2, 1), (3, 1, 1), (3, 1, 1)], (27, 4))
@@ -1366,18 +1357,7 @@ embedding_details = {
     "trains": None,
 }
 ### BEGIN SOLUTION
-embedding_details = {
-    "mean": 1.5,
-    "edited": 9,
-    "grad": 0,
-    "tied": 2,
-    "looked_up": 1,
-    "not_looked_up": 4,
-    "often": 1,
-    "rows": 2,
-    "pretrained": 1,
-    "trains": False,
-}
+embedding_details = dict(zip(embedding_details, (1.5, 9, 0, 2, 1, 4, 1, 2, 1, False), strict=True))
 ### END SOLUTION
 
 

@@ -32,7 +32,7 @@ def make_parts(which):
         order = {"body": body, "head": head} if which == "tied" else {"head": head, "body": body}
         model = Parts(**order)
     if which == "frozen":
-        model.body[0].requires_grad_(False)
+        cast(Any, model).body[0].requires_grad_(False)
     if which == "a name that begins alike":
         model.body2 = nn.Linear(4, 4)
     if which == "loose parameters":
