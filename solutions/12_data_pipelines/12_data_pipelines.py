@@ -1102,6 +1102,8 @@ print("healthy ever seen:", drawn[drawn < 90].unique().numel(), "of 90")
 
 
 # %% nbgrader={"grade_id": "try-samplers", "locked": true} jupyter={"source_hidden": true}
+import random
+
 from course_utils.chapters.data_pipelines import run_sampler
 
 
@@ -1534,6 +1536,8 @@ print("mean of (x − mean)²:", round(((x - x.mean()) ** 2).mean().item(), 4))
 
 
 # %% nbgrader={"grade_id": "try-statistics", "locked": true} jupyter={"source_hidden": true}
+import weakref
+
 from course_utils.chapters.data_pipelines import run_statistics
 
 

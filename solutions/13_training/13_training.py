@@ -40,6 +40,8 @@ from course_utils import every_case, forbid_changes, runs_with_the_answer, show
 # which gives loss and accuracy.
 
 # %% nbgrader={"grade_id": "digits", "locked": true} jupyter={"source_hidden": true}
+from sklearn.datasets import load_digits
+
 from course_utils.chapters.training import digits
 
 # %% nbgrader={"grade_id": "small-cnn", "locked": true} jupyter={"source_hidden": true}
@@ -325,6 +327,8 @@ show(figure, "Graph nodes alive: growing with each batch for the plain sum, zero
 # Example: two batches of 3 and 1 samples with mean losses 1.0 and 4.0 give 1.75, not 2.5.
 
 # %% nbgrader={"grade_id": "try-fit", "locked": true} jupyter={"source_hidden": true}
+import weakref
+
 from course_utils.chapters.training import run_fit
 
 
@@ -778,6 +782,8 @@ print(try_to_save(atomic_save))
 # and before a file is renamed or removed.
 
 # %% nbgrader={"grade_id": "fates", "locked": true} jupyter={"source_hidden": true}
+import collections
+
 import warnings
 
 
@@ -1441,6 +1447,8 @@ print("another order:", (values[0] + values[2] + values[1]).item())
 
 
 # %% nbgrader={"grade_id": "global-states", "locked": true} jupyter={"source_hidden": true}
+import builtins
+
 from course_utils.chapters.training import run_deterministic
 
 
