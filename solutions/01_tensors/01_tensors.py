@@ -1088,7 +1088,7 @@ valid
 
 # %% nbgrader={"grade_id": "broadcast-shape", "solution": true}
 def broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of the sum of two tensors of shapes ``a`` and ``b``; ValueError if there is none."""
+    """The shape of a sum of tensors of shapes ``a`` and ``b``; ValueError if there is none."""
     ### BEGIN SOLUTION
     shape = ()
     for dim in range(-1, -max(len(a), len(b)) - 1, -1):

@@ -1096,7 +1096,7 @@ for y in (line.view(5, 6)[:, 2], line[4].expand(6), line[1::3], line.double()):
 
 # %% nbgrader={"grade_id": "one-channel", "solution": true}
 def one_channel(image: torch.Tensor, kernel: torch.Tensor) -> torch.Tensor:
-    """What the kernel (kh, kw) gives at each place of the image (h, w): (h - kh + 1, w - kw + 1)."""
+    """The kernel (kh, kw) at each place of the image (h, w): (h - kh + 1, w - kw + 1)."""
     ### BEGIN SOLUTION
     (height, width), (kh, kw) = image.shape, kernel.shape
     size = (height - kh + 1, width - kw + 1, kh, kw)

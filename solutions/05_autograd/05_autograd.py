@@ -2154,7 +2154,7 @@ figure.colorbar(image, label="share of class 1")
 figure.tight_layout()
 show(
     figure,
-    "Left: the loss falls from about 1 to nearly 0. Right: two rings of points; the share of class 1 "
+    "Left: the loss falls from about 1 to nearly 0. Right: two rings; the share of class 1 "
     "is near 0 inside the inner ring and near 1 around it.",
 )
 

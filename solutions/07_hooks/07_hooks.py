@@ -1470,7 +1470,7 @@ check_case([batches[0][:1]], 1.0, 0.0, "leaky")
 
 # %% topics=["post-accumulate-hooks"]
 def living_gradients(step_inside: bool) -> list[tuple[int, int]]:
-    """How many gradients were made so far, and the bytes that live in ``.grad``, moment by moment."""
+    """How many gradients were made so far, and the bytes in ``.grad``, moment by moment."""
     network, course = make_patient(), [(0, 0)]
     parameters = [*network.parameters()]
 

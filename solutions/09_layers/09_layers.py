@@ -1343,6 +1343,9 @@ print("masked mean:", ((table(padded) * real).sum(1) / real.sum(1)).tolist())
 # | `trains` | `from_pretrained(torch.ones(3, 1))` | `e.weight.requires_grad` |
 
 
+# %% nbgrader={"grade_id": "embedding-details-truth", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers import check_embedding_details
+
 # %% nbgrader={"grade_id": "embedding-details", "solution": true}
 embedding_details = {
     "mean": None,
@@ -1362,52 +1365,7 @@ embedding_details = dict(zip(embedding_details, (1.5, 9, 0, 2, 1, 4, 1, 2, 1, Fa
 
 
 # %% nbgrader={"grade_id": "embedding-details-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
-def make_table(**options):
-    e = nn.Embedding(3, 1, **options)
-    with torch.no_grad():
-        e.weight.copy_(torch.tensor([[0.0], [2], [4]]))
-    return e
-
-
-def ask(words, **options):
-    e = make_table(**options)
-    e(torch.tensor(words)).sum().backward()
-    return e.weight.grad
-
-
-pad, long = make_table(padding_idx=0), make_table(max_norm=1.0)
-machine = {"mean": pad(torch.tensor([1, 2, 0, 0])).mean().item()}
-with torch.no_grad():
-    pad.weight[0] = 9
-machine["edited"] = pad(torch.tensor(0)).item()
-machine["grad"] = ask([0, 0, 1], padding_idx=0)[0].item()
-tied = make_table(padding_idx=0)
-(tied(torch.tensor([1])) @ tied.weight.t()).sum().backward()
-machine["tied"] = tied.weight.grad[0].item()
-long(torch.tensor([1]))
-machine["looked_up"], machine["not_looked_up"] = (
-    round(long.weight[1].item(), 3),
-    long.weight[2].item(),
-)
-machine["often"] = ask([1, 1, 2], scale_grad_by_freq=True)[1].item()
-machine["rows"] = ask([1, 1, 2], sparse=True).coalesce().values().shape[0]
-machine["pretrained"] = (
-    nn.Embedding.from_pretrained(torch.ones(3, 1), padding_idx=0).weight[0].item()
-)
-machine["trains"] = nn.Embedding.from_pretrained(torch.ones(3, 1)).weight.requires_grad
-because = {
-    "mean": "pads enter the mean: (2 + 4 + 0 + 0) / 4",
-    "edited": "padding_idx sets the row to zero once, at the start; it is a row like any other",
-    "grad": "the look-up passes no gradient to the pad's row",
-    "tied": "padding_idx stops the look-up's gradient alone; the product reaches every row",
-    "looked_up": "the row is longer than 1, and is shortened in the table itself",
-    "not_looked_up": "only rows that are looked up are shortened",
-    "often": "word 1 occurs twice: 2 divided by 2",
-    "rows": "a row for each word that occurred; coalesced, equal words are one",
-    "pretrained": "from_pretrained takes the table as it is",
-    "trains": "freeze=True is its default",
-}
-check_predictions(embedding_details, machine, because)
+check_embedding_details(embedding_details)
 
 # %% [markdown]
 # <details><summary>Hint</summary>

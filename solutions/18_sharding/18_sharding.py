@@ -460,7 +460,7 @@ print("the graph still holds the matrix:", h.grad_fn._saved_mat2.data_ptr() == p
 # %% nbgrader={"grade_id": "try-fully-sharded", "locked": true}
 @runs_with_the_answer
 def try_fully_sharded(world_size: int, sizes: list, batch: int, with_input: bool) -> list | str:
-    """From each rank: output, gradients of shards and x, the ledger after forward and at the end."""
+    """From each rank: output, gradients of shards and x, the ledger after forward and last."""
     return attempt(run_fully_sharded, world_size, fully_sharded, sizes, batch, with_input)
 
 
@@ -1252,7 +1252,8 @@ folder = pathlib.Path(sys.argv[1])
 file, part = folder / f"{rank}.json", folder / f"{rank}.part"
 number = json.loads(file.read_text()) if file.exists() else 0
 with open(folder / f"{rank}.log", "a") as log:
-    print(f"attempt {attempt}, worker {rank} of {os.environ['WORLD_SIZE']} begins at {number}", file=log)
+    size = os.environ["WORLD_SIZE"]
+    print(f"attempt {attempt}, worker {rank} of {size} begins at {number}", file=log)
 
 def wait_for(other):
     while not (folder / f"{other} at {number}").exists():

@@ -49,6 +49,8 @@ SAYS_FALSE = re.compile(r"(?:^|: *)False\b", re.MULTILINE)
 SETUP_LINES, MEDIAN_LINES, LONG_LINES = 5, 6, 25
 MOST_EXERCISES, MOST_MINUTES, MOST_CORE_MINUTES = 12, 240, 150
 MOST_GIVEN_LINES, MOST_CALL_OUTS = 10, 8
+MOST_FOLDED_LINES, MOST_CHARACTERS = 40, 100
+TO_TOOLS = re.compile(r"# *(?:noqa|fmt:|type: *ignore|ty: *ignore|ruff:|pragma:|isort:).*")
 HIDDEN = re.compile(r"^ *### BEGIN HIDDEN TESTS$.*?^ *### END HIDDEN TESTS$", re.M | re.DOTALL)
 KIND = re.compile(r"torch\.(float16|bfloat16|float64|int32|int64|uint8|bool|complex64)\b").findall
 
@@ -744,10 +746,50 @@ def visible_kinds(notebook: NotebookNode, chapter: str) -> list[str]:
     return complaints
 
 
+def folded(notebook: NotebookNode, chapter: str) -> list[str]:
+    """No folded cell of a release has more than forty lines."""
+    complaints = []
+    for cell in code_cells(notebook):
+        lines = sum(bool(line.strip()) for line in released(cell).splitlines())
+        if cell.metadata.get("jupyter", {}).get("source_hidden") and lines > MOST_FOLDED_LINES:
+            complaints.append(
+                f"{name_of(notebook, cell)}: {lines} folded lines, at most {MOST_FOLDED_LINES}: "
+                "move them into the chapter's package"
+            )
+    return complaints
+
+
+def line_lengths(notebook: NotebookNode, chapter: str) -> list[str]:
+    """Lines of code have at most 100 characters."""
+    return [
+        f"{name_of(notebook, cell)}: a line of {len(line)} characters: {line.strip()[:60]}"
+        for cell in code_cells(notebook)
+        for line in cell.source.splitlines()
+        if len(line) > MOST_CHARACTERS
+    ]
+
+
+def comments_for_tools(notebook: NotebookNode, chapter: str) -> list[str]:
+    """A learner reads no comment that speaks to a linter or to a formatter."""
+    return [
+        f"{name_of(notebook, cell)}: {found[0]}: write it so that the tool has nothing to say"
+        for cell in code_cells(notebook)
+        for found in TO_TOOLS.finditer(released(cell))
+    ]
+
+
+def released(cell: NotebookNode) -> str:
+    """A code cell's source as learners get it."""
+    return HIDDEN.sub("", stub_of(cell.source))
+
+
 FORM = {
     rule.__name__: rule
-    for rule in (size, core_path, quick_win, scaffolding, call_outs, visible_kinds)
-}
+    for rule in (
+        size, core_path, quick_win, scaffolding, call_outs, visible_kinds, folded, line_lengths,
+        comments_for_tools,
+    )
+}  # fmt: skip
 
 RULES = {
     rule.__name__: rule

@@ -8,6 +8,7 @@ from course_utils.chapters.layers.convolutions import (
     check_transposed_conv,
     run_footprint,
 )
+from course_utils.chapters.layers.embeddings import check_embedding_details
 from course_utils.chapters.layers.linear import check_linear_by_hand
 from course_utils.chapters.layers.norms import (
     check_batch_norm_1,
