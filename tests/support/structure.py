@@ -557,6 +557,7 @@ def pictures(notebook: NotebookNode, chapter: str) -> list[str]:
             if pasted or cell.get("attachments"):
                 complaints.append(f"{where}: a pasted picture; draw it by code")
         for output in cell.get("outputs", []):
+            alt = ""
             for alt, dots, width in pictures_of(output):
                 if not alt.strip():
                     complaints.append(f"{where}: a picture without alt text")
@@ -567,7 +568,7 @@ def pictures(notebook: NotebookNode, chapter: str) -> list[str]:
             # JupyterLab tells the words of an image in HTML, and those in Mermaid's language.
             kinds = set(output.get("data", {}))
             image = any(kind.startswith("image/") for kind in kinds)
-            if image and not kinds & {"text/html", "text/vnd.mermaid"}:
+            if image and alt.strip() and not kinds & {"text/html", "text/vnd.mermaid"}:
                 complaints.append(
                     f"{where}: a picture whose words JupyterLab doesn't tell: show(figure, alt)"
                 )
