@@ -562,6 +562,8 @@ print(dict(counts))
 from course_utils.chapters.tensor_algebra import truths_of_six
 
 # %% nbgrader={"grade_id": "tile-pictures", "locked": true} jupyter={"source_hidden": true}
+import matplotlib.pyplot as plt
+
 from course_utils.chapters.tensor_algebra import draw_tiles, truths_of_tiles
 
 # %% nbgrader={"grade_id": "compare-patterns", "locked": true} jupyter={"source_hidden": true}

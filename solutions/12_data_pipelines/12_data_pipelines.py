@@ -774,6 +774,9 @@ print(type(old.transforms).__name__)
 
 
 # %% nbgrader={"grade_id": "try-custom-2", "locked": true} jupyter={"source_hidden": true}
+from torchvision import tv_tensors
+from torchvision.transforms import v2
+
 from course_utils.chapters.data_pipelines import run_custom
 
 
@@ -1102,6 +1105,8 @@ print("healthy ever seen:", drawn[drawn < 90].unique().numel(), "of 90")
 
 
 # %% nbgrader={"grade_id": "try-samplers", "locked": true} jupyter={"source_hidden": true}
+import itertools
+
 import random
 
 from course_utils.chapters.data_pipelines import run_sampler

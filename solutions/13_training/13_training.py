@@ -516,6 +516,8 @@ show(figure, "A 10 by 10 confusion matrix, its diagonal blank; a few cells hold 
 
 
 # %% nbgrader={"grade_id": "metrics-words", "locked": true} jupyter={"source_hidden": true}
+from sklearn.metrics import f1_score
+
 import numpy as np
 from course_utils.chapters.training import check_confusion, check_number
 
@@ -782,6 +784,8 @@ print(try_to_save(atomic_save))
 # and before a file is renamed or removed.
 
 # %% nbgrader={"grade_id": "fates", "locked": true} jupyter={"source_hidden": true}
+import sys
+
 import collections
 
 import warnings
