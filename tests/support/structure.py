@@ -54,7 +54,7 @@ TO_TOOLS = re.compile(r"# *(?:noqa|fmt:|type: *ignore|ty: *ignore|ruff:|pragma:|
 HIDDEN = re.compile(r"^ *### BEGIN HIDDEN TESTS$.*?^ *### END HIDDEN TESTS$", re.M | re.DOTALL)
 KIND = re.compile(r"torch\.(float16|bfloat16|float64|int32|int64|uint8|bool|complex64)\b").findall
 
-# What a notebook may not import: the instructor's door, and what reaches for the network.
+# What a notebook may not import: the engine, and what reaches for the network.
 FORBIDDEN_MODULES = (
     "course_utils.authoring", "course_utils.command", "course_utils.copies",
     "course_utils.gradebook", "course_utils.grading", "course_utils.kernels",
@@ -476,7 +476,7 @@ def lengths(notebook: NotebookNode, chapter: str) -> list[str]:
 
 
 def imports(notebook: NotebookNode, chapter: str) -> list[str]:
-    """Nothing reaches for the network, a shell or the instructor's door; names are the usual."""
+    """Nothing reaches for the network, a shell or the engine; names are the usual."""
     complaints = []
     for cell in code_cells(notebook):
         where = name_of(notebook, cell)
