@@ -65,13 +65,13 @@ for lr in (0.01, 0.04, 0.07, 0.08, 0.09):
 # %% [markdown]
 # Up to 0.07, larger is better. At 0.08 the walk makes no progress across the valley at all, and at
 # 0.09 the loss ends at eight million. The best of these rates and disaster lie only 0.02 apart. That
-# is worth a picture. (The next two cells are folded: they draw.)
+# is worth a picture. (The next cell is folded: it walks.)
 
 
 # %% jupyter={"source_hidden": true}
 import matplotlib.pyplot as plt
 
-STYLES = ["#0072b2", "#d55e00", "#009e73", "#a84a82", "#8a7a00"]
+from course_utils import draw_lines, draw_paths, panels_of
 
 
 def path_of(make, start=(-4.0, 1.0), steps=30, loss=valley):
@@ -86,34 +86,11 @@ def path_of(make, start=(-4.0, 1.0), steps=30, loss=valley):
     return torch.stack(points)
 
 
-# %% jupyter={"source_hidden": true}
-def panels_of(number, height=2.8, width=9, **options):
-    """A figure and its axes, side by side."""
-    return plt.subplots(1, number, figsize=(width, height), layout="constrained", **options)
-
-
-def draw_paths(axes, paths, box, loss=valley, **labels):
-    """Contours of a loss, and on them a path for each name."""
-    x, y = torch.linspace(box[0], box[1], 150), torch.linspace(box[2], box[3], 150)
-    height = loss(torch.stack(torch.meshgrid(x, y, indexing="xy")))
-    axes.contour(x, y, height.sqrt(), levels=14, colors="#b5b5b5", linewidths=0.7)
-    for (name, path), color in zip(paths.items(), STYLES, strict=False):
-        axes.plot(*path.T, ".-", color=color, linewidth=1.3, markersize=5, label=name)
-    axes.set(xlim=box[:2], ylim=box[2:], **labels)
-
-
-def draw_lines(axes, lines, x=None, style="-", **labels):
-    """A line for each name, over its steps or over x."""
-    for (name, line), color in zip(lines.items(), STYLES, strict=False):
-        axes.plot(range(len(line)) if x is None else x, line, style, color=color, label=name)
-    axes.set(**labels)
-
-
 # %%
 figure, panels = panels_of(3, sharey=True)
 for axes, lr in zip(panels, (0.01, 0.07, 0.082), strict=True):
     path = path_of(lambda params: torch.optim.SGD(params, lr=lr), steps=25)
-    draw_paths(axes, {"": path}, (-4.5, 1.5, -2, 2), title=f"rate {lr}", xlabel="w[0]")
+    draw_paths(axes, {"": path}, (-4.5, 1.5, -2, 2), valley, title=f"rate {lr}", xlabel="w[0]")
 words = (
     "Rate 0.01 goes smoothly and does not arrive. 0.07 zigzags across the valley, in "
     "shrinking jumps, and gets near. 0.082 zigzags in growing jumps."
@@ -379,7 +356,13 @@ walks = {"plain": plain, "momentum 0.7": heavy}
 # %%
 figure, (left, right) = panels_of(2)
 draw_paths(
-    left, walks, (-4.5, 1.5, -1.5, 1.5), xlabel="w[0]", ylabel="w[1]", title="rate 0.04, 40 steps"
+    left,
+    walks,
+    (-4.5, 1.5, -1.5, 1.5),
+    valley,
+    xlabel="w[0]",
+    ylabel="w[1]",
+    title="rate 0.04, 40 steps",
 )
 heights = {name: [valley(w).item() for w in path] for name, path in walks.items()}
 draw_lines(right, heights, yscale="log", xlabel="step", ylabel="loss", title="the same walks")
