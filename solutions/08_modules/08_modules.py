@@ -31,8 +31,8 @@
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from course_utils import check_close, check_equal, check_predictions, count_operators, device
-from course_utils import every_case, forbid_changes, runs_with_the_answer, show
+from course_utils import check_predictions, device, every_case, runs_with_the_answer, show
+from course_utils.chapters.modules import pictures, trials
 
 # %% [markdown]
 # ## A model that learns, and one that does not · core
@@ -169,46 +169,10 @@ print("modules: ", [name for name, _ in net.named_modules()])
 # model but are not trained. Here they are the running statistics of the batch norms.
 
 
-# %% jupyter={"source_hidden": true} topics=["modules-vs-children"]
-def draw_tree(model: nn.Module, alt: str) -> None:
-    """The modules of a model as an indented tree, with the bytes that each one holds itself."""
-    rows = list(model.named_modules())
-    figure, axes = plt.subplots(figsize=(9, 0.36 * len(rows) + 0.9))
-    for y, (name, module) in enumerate(rows):
-        depth = name.count(".") + bool(name)
-        label = f"{name.rpartition('.')[2] or 'model'}: {type(module).__name__}"
-        axes.text(-2.9 + 0.28 * depth, y, label, va="center", fontsize=9)
-        sizes = [
-            sum(t.nbytes for t in group(recurse=False))
-            for group in (module.parameters, module.buffers)
-        ]
-        axes.barh(y, sizes[0] / 1000, color="#0072b2", label="parameters" if y == 0 else None)
-        axes.barh(
-            y,
-            sizes[1] / 1000,
-            left=sizes[0] / 1000,
-            color="#e69f00",
-            label="buffers" if y == 0 else None,
-        )
-        text = " + ".join(f"{n:,}" for n in sizes if n)
-        axes.text(sum(sizes) / 1000 + 0.05, y, text, va="center", fontsize=8)
-    for y, (name, _) in enumerate(rows):
-        below = [
-            i for i, (n, _) in enumerate(rows) if n and n.rpartition(".")[0] == name and i != y
-        ]
-        if below:
-            x = -2.83 + 0.28 * (name.count(".") + bool(name))
-            axes.plot([x, x], [y + 0.35, max(below) + 0.1], color="#8a8a8a", linewidth=1)
-    axes.axvline(0, color="#8a8a8a", linewidth=1)
-    axes.set(xlim=(-3, 6), ylim=(len(rows) - 0.4, -0.6), yticks=[], xticks=range(6))
-    axes.set_xlabel("kilobytes held by the module itself", loc="right")
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.legend(loc="upper right", frameon=False)
-    show(figure, alt)
-
-
 # %% topics=["modules-vs-children"]
-draw_tree(net, "SmallNet as a tree of ten modules; most bytes lie in the second convolution.")
+pictures.draw_tree(
+    net, "SmallNet as a tree of ten modules; most bytes lie in the second convolution."
+)
 
 # %% [markdown]
 # Follow a line down from `model` and join the words by dots. That is a tensor's full name:
@@ -384,416 +348,6 @@ class Box(nn.Module):
 #   `torch.optim.SGD(box.parameters(), lr=1)` changes it.
 
 
-# %% nbgrader={"grade_id": "trials-1-4", "locked": true} jupyter={"source_hidden": true}
-# How the exercises of sections 1 to 4 are tried. You need not read this; the checks below say what is wrong.
-def tensor_in(box, name):
-    value = getattr(box, name)
-    value = value[0] if isinstance(value, (list, tuple, nn.ParameterList)) else value
-    return value.weight if isinstance(value, nn.Module) else value
-
-
-def fill(shape: tuple, x: torch.Tensor) -> torch.Tensor:
-    """The values that a parameter of this shape is given before the model is tried."""
-    n = torch.Size(shape).numel()
-    return torch.linspace(-1, 1.3, n, device=x.device).view(shape)
-
-
-@runs_with_the_answer
-def try_list_trap(sizes: list[int], heads: dict, head: str, x: torch.Tensor) -> dict:
-    """What the model knows, what it gives for known weights, and how many parameters train."""
-    model = list_trap(sizes, heads)
-    kind = f"list_trap returned {type(model).__name__}"
-    assert isinstance(model, nn.Module), f"{kind}, not a module: is there an answer yet?"
-    model = model.to(x.device)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(fill(tuple(parameter.shape), x))
-    y = model(x, head)
-    if isinstance(y, torch.Tensor) and y.requires_grad:
-        y.sum().backward()
-    grads = sum(parameter.grad is not None for parameter in model.parameters())
-    shapes = sorted(tuple(parameter.shape) for parameter in model.parameters())
-    return {"shapes": shapes, "y": y, "grads": grads}
-
-
-@runs_with_the_answer
-def try_set_weight(value: torch.Tensor, needs: bool = True) -> dict:
-    """A layer before and after, and after a step of an optimizer that was made before."""
-    layer = nn.Linear(value.shape[1], value.shape[0]).to(value.device, value.dtype)
-    layer.weight.requires_grad_(needs)
-    old, bias = layer.weight, layer.bias.detach().clone()
-    optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
-    before = old.detach().clone()
-    set_weight(layer, value)
-    found = {"set": layer.weight.detach().clone(), "object": layer.weight is old}
-    found |= {"idle": torch.equal(layer.weight, before)}
-    found |= {"needs": layer.weight.requires_grad, "leaf": layer.weight.is_leaf}
-    found |= {"parameter": isinstance(layer.weight, nn.Parameter)}
-    found["bias"] = torch.equal(layer.bias, bias)
-    layer(torch.ones(1, value.shape[1], device=value.device, dtype=value.dtype)).sum().backward()
-    optimizer.step()
-    return found | {"trained": layer.weight.detach().clone()}
-
-
-def check_trap(sizes, heads, head, x):
-    hidden = [((n, m), (n,)) for m, n in pairwise(sizes)]
-    ends = {name: ((n, sizes[-1]), (n,)) for name, n in heads.items()}
-    found, y = try_list_trap(sizes, heads, head, x), x
-    shapes = [shape for layer in hidden for shape in layer]
-    ends_shapes = [shape for layer in ends.values() for shape in layer]
-    known, why = found["shapes"], "sorted; one for each weight and bias of every layer and head"
-    slips = {
-        "no parameter: layers in a plain list or dict are unknown to it": [],
-        "only the heads: the layers are still in a plain list": sorted(ends_shapes),
-        "only the layers: the heads are still in a plain dict": sorted(shapes),
-    }
-    for words, slip in slips.items():
-        assert known != slip or slip == sorted(shapes + ends_shapes), f"the model knows {words}"
-    check_equal(known, sorted(shapes + ends_shapes), "the parameters' shapes", why)
-    for weight, bias in hidden:
-        deep, y = y, F.linear(y, fill(weight, x), fill(bias, x)).relu()
-    last = [fill(shape, x) for shape in ends[head]]
-    y = F.linear(y, *last)
-    got = found["y"] if isinstance(found["y"], torch.Tensor) else y
-    alike = lambda other: got.shape == other.shape and torch.allclose(got, other, 1e-4, 1e-4)  # noqa: E731
-    if not alike(y):
-        assert not alike(y.relu()), "model(x, head): no ReLU stands behind the head"
-        if hidden:
-            bare = F.linear(deep, *(fill(shape, x) for shape in hidden[-1]))
-            words = (
-                "model(x, head): a ReLU stands behind every layer, the last one before the head too"
-            )
-            assert not alike(F.linear(bare, *last)), words
-    check_close(found["y"], y, "model(x, head)", rtol=1e-4, atol=1e-4)
-    what = "how many parameters get a gradient from one head"
-    check_equal(found["grads"], len(shapes) + 2, what)
-
-
-def check_weight(value, needs=True):
-    old = value.detach().clone()
-    with forbid_changes(value):
-        found = try_set_weight(value, needs)
-        words = (
-            "value changed when the layer trained: the weight lies in its memory; copy the numbers"
-        )
-        assert torch.equal(value.detach(), old), words
-    assert found["parameter"], "layer.weight is no nn.Parameter any more"
-    assert not found["idle"], "set_weight changed nothing: is there an answer yet?"
-    check_close(found["set"], value.detach(), "layer.weight after set_weight")
-    check_equal(found["needs"], needs, "layer.weight.requires_grad", "it stays as it was")
-    assert found["leaf"], "the copy was recorded by autograd: do it under no_grad"
-    assert found["bias"], "the bias was changed as well"
-    words = "the optimizer's step did not move it: it trains the old parameter object"
-    trained = value.detach() - 1 if needs else value.detach()
-    assert not needs or not torch.equal(found["trained"], found["set"]), words
-    check_close(found["trained"], trained, "layer.weight after a step with gradient 1")
-
-
-def mini_tree() -> tuple:
-    """The learner's class, a class of leaves, and the root of a small tree of such modules."""
-    Mini = mini_module()
-    assert isinstance(Mini, type), f"mini_module() returned {Mini!r}, not a class"
-    assert not issubclass(Mini, nn.Module), (
-        "MiniModule is derived from nn.Module: write it yourself"
-    )
-
-    class Leaf(Mini):
-        def __init__(self, start):
-            super().__init__()
-            self.weight = MiniParameter(torch.tensor([start, start + 1.0]))
-            self.register_buffer("seen", torch.zeros(2))
-            self.register_buffer("cache", torch.zeros(3), persistent=False)
-            self.note = "plain"
-
-        def forward(self, x):
-            return x * self.weight
-
-    class Root(Mini):
-        def __init__(self):
-            super().__init__()
-            self.left = Leaf(1.0)
-            self.scale = MiniParameter(torch.tensor(3.0))
-            self.right = Leaf(5.0)
-            self.again = self.left
-            self.tied = self.right.weight
-            self.inner = Mini()
-            self.inner.leaf = Leaf(7.0)
-
-        def forward(self, x, shift=0.0):
-            return self.scale * self.right(self.left(x)) + shift
-
-    try:
-        return Mini, Leaf, Root()
-    except AttributeError as error:
-        raise AssertionError(f"AttributeError: {error}: is there an answer yet?") from error
-
-
-def pairs_of(root, method: str) -> list:
-    """The names that a method lists, after a look at its form."""
-    pairs = getattr(root, method)()
-    assert pairs is not None, f"{method}() returned None: is there an answer yet?"
-    pairs = list(pairs)
-    right = all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs)
-    assert right, f"{method}() gives {pairs[:1]}, expected pairs of a full name and a tensor"
-    return [name for name, tensor in pairs]
-
-
-@runs_with_the_answer
-def try_tree(what: str) -> object:
-    """One question to the tree."""
-    _, _, root = mini_tree()
-    if what == "call":
-        return root(torch.tensor([1.0, 2.0]), shift=1.0)
-    if what == "plain":
-        return root.left.note, root.left.training
-    if what == "unknown":
-        return hasattr(root, "nose")
-    if what == "trains":
-        (root(torch.ones(2))).sum().backward()
-        return [None if p.grad is None else p.grad.tolist() for _, p in root.named_parameters()]
-    if what == "same objects":
-        tensors = {id(tensor) for _, tensor in root.named_parameters()}
-        return {id(root.scale), id(root.left.weight), id(root.tied)} <= tensors
-    return pairs_of(root, what)
-
-
-@runs_with_the_answer
-def try_names(changes: list[str]) -> tuple:
-    """Parameters, buffers, state and the value of ``x`` after assignments to one name."""
-    Mini, leaf, _ = mini_tree()
-    module = Mini()
-    values = {
-        "parameter": lambda: MiniParameter(torch.tensor([1.0])),
-        "module": lambda: leaf(1.0),
-        "tensor": lambda: torch.tensor([2.0]),
-        "text": lambda: "word",
-        "number": lambda: 5,
-    }
-    for change in changes:
-        if change in ("buffer", "fleeting"):
-            module.register_buffer("x", torch.zeros(1), persistent=change == "buffer")
-        else:
-            module.x = values[change]()
-    state = module.state_dict()
-    assert state is not None, "state_dict() returned None: is there an answer yet?"
-    kind = type(module.x).__name__ if changes[-1] != "module" else "module"
-    value = module.x.tolist() if isinstance(module.x, torch.Tensor) else None
-    lists = [pairs_of(module, method) for method in ("named_parameters", "named_buffers")]
-    return *lists, sorted(state), kind, value
-
-
-@runs_with_the_answer
-def try_modes(deep: bool, mode: bool) -> tuple:
-    """The modes in the tree after a call, and whether the call returned the module."""
-    _, _, root = mini_tree()
-    part = root if deep else root.left
-    root.train() if not mode else root.eval()
-    returned = (part.train() if mode else part.eval()) if deep else part.train(mode)
-    modules = (root, root.left, root.right, root.inner, root.inner.leaf)
-    return [module.training for module in modules], returned is part
-
-
-@runs_with_the_answer
-def try_state(what: str, state: dict | None = None) -> object:
-    """The tree's state, and what loading one does to it."""
-    _, _, root = mini_tree()
-    found = root.state_dict()
-    assert isinstance(found, dict), f"state_dict() returned {type(found).__name__}, not a dict"
-    if what == "state":
-        return {name: tensor.clone() for name, tensor in found.items()}
-    if what == "detached":
-        return [name for name, tensor in found.items() if tensor.requires_grad]
-    if what == "memory":
-        with torch.no_grad():
-            root.left.weight.fill_(9)
-            root.left.seen.fill_(8)
-        return found["left.weight"].tolist(), found["left.seen"].tolist()
-    old, error = (root.scale, root.left.weight, root.left.seen), ""
-    try:
-        root.load_state_dict(state)
-    except RuntimeError as caught:
-        error = str(caught) or "a RuntimeError without a message"
-    same = all(
-        a is b for a, b in zip(old, (root.scale, root.left.weight, root.left.seen), strict=True)
-    )
-    same = same and root.scale.requires_grad and root.scale.is_leaf
-    return error, same, {name: t.detach().clone() for name, t in root.state_dict().items()}
-
-
-def check_load(state, bad, words):
-    right = mini_state()
-    new = {name: tensor + 10 for name, tensor in right.items()}
-    error, same, after = try_state("load", state)
-    assert same, "the model's tensors are new objects, or not leaves: copy the values in place"
-    if bad:
-        assert error, f"{words}: no RuntimeError was raised"
-        silent = [name for name in bad if name not in error]
-        assert not silent, f"{words}: the message does not name {', '.join(silent)}: {error!r}"
-    else:
-        assert not error, f"a state dict that fits raised a RuntimeError: {error}"
-    for name, tensor in (right if bad else new).items():
-        what = f"{name} after a load that failed (nothing is loaded)" if bad else f"{name}, loaded"
-        assert name in after, f"{name} is not in state_dict()"
-        check_close(after[name], tensor, what)
-
-
-def letters_in(predicted):
-    """The predictions, each with its letters in one order."""
-    assert isinstance(predicted, dict), f"predict_registration is a {type(predicted).__name__}"
-    guesses = dict(predicted)
-    for name, guess in guesses.items():
-        if guess is not None and guess is not ...:
-            assert isinstance(guess, str), (
-                f"{name}: {guess!r}? write a string of letters, such as 'PS'"
-            )
-            guesses[name] = "".join(letter for letter in "PBSMT" if letter in guess.upper())
-            extra = sorted(set(guess.upper()) - set("PBSMT ,"))
-            assert not extra, f"{name}: {guess!r}? the letters are P, B, S, M and T"
-    return guesses
-
-
-def letters_of_boxes():
-    """What the machine says."""
-    actual = {}
-    box, doubled = Box(), Box().double()
-    before = {name: tensor_in(box, name).detach().clone() for name in "abcdefghij"}
-    sum(tensor_in(box, name).sum() for name in before).backward()
-    torch.optim.SGD(box.parameters(), lr=1).step()
-    for name in before:
-        t = tensor_in(box, name)
-        holds = {
-            "P": any(t is p for p in box.parameters()),
-            "B": any(t is b for b in box.buffers()),
-            "S": any(t.data_ptr() == saved.data_ptr() for saved in box.state_dict().values()),
-            "M": tensor_in(doubled, name).dtype == torch.float64,
-            "T": not torch.equal(t, before[name]),
-        }
-        actual[name] = "".join(letter for letter, yes in holds.items() if yes)
-    return actual
-
-
-WHY_REGISTERED = {
-    "a": "a Parameter goes through the door: known, saved, moved, trained",
-    "b": "a plain tensor lands on the heap, whatever it is used for",
-    "c": "it gets a gradient, but no drawer holds it, so no optimizer is told of it",
-    "d": "a buffer is saved and moved, and not trained",
-    "e": "not persistent means only: not saved",
-    "f": "assignment looks at the list's type, and never into it",
-    "g": "a ParameterList is a module: it makes Parameters of tensors and is known itself",
-    "h": "a tuple is not looked into either; the layer in it is unknown",
-    "i": "a frozen parameter is still a parameter; it only gets no gradient",
-    "j": "times 1.0 gives a new tensor, a plain result of the graph and no Parameter",
-}
-
-
-CHANGES = {
-    "parameter, text": ([], [], [], "str", None),
-    "text, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
-    "parameter, module": (
-        ["x.weight"],
-        ["x.seen", "x.cache"],
-        ["x.seen", "x.weight"],
-        "module",
-        None,
-    ),
-    "module, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
-    "tensor": ([], [], [], "Tensor", [2.0]),
-    "buffer, tensor": ([], ["x"], ["x"], "Tensor", [2.0]),
-    "buffer, number": ([], [], [], "int", None),
-    "buffer, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
-    "module, text": ([], [], [], "str", None),
-    "buffer, text, tensor": ([], [], [], "Tensor", [2.0]),
-    "parameter, buffer": ([], ["x"], ["x"], "Tensor", [0.0]),
-    "module, buffer": ([], ["x"], ["x"], "Tensor", [0.0]),
-    "number, buffer": ([], ["x"], ["x"], "Tensor", [0.0]),
-    "fleeting, tensor": ([], ["x"], [], "Tensor", [2.0]),
-    "fleeting, buffer": ([], ["x"], ["x"], "Tensor", [0.0]),
-    "fleeting, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
-}
-ASKED = ("named_parameters()", "named_buffers()", "state_dict()", "the type of x", "the value of x")
-
-
-def check_one_name(changes, right):
-    """One name, assigned to several times: what the module says of it."""
-    for what, expected, got in zip(ASKED, right, try_names(changes), strict=True):
-        check_equal(got, expected, what, "a name holds one thing")
-
-
-def check_tree(case):
-    """Names, calls and attributes of a small tree."""
-    listed = ["scale", "tied", "left.weight", "inner.leaf.weight"]
-    buffers = [
-        f"{leaf}.{name}" for leaf in ("left", "right", "inner.leaf") for name in ("seen", "cache")
-    ]
-    tree_names = {"named_parameters": listed, "named_buffers": buffers}
-    for method, right in tree_names.items():
-        with case(method):
-            found = try_tree(method)
-            twice = [name for name in found if name not in right]
-            hint = f"; {', '.join(twice)}: listed a second time?" if twice else ""
-            if len(found) == len(right):
-                hint = "; the first name is the module's own: own ones first, then the children's"
-            assert sorted(found) == sorted(right), f"expected {right}, got {found}{hint}"
-            check_equal(found, right, "the order", "own ones first, then child after child")
-    with case("the parameters that are listed"):
-        assert try_tree("same objects") is True, "they are not the objects that were assigned"
-    with case("module(x, shift=1.0) calls forward"):
-        right = torch.tensor([3.0 * 5 + 1, 2.0 * 3 * 2 * 6 + 1])
-        check_close(try_tree("call"), right, "its result")
-    with case("gradients"):
-        grads = [sum([1.0 * 5, 2.0 * 6]), [3.0, 6.0], [15.0, 18.0], None]
-        check_equal(try_tree("trains"), grads, "the parameters' grad after backward()")
-    with case("a plain attribute, and training"):
-        check_equal(try_tree("plain"), ("plain", True), "leaf.note and leaf.training of a new leaf")
-    with case("a name that doesn't exist"):
-        assert try_tree("unknown") is False, "no AttributeError: hasattr(module, 'nose') is True"
-
-
-def check_names(case):
-    """One name, assigned to several times; a fleeting buffer is one that is not persistent."""
-    for change, right in CHANGES.items():
-        with case(f"one name: {change}"):
-            check_one_name(change.split(", "), right)
-
-
-def mini_state():
-    """The right state dict of the tree."""
-    right = {"scale": torch.tensor(3.0), "tied": torch.tensor([5.0, 6.0])}
-    for leaf, start in {"left": 1.0, "right": 5.0, "again": 1.0, "inner.leaf": 7.0}.items():
-        right[f"{leaf}.weight"] = torch.tensor([start, start + 1])
-        right[f"{leaf}.seen"] = torch.zeros(2)
-    return right
-
-
-def check_state(case, right):
-    """state_dict()."""
-    with case("state_dict"):
-        found = try_state("state")
-        fleeting = [name for name in found if "cache" in name]
-        assert not fleeting, f"{', '.join(fleeting)}: not persistent, so not to be saved"
-        missing = [name for name in right if name not in found]
-        assert not missing, f"not in it: {', '.join(missing)} (shared ones are under each name)"
-        check_equal(sorted(found), sorted(right), "its names")
-        for name, tensor in right.items():
-            check_close(found[name], tensor, name)
-    with case("state_dict, detached"):
-        check_equal(try_state("detached"), [], "those that require grad")
-    with case("state_dict, in the model's memory"):
-        memory = try_state("memory")
-        check_equal(memory, ([9.0, 9.0], [8.0, 8.0]), "the dict after the model changed in place")
-
-
-def check_modes(case):
-    """train() and eval()."""
-    for deep, mode in ((True, False), (True, True), (False, True), (False, False)):
-        call = f"{'root' if deep else 'left'}.{'train' if mode or not deep else 'eval'}"
-        with case(f"{call}({'' if deep else mode})"):
-            modes, itself = try_modes(deep, mode)
-            other = [mode] * 5 if deep else [not mode, mode, not mode, not mode, not mode]
-            check_equal(modes, other, "training of root, left, right, inner, inner.leaf")
-            assert itself, "it does not return the module"
-
-
 # %% nbgrader={"grade_id": "predict-registration", "solution": true}
 predict_registration = {
     "a": None,
@@ -813,7 +367,7 @@ predict_registration |= {"g": "PSMT", "h": "", "i": "PSM", "j": ""}
 ### END SOLUTION
 
 # %% nbgrader={"grade_id": "predict-registration-check", "grade": true, "points": 3}
-check_predictions(letters_in(predict_registration), letters_of_boxes(), WHY_REGISTERED)
+trials.check_registration(predict_registration, Box)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -962,6 +516,17 @@ class Trapped(nn.Module):
         return self.heads[head](x)
 
 
+# %% nbgrader={"grade_id": "try-list-trap", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_list_trap(*case):
+    return trials.run_list_trap(list_trap, *case)
+
+
+@runs_with_the_answer
+def try_set_weight(*case):
+    return trials.run_set_weight(set_weight, *case)
+
+
 # %% nbgrader={"grade_id": "list-trap", "solution": true}
 def list_trap(sizes: list[int], heads: dict[str, int]) -> nn.Module:
     """A module called as ``model(x, head)``; all of its layers are registered."""
@@ -990,34 +555,34 @@ x = torch.tensor([[1.0, -2.0, 0.5], [0.0, 3.0, 1.0]], device=device)
 with every_case() as case:
     for head in ("colour", "shape"):
         with case(f"sizes [3, 5, 4], head {head!r}"):
-            check_trap([3, 5, 4], {"colour": 2, "shape": 6}, head, x)
+            trials.check_trap(try_list_trap, [3, 5, 4], {"colour": 2, "shape": 6}, head, x)
     with case("sizes [3], no hidden layer"):
-        check_trap([3], {"only": 2}, "only", x)
+        trials.check_trap(try_list_trap, [3], {"only": 2}, "only", x)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("sizes [3, 7, 7, 2], three heads"):
-        check_trap([3, 7, 7, 2], {"one": 1, "two": 9, "three": 3}, "two", -x)
+        trials.check_trap(try_list_trap, [3, 7, 7, 2], {"one": 1, "two": 9, "three": 3}, "two", -x)
     with case("an empty batch"):
-        check_trap([3, 4], {"one": 1}, "one", x[:0])
+        trials.check_trap(try_list_trap, [3, 4], {"one": 1}, "one", x[:0])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "list-trap-check-2", "grade": true, "points": 2}
 value = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], device=device)
 with every_case() as case:
     with case("a 3 × 2 weight"):
-        check_weight(value)
+        trials.check_weight(try_set_weight, value)
     with case("a frozen weight"):
-        check_weight(value, needs=False)
+        trials.check_weight(try_set_weight, value, needs=False)
     with case("a value that requires grad"):
-        check_weight(value[1:].clone().requires_grad_())
+        trials.check_weight(try_set_weight, value[1:].clone().requires_grad_())
     with case("a transposed view, float64"):
-        check_weight(value.double().t())
+        trials.check_weight(try_set_weight, value.double().t())
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a frozen weight, and a value that requires grad"):
-        check_weight(value[1:].clone().requires_grad_(), needs=False)
+        trials.check_weight(try_set_weight, value[1:].clone().requires_grad_(), needs=False)
     with case("an expanded row"):
-        check_weight(value[:1].expand(4, 2))
+        trials.check_weight(try_set_weight, value[:1].expand(4, 2))
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1178,6 +743,27 @@ print(list(MySequential(*layers).state_dict()))
 # check; leave it.
 
 
+# %% nbgrader={"grade_id": "try-mini-module", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_tree(*case):
+    return trials.run_tree(mini_module, MiniParameter, *case)
+
+
+@runs_with_the_answer
+def try_names(*case):
+    return trials.run_names(mini_module, MiniParameter, *case)
+
+
+@runs_with_the_answer
+def try_modes(*case):
+    return trials.run_modes(mini_module, MiniParameter, *case)
+
+
+@runs_with_the_answer
+def try_state(*case):
+    return trials.run_state(mini_module, MiniParameter, *case)
+
+
 # %% nbgrader={"grade_id": "mini-module", "solution": true}
 class MiniModule:
     """Knows its parameters, buffers and children, their names and their mode."""
@@ -1301,43 +887,56 @@ def mini_module() -> type:
 
 # %% nbgrader={"grade_id": "mini-module-check", "grade": true, "points": 3}
 with every_case() as case:
-    check_tree(case)
-    check_names(case)
+    trials.check_tree(try_tree, case)
+    trials.check_names(try_names, case)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("one name: parameter, text, parameter"):
-        check_one_name(["parameter", "text", "parameter"], CHANGES["text, parameter"])
+        trials.check_one_name(
+            try_names, ["parameter", "text", "parameter"], trials.CHANGES["text, parameter"]
+        )
     with case("one name: fleeting, text, buffer"):
-        check_one_name(["fleeting", "text", "buffer"], CHANGES["parameter, buffer"])
+        trials.check_one_name(
+            try_names, ["fleeting", "text", "buffer"], trials.CHANGES["parameter, buffer"]
+        )
     with case("one name: buffer, fleeting"):
-        check_one_name(["buffer", "fleeting"], ([], ["x"], [], "Tensor", [0.0]))
+        trials.check_one_name(try_names, ["buffer", "fleeting"], ([], ["x"], [], "Tensor", [0.0]))
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "mini-module-check-2", "grade": true, "points": 3}
-right = mini_state()
+right = trials.mini_state()
 new = {name: tensor + 10 for name, tensor in right.items()}
 without = {name: tensor for name, tensor in new.items() if name != "inner.leaf.weight"}
 with every_case() as case:
-    check_state(case, right)
-    check_modes(case)
+    trials.check_state(try_state, case, right)
+    trials.check_modes(try_modes, case)
     with case("load_state_dict, all fits"):
-        check_load(new, [], "all fits")
+        trials.check_load(try_state, new, [], "all fits")
     with case("load_state_dict, a missing name"):
-        check_load(without, ["inner.leaf.weight"], "a name is missing")
+        trials.check_load(try_state, without, ["inner.leaf.weight"], "a name is missing")
     with case("load_state_dict, an unexpected name"):
-        check_load({**new, "nose": torch.zeros(1)}, ["nose"], "a name is unexpected")
+        trials.check_load(
+            try_state, {**new, "nose": torch.zeros(1)}, ["nose"], "a name is unexpected"
+        )
     with case("load_state_dict, another shape"):
-        check_load({**new, "right.seen": torch.zeros(1)}, ["right.seen"], "(1,) in place of (2,)")
+        trials.check_load(
+            try_state,
+            {**new, "right.seen": torch.zeros(1)},
+            ["right.seen"],
+            "(1,) in place of (2,)",
+        )
     with case("load_state_dict, all three at once"):
         bad = {**without, "ear": torch.zeros(1), "scale": torch.zeros(2, 2)}
-        check_load(bad, ["inner.leaf.weight", "ear", "scale"], "three things are wrong")
+        trials.check_load(
+            try_state, bad, ["inner.leaf.weight", "ear", "scale"], "three things are wrong"
+        )
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("load_state_dict, two of each"):
     bad = {**without, "ear": torch.zeros(1), "left.nose": torch.zeros(1)}
     del bad["again.weight"]
     bad |= {"scale": torch.zeros(2, 2), "left.seen": torch.zeros(2, 1)}
     names = ["inner.leaf.weight", "again.weight", "ear", "left.nose", "scale", "left.seen"]
-    check_load(bad, names, "six things are wrong")
+    trials.check_load(try_state, bad, names, "six things are wrong")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1479,396 +1078,15 @@ print("model:", served.training, " its new head:", served.head.training)
 # others 4.
 
 
-# %% nbgrader={"grade_id": "trials-5-8", "locked": true} jupyter={"source_hidden": true}
-# How the exercises of sections 5 to 8 are tried. You need not read this; the checks below say what is wrong.
-from collections import OrderedDict
-from torch.overrides import TorchFunctionMode
-
-
-def random_states():
-    """The state of every generator that a dropout may draw from."""
-    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-    return torch.cat([torch.get_rng_state(), *cuda])
-
-
-class NoDropout(TorchFunctionMode):
-    """Refuses PyTorch's own dropouts."""
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        name = getattr(func, "__name__", "")
-        assert "dropout" not in name, f"torch's own {name} was called: write it yourself"
-        return func(*args, **(kwargs or {}))
+# %% nbgrader={"grade_id": "try-dropout", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_dropout(*case):
+    return trials.run_dropout(dropout_that_listens, *case)
 
 
 @runs_with_the_answer
-def try_dropout(x: torch.Tensor, p: float, training: bool, seed: int = 0) -> dict:
-    """The result, the gradient at x, and whether the generator moved."""
-    torch.manual_seed(seed)
-    leaf = x.clone().requires_grad_()
-    x = leaf * 1
-    before = random_states(), x.detach().clone()
-    with NoDropout():
-        y = dropout_that_listens(x, p, training)
-    assert y is not None, "dropout_that_listens returned None: is there an answer yet?"
-    assert isinstance(y, torch.Tensor), f"the result is of type {type(y).__name__}, not a tensor"
-    quiet = torch.equal(random_states(), before[0])
-    assert torch.equal(x.detach(), before[1]), "x was changed: return a new tensor"
-    assert y.requires_grad, "no gradient flows from the result to x"
-    (gradient,) = torch.autograd.grad(y.sum(), leaf)
-    return {"y": y.detach(), "gradient": gradient, "quiet": quiet}
-
-
-@runs_with_the_answer
-def try_module(p: float, x: torch.Tensor) -> list:
-    """The share of zeros that a model with the module in it gives, in four modes."""
-    model, shares = nn.Sequential(nn.Identity(), nn.Sequential(ListeningDropout(p))), []
-    for mode in (True, False, True):
-        with NoDropout():
-            y = model.train(mode)(x)
-        assert isinstance(y, torch.Tensor), f"ListeningDropout gives {y!r}: is there an answer yet?"
-        shares.append(y.eq(0).float().mean().item())
-    return shares
-
-
-def check_training(x, p, seed=0):
-    found = try_dropout(x, p, True, seed)
-    y, tolerance = found["y"], 6 * (p * (1 - p) / max(x.numel(), 1)) ** 0.5
-    check_equal((tuple(y.shape), y.dtype), (tuple(x.shape), x.dtype), "shape and dtype")
-    assert not y.isnan().any(), f"p = {p}: there are NaNs (what is 0 times infinity?)"
-    dropped = y == 0
-    share = dropped.float().mean().item() if x.numel() else p
-    if x.dim() > 1 and x.numel() > 2000 and 0.1 < p < 0.9:
-        lines = [dropped.float().mean(dim) for dim in (0, -1)]
-        alone = all(
-            ((line > 0) & (line < 1)).any() for line in lines if line.numel() < x.numel() / 4
-        )
-        assert alone, (
-            "whole rows or columns are dropped together: each element has a draw of its own"
-        )
-    slip = abs(share - (1 - p)) <= tolerance and abs(share - p) > tolerance
-    assert not slip, f"{share:.2f} of the elements are 0: p is the share that is dropped, not kept"
-    assert abs(share - p) <= tolerance, f"{share:.3f} of the elements are 0, expected about {p}"
-    kept, values = ~dropped, (x / (1 - p) if p < 1 else x)
-    words = f"p = {p}: what survived is not x / (1 - p), so the expectation is not that of x"
-    assert torch.allclose(y[kept], values[kept], rtol=5e-3), words
-    slope = kept / (1 - p) if p < 1 else kept * 0.0
-    assert not found["gradient"].isnan().any(), (
-        f"p = {p}: the gradient holds NaNs (0 times infinity)"
-    )
-    words = "the gradient is 1 / (1 - p) where an element survived, 0 elsewhere"
-    assert torch.allclose(found["gradient"].float(), slope.float(), rtol=5e-3), words
-    return dropped
-
-
-def check_still(x, p):
-    found = try_dropout(x, p, False)
-    words = "training is False: the values have to be those of x"
-    assert torch.equal(found["y"], x) and found["y"].dtype == x.dtype, words
-    assert found["quiet"], "training is False, and still random numbers were drawn"
-    check_close(found["gradient"], torch.ones_like(x), "the gradient, training=False")
-
-
-@runs_with_the_answer
-def try_average(batches: list, modes: list, momentum: float | None = None) -> dict:
-    """The results and the means, batch by batch, and what kind of thing ``mean`` is."""
-    size, dtype = batches[0].shape[1], batches[0].dtype
-    module = (
-        moving_average_buffer(size) if momentum is None else moving_average_buffer(size, momentum)
-    )
-    kind = type(module).__name__
-    assert isinstance(module, nn.Module), (
-        f"it returned {kind}, not a module: is there an answer yet?"
-    )
-    assert hasattr(module, "mean"), "the module has no attribute mean"
-    fresh = module.mean.detach().clone()
-    module = module.to(batches[0].device, dtype)
-    held, found = module.mean, {"y": [], "mean": [], "gradient": [], "fresh": fresh}
-    for x, mode in zip(batches, modes, strict=True):
-        x = x.clone().requires_grad_()
-        y = module.train(mode)(x)
-        assert isinstance(y, torch.Tensor), f"the module returned {y!r}, not a tensor"
-        words = "no gradient flows from the result to x: only the update belongs under no_grad"
-        assert y.requires_grad, words
-        (gradient,) = torch.autograd.grad((y * torch.arange(1, 1 + size).to(y)).sum(), x)
-        found["y"].append(y.detach())
-        found["mean"].append(module.mean.detach().clone())
-        found["gradient"].append(gradient)
-    found |= {"parameters": len(list(module.parameters())), "graph": module.mean.requires_grad}
-    found |= {"state": sorted(module.state_dict()), "same": module.mean is held}
-    return found | {"held": held.detach().clone()}
-
-
-def check_average(batches, modes, momentum=None):
-    found, share = try_average(batches, modes, momentum), 0.1 if momentum is None else momentum
-    size = batches[0].shape[1]
-    check_equal(found["parameters"], 0, "its parameters", "it would be trained")
-    words = "what its state dict holds: a plain attribute is neither saved nor moved"
-    check_equal(found["state"], ["mean"], words)
-    check_close(found["fresh"].cpu(), torch.zeros(size), "mean at first")
-    assert not found["graph"], "mean requires grad: the graph of each batch hangs on it"
-    mean = torch.zeros_like(batches[0][0]) if len(batches[0]) else batches[0].new_zeros(size)
-    for number, (x, mode) in enumerate(zip(batches, modes, strict=True), start=1):
-        old, call = mean, f"call {number}, {'train' if mode else 'eval'}"
-        if mode and len(x):
-            mean = (1 - share) * mean + share * x.mean(0)
-            swapped = share * old + (1 - share) * x.mean(0)
-            got = found["mean"][number - 1]
-            slip = torch.allclose(got, swapped) and not torch.allclose(got, mean)
-            assert not slip, f"{call}: momentum is the share of the new batch, not of the old mean"
-        why = "" if mode else " (eval mode: it stays)"
-        check_close(found["mean"][number - 1], mean, f"{call}: mean{why}", rtol=1e-4, atol=1e-5)
-        got = found["y"][number - 1]
-        stale = (
-            got.shape == x.shape and torch.allclose(got, x - old) and not torch.allclose(old, mean)
-        )
-        assert not stale, f"{call}: the result is x minus the old mean: first update, then subtract"
-        check_close(got, x - mean, f"{call}: the result", rtol=1e-4, atol=1e-5)
-        right = torch.arange(1, 1 + size).to(x).expand_as(x)
-        what = f"{call}: the gradient at x (mean is a constant)"
-        check_close(found["gradient"][number - 1], right, what, rtol=1e-4, atol=1e-5)
-    same = found["same"] and torch.equal(found["held"], found["mean"][-1])
-    assert same, "module.mean is another tensor than at first: update it in place"
-
-
-def make_conv_net(seed: int, like: torch.Tensor | None = None) -> nn.Module:
-    """A ConvNet with weights from a seed, on the device and in the dtype of ``like``."""
-    torch.manual_seed(seed)
-    model = ConvNet()
-    return model if like is None else model.to(like)
-
-
-@runs_with_the_answer
-def try_functional_twin(parameters: dict, x: torch.Tensor, weights: torch.Tensor) -> tuple:
-    """The twin's output, and the gradient of (weights * output).sum() by each parameter."""
-
-    def refuse(module, args):
-        raise AssertionError(f"a module was called ({type(module).__name__}): use functions only")
-
-    parameters = {name: t.clone().requires_grad_() for name, t in parameters.items()}
-    with nn.modules.module.register_module_forward_pre_hook(refuse):
-        y = functional_twin(parameters, x)
-    assert y is not None, "functional_twin returned None: is there an answer yet?"
-    assert isinstance(y, torch.Tensor), f"functional_twin returned {type(y).__name__}, not a tensor"
-    assert y.requires_grad, "no gradient flows back to the parameters"
-    total = (weights * y).sum()
-    grads = torch.autograd.grad(total, list(parameters.values()), materialize_grads=True)
-    return y.detach(), dict(zip(parameters, grads, strict=True))
-
-
-@runs_with_the_answer
-def try_ensemble(seeds: list[int], x: torch.Tensor) -> tuple:
-    """The ensemble's output, how many products ran, and whether the models stayed the same."""
-    models = [make_conv_net(seed, x).eval() for seed in seeds]
-    olds = [{name: t.clone() for name, t in model.state_dict().items()} for model in models]
-    objects = [[id(p) for p in model.parameters()] for model in models]
-    with count_operators() as counts:
-        y = ensemble(models, x)
-    assert y is not None, "ensemble returned None: is there an answer yet?"
-    assert isinstance(y, torch.Tensor), f"ensemble returned {type(y).__name__}, not a tensor"
-    kinds = ("conv", "mm", "bmm", "baddbmm", "addmm")
-    runs = sum(n for name, n in counts.items() if name in kinds or "conv" in name)
-    same = objects == [[id(p) for p in model.parameters()] for model in models]
-    for model, old in zip(models, olds, strict=True):
-        same = same and all(torch.equal(t, old[name]) for name, t in model.state_dict().items())
-        same = same and not model.training and all(p.requires_grad for p in model.parameters())
-        same = same and all(p.device == x.device and p.grad is None for p in model.parameters())
-    return y.detach(), runs, same
-
-
-def check_twin(x, seed):
-    model = make_conv_net(seed, x)
-    weights = torch.arange(10.0).to(x) - 4
-    parameters = {name: p.detach().clone() for name, p in model.named_parameters()}
-    y, grads = try_functional_twin(parameters, x, weights)
-    right = model(x)
-    check_close(y, right.detach(), "the output", rtol=1e-3, atol=1e-4)
-    (weights * right).sum().backward()
-    for name, parameter in model.named_parameters():
-        slack = {"rtol": 1e-3, "atol": 1e-3}
-        check_close(grads[name], parameter.grad, f"the gradient by {name}", **slack)
-
-
-def check_ensemble(seeds, x):
-    y, runs, same = try_ensemble(seeds, x)
-    right = torch.stack([make_conv_net(seed, x)(x).detach() for seed in seeds])
-    check_close(y, right, "the result", rtol=1e-3, atol=1e-4)
-    assert same, "the models were changed: their weights, mode, grad or device"
-    return runs
-
-
-class OwnLinear(nn.Linear):
-    """A subclass of Linear."""
-
-
-def make_zoo() -> nn.Sequential:
-    """Layers of many kinds; those that are to stay as they are hold sevens."""
-    inner = nn.Sequential(nn.Conv2d(32, 64, 3, groups=4), nn.BatchNorm2d(64), nn.ReLU())
-    zoo = nn.Sequential(
-        OrderedDict(
-            conv=nn.Conv2d(16, 64, 3),
-            bare=nn.Conv2d(64, 32, (1, 5), bias=False),
-            inner=nn.ModuleDict({"deep": inner}),
-            plain=nn.BatchNorm2d(8, affine=False),
-            linear=nn.Linear(300, 200),
-            own=OwnLinear(100, 300, bias=False),
-            norm=nn.LayerNorm(4),
-            norm1d=nn.BatchNorm1d(3),
-            table=nn.Embedding(5, 3),
-        )
-    )
-    with torch.no_grad():
-        for name, tensor in zoo.state_dict().items():
-            if name.startswith(("norm", "table", "inner.deep.1", "plain")) or "bias" in name:
-                tensor.fill_(7)
-    zoo.linear.weight.requires_grad_(False)
-    return zoo.eval()
-
-
-@runs_with_the_answer
-def try_init() -> dict:
-    """The values afterwards, and what else may have changed."""
-    torch.manual_seed(0)
-    zoo = make_zoo().to(device)
-    objects = {name: id(p) for name, p in zoo.named_parameters()}
-    try:
-        init_by_type(zoo)
-    except Exception as error:
-        told = f"init_by_type raised {type(error).__name__}: {error}"
-        raise AssertionError(f"{told} (a layer may have no bias, a batch norm no weight)") from None
-    frozen = [name for name, p in zoo.named_parameters() if not p.requires_grad]
-    same = objects == {name: id(p) for name, p in zoo.named_parameters()}
-    state = {name: tensor.detach().clone() for name, tensor in zoo.state_dict().items()}
-    return {"state": state, "same": same, "frozen": frozen, "mode": zoo.conv.training}
-
-
-@runs_with_the_answer
-def try_init_alone() -> tuple:
-    """A linear layer that is the whole model."""
-    torch.manual_seed(0)
-    layer = nn.Linear(300, 200).to(device)
-    init_by_type(layer)
-    return layer.weight.detach().clone(), layer.bias.detach().clone()
-
-
-def check_spread(weight, name, uniform, fan_in, fan_out):
-    mean, std = weight.mean().item(), weight.std().item()
-    right = (2 / (fan_in + fan_out)) ** 0.5 if uniform else (2 / fan_in) ** 0.5
-    near = lambda other: abs(std / other - 1) < 0.06  # noqa: E731
-    assert abs(mean) < 0.1 * std, f"{name}: the mean is {mean:.3f}, and the spread {std:.3f}: not 0"
-    default = "as PyTorch starts it: is there an answer yet, and does it reach this layer?"
-    slips = {default: (3 * fan_in) ** -0.5}
-    if uniform:
-        slips["for fan_in alone: inputs and outputs both count"] = (2 / fan_in) ** 0.5
-        slips["of a bound √(3 / (n_in + n_out)): the bound is √3 times the std"] = right / 2**0.5
-    else:
-        slips["for fan_out: how many products does one output sum up?"] = (2 / fan_out) ** 0.5
-        slips["for variance 1 / fan_in: the 2 makes up for the ReLU"] = fan_in**-0.5
-        slips["for fan_in without the groups"] = (2 / (4 * fan_in)) ** 0.5
-    for words, slip in slips.items():
-        assert near(right) or not near(slip), f"{name}: the std {std:.4f} is that {words}"
-    assert near(right), f"{name}: the std is {std:.4f}, expected about {right:.4f}"
-    inside = (weight.abs() < std).float().mean().item()
-    kind, share = ("uniform", 0.577) if uniform else ("normal", 0.683)
-    words = f"{name}: {inside:.2f} of the weights lie within one std, {share} if they are {kind}"
-    assert abs(inside - share) < 0.04, words
-
-
-def check_squares(sizes, stds, right):
-    found = predict_squares(list(sizes), list(stds))
-    call = f"predict_squares({sizes}, {stds})"
-    assert found is not None, f"{call} is None: is there an answer yet?"
-    found = [float(square) for square in found]
-    check_equal(len(found), len(stds), f"{call}: how many numbers")
-    found, right = (torch.tensor(given, dtype=torch.float64) for given in (found, right))
-    without = (
-        torch.tensor([n * s**2 for n, s in zip(sizes, stds, strict=False)]).double().cumprod(0)
-    )
-    halved = torch.allclose(found, right / 2, rtol=1e-4)
-    words = f"{call} = {[float(f'{square:.4g}') for square in found.tolist()]}"
-    relu = torch.tensor([1.0, *[0.5] * (len(stds) - 1)], dtype=torch.float64)
-    ahead = torch.tensor([n * s**2 for n, s in zip(sizes[1:], stds, strict=True)]).double() * relu
-    swapped = torch.allclose(found, ahead.cumprod(0), rtol=1e-4)
-    assert not swapped or torch.allclose(found, right, rtol=1e-4), (
-        f"{words}: n is how many products one output sums up, sizes[i], not sizes[i + 1]"
-    )
-    plain = torch.tensor([n * s for n, s in zip(sizes, stds, strict=False)]).double() * relu
-    assert not torch.allclose(found, plain.cumprod(0), rtol=1e-4), (
-        f"{words}: stds are standard deviations; the variance is their square"
-    )
-    assert not halved, (
-        f"{words}: the ReLU stands between two layers; the output is what is before it"
-    )
-    forgot = torch.allclose(found, without, rtol=1e-4) and not torch.allclose(right, without)
-    assert not forgot, f"{words}: a ReLU halves the mean square on its way to the next layer"
-    assert torch.allclose(found, right, rtol=1e-4), f"{words}, expected {right.tolist()}"
-
-
-def check_draws(case, ones, ramp):
-    """Each element has a draw of its own, from the global generator."""
-    for p in (0.75, 0.9, 0.0, 1.0):
-        with case(f"a 50 × 400 tensor of ones, p = {p}"):
-            check_training(ones, p)
-    with case("the same seed twice, then another"):
-        masks = [check_training(ramp, 0.5, seed) for seed in (1, 1, 2)]
-        assert torch.equal(masks[0], masks[1]), "torch.manual_seed does not make the draws repeat"
-        assert not torch.equal(masks[0], masks[2]), "another seed drops the same elements"
-    with case("how many of 200 are dropped, eight times"):
-        counts = {int(check_training(ones[0, :200], 0.5, seed).sum()) for seed in range(8)}
-        assert len(counts) > 1, "always exactly as many: each element has a draw of its own"
-
-
-def check_range(case, ones):
-    """A probability lies between 0 and 1."""
-    for p, training in ((-0.1, True), (1.5, True), (1.5, False), (-0.1, False)):
-        with case(f"p = {p}" if training else f"p = {p}, training=False"):
-            try:
-                dropout_that_listens(ones, p, training)
-            except ValueError:
-                continue
-            raise AssertionError("no ValueError")
-
-
-def check_shares(case, p, ones):
-    """The module, in three modes."""
-    with case(f"ListeningDropout({p}) in a model: train, eval, train"):
-        shares = try_module(p, ones)
-        right = [abs(shares[0] - p) < 0.03, shares[1] == 0, abs(shares[2] - p) < 0.03]
-        told = f"shares of zeros {[round(share, 2) for share in shares]}"
-        assert all(right), f"{told}, expected about {p}, 0, {p}"
-
-
-def check_zoo(case, found):
-    """Every layer of the zoo."""
-    state, layers = found["state"], dict(make_zoo().named_modules())
-    for name, layer in layers.items():
-        if not isinstance(layer, (nn.Conv2d, nn.Linear)):
-            continue
-        fan_out, fan_in = layer.weight.shape[0], layer.weight[0].numel()
-        fan_out *= layer.weight[0, 0].numel() if layer.weight.dim() == 4 else 1
-        with case(f"{name}, {layer}"):
-            check_spread(
-                state[f"{name}.weight"], "weight", layer.weight.dim() == 2, fan_in, fan_out
-            )
-            if layer.bias is not None:
-                assert state[f"{name}.bias"].eq(0).all(), "the bias is not 0"
-    with case("a model that is itself a Linear(300, 200)"):
-        weight, bias = try_init_alone()
-        check_spread(weight, "weight", True, 300, 200)
-        assert bias.eq(0).all(), "the bias is not 0"
-    with case("inner.deep.1, BatchNorm2d"):
-        assert state["inner.deep.1.weight"].eq(1).all(), "the weight is not 1"
-        assert state["inner.deep.1.bias"].eq(0).all(), "the bias is not 0: 0 is the neutral start"
-    sevens = [
-        name for name in state if name.startswith(("norm", "table", "plain")) or "running" in name
-    ]
-    for name in sevens:
-        with case(name):
-            assert state[name].eq(7).all(), "it was changed, and should have stayed as it was"
-    with case("all layers"):
-        assert found["same"], "some Parameters are new objects: write into those that exist"
-        words = "a frozen weight stays frozen, the others free"
-        check_equal(found["frozen"], ["linear.weight"], "frozen afterwards", words)
-        assert found["mode"] is False, "the model's mode was changed"
+def try_module(*case):
+    return trials.run_module(ListeningDropout, *case)
 
 
 # %% nbgrader={"grade_id": "dropout-that-listens", "solution": true}
@@ -1903,26 +1121,26 @@ class ListeningDropout(nn.Module):
 ones = torch.ones(50, 400, device=device)
 ramp = torch.linspace(1, 3, 3000, device=device).view(2, 3, 500)
 with every_case() as case:
-    check_draws(case, ones, ramp)
+    trials.check_draws(try_dropout, case, ones, ramp)
     with case("float16"):
-        check_training(ramp.half(), 0.25)
+        trials.check_training(try_dropout, ramp.half(), 0.25)
     with case("training=False"):
-        check_still(ramp, 0.5)
+        trials.check_still(try_dropout, ramp, 0.5)
     with case("training=False, p = 1"):
-        check_still(ramp, 1.0)
-    check_range(case, ones)
-    check_shares(case, 0.75, ones)
+        trials.check_still(try_dropout, ramp, 1.0)
+    trials.check_range(dropout_that_listens, case, ones)
+    trials.check_shares(try_module, case, 0.75, ones)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("float64, a transposed view"):
-        check_training(ramp[0].double().t(), 0.3)
+        trials.check_training(try_dropout, ramp[0].double().t(), 0.3)
     with case("one dimension"):
-        check_training(-ramp.flatten(), 0.6)
+        trials.check_training(try_dropout, -ramp.flatten(), 0.6)
     with case("bfloat16, training=False"):
-        check_still(ramp.bfloat16(), 0.5)
+        trials.check_still(try_dropout, ramp.bfloat16(), 0.5)
     with case("an empty tensor"):
-        check_training(ones[:0], 0.5)
-    check_shares(case, 0.2, ones)
+        trials.check_training(try_dropout, ones[:0], 0.5)
+    trials.check_shares(try_module, case, 0.2, ones)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2030,6 +1248,12 @@ show(
 # `[[8.5], [18.5]]`.
 
 
+# %% nbgrader={"grade_id": "try-average", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_average(*case):
+    return trials.run_average(moving_average_buffer, *case)
+
+
 # %% nbgrader={"grade_id": "moving-average-buffer", "solution": true}
 def moving_average_buffer(size: int, momentum: float = 0.1) -> nn.Module:
     """A module that takes a moving average off its input (batch, size)."""
@@ -2054,22 +1278,22 @@ generator = torch.Generator().manual_seed(0)
 x, y, z = (torch.randn(n, 3, generator=generator).to(device) + 5 for n in (6, 4, 1))
 with every_case() as case:
     with case("the example"):
-        check_average([torch.tensor([[10.0], [20.0]], device=device)], [True])
+        trials.check_average(try_average, [torch.tensor([[10.0], [20.0]], device=device)], [True])
     with case("train, train, eval, train"):
-        check_average([x, y, z, x], [True, True, False, True])
+        trials.check_average(try_average, [x, y, z, x], [True, True, False, True])
     with case("momentum 0.5"):
-        check_average([x, y], [True, True], 0.5)
+        trials.check_average(try_average, [x, y], [True, True], 0.5)
     with case("a batch without rows, then another"):
-        check_average([x[:0], x], [True, True])
+        trials.check_average(try_average, [x[:0], x], [True, True])
     with case("after double()"):
-        check_average([x.double(), y.double()], [True, True])
+        trials.check_average(try_average, [x.double(), y.double()], [True, True])
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("momentum 1 and 0"):
-        check_average([x, y], [True, True], 1.0)
-        check_average([x, y], [True, True], 0.0)
+        trials.check_average(try_average, [x, y], [True, True], 1.0)
+        trials.check_average(try_average, [x, y], [True, True], 0.0)
     with case("eval at once"):
-        check_average([y, x, z], [False, True, False], 0.3)
+        trials.check_average(try_average, [y, x, z], [False, True, False], 0.3)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2223,6 +1447,17 @@ print("spread in the hole:            ", round(outside.item(), 2))
 # Example: for two models, `ensemble([a, b], x)[1]` equals `b(x)`.
 
 
+# %% nbgrader={"grade_id": "try-twins", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_functional_twin(*case):
+    return trials.run_functional_twin(functional_twin, *case)
+
+
+@runs_with_the_answer
+def try_ensemble(*case):
+    return trials.run_ensemble(ensemble, ConvNet, *case)
+
+
 # %% nbgrader={"grade_id": "functional-twin", "solution": true}
 from torch.func import functional_call, stack_module_state, vmap
 
@@ -2249,33 +1484,33 @@ def ensemble(models: list[ConvNet], x: torch.Tensor) -> torch.Tensor:
 images = torch.randn(3, 1, 28, 28, generator=torch.Generator().manual_seed(1)).to(device)
 with every_case() as case:
     with case("three images"):
-        check_twin(images, 0)
+        trials.check_twin(try_functional_twin, ConvNet, images, 0)
     with case("float64, other weights"):
-        check_twin(images.double(), 1)
+        trials.check_twin(try_functional_twin, ConvNet, images.double(), 1)
     with case("one image"):
-        check_twin(images[:1], 4)
+        trials.check_twin(try_functional_twin, ConvNet, images[:1], 4)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("one image"):
-        check_twin(-images[:1], 2)
+        trials.check_twin(try_functional_twin, ConvNet, -images[:1], 2)
     with case("images as a transposed view"):
-        check_twin(images.transpose(2, 3), 3)
+        trials.check_twin(try_functional_twin, ConvNet, images.transpose(2, 3), 3)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "functional-twin-check-2", "grade": true, "points": 2}
 images = torch.randn(3, 1, 28, 28, generator=torch.Generator().manual_seed(2)).to(device)
 with every_case() as case:
     with case("two models"):
-        two = check_ensemble([0, 1], images)
+        two = trials.check_ensemble(try_ensemble, ConvNet, [0, 1], images)
     with case("five models, two images"):
-        five = check_ensemble([4, 0, 3, 2, 7], images[:2])
+        five = trials.check_ensemble(try_ensemble, ConvNet, [4, 0, 3, 2, 7], images[:2])
         words = f"{two} convolutions and products for two models, {five} for five: a loop over them"
         assert five <= two, words
     with case("one model, float64"):
-        check_ensemble([5], images.double())
+        trials.check_ensemble(try_ensemble, ConvNet, [5], images.double())
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("three models, one image, float64"):
-    check_ensemble([5, 6, 1], images[:1].double())
+    trials.check_ensemble(try_ensemble, ConvNet, [5, 6, 1], images[:1].double())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2397,6 +1632,17 @@ print("skip_init:", tuple(nn.utils.skip_init(nn.Linear, 3, 2).weight.shape))
 # Example: `predict_squares([100, 50, 10], [0.1, 0.2])` is `[1.0, 1.0]`: 100 · 0.01, then 50 · 0.04 / 2.
 
 
+# %% nbgrader={"grade_id": "try-init", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_init():
+    return trials.run_init(init_by_type)
+
+
+@runs_with_the_answer
+def try_init_alone():
+    return trials.run_init_alone(init_by_type)
+
+
 # %% nbgrader={"grade_id": "init-by-type", "solution": true}
 def init_by_type(model: nn.Module) -> None:
     """Start convolutions, linear layers and batch norms of ``model``, in place."""
@@ -2429,20 +1675,22 @@ def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
 
 # %% nbgrader={"grade_id": "init-by-type-check", "grade": true, "points": 3}
 with every_case(at_most=12) as case:
-    check_zoo(case, try_init())
+    trials.check_zoo(try_init, try_init_alone, case)
 
 # %% nbgrader={"grade_id": "init-by-type-check-2", "grade": true, "points": 1}
 with every_case() as case:
     with case("the example"):
-        check_squares([100, 50, 10], [0.1, 0.2], [1.0, 1.0])
+        trials.check_squares(predict_squares, [100, 50, 10], [0.1, 0.2], [1.0, 1.0])
     with case("three layers"):
-        check_squares([200, 100, 50, 25], [0.1, 0.1, 0.2], [2.0, 1.0, 1.0])
+        trials.check_squares(predict_squares, [200, 100, 50, 25], [0.1, 0.1, 0.2], [2.0, 1.0, 1.0])
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("one layer"):
-        check_squares([64, 8], [0.5], [16.0])
+        trials.check_squares(predict_squares, [64, 8], [0.5], [16.0])
     with case("four layers"):
-        check_squares([10, 20, 40, 80, 5], [0.3, 0.3, 0.3, 0.3], [0.9, 0.81, 1.458, 5.2488])
+        trials.check_squares(
+            predict_squares, [10, 20, 40, 80, 5], [0.3, 0.3, 0.3, 0.3], [0.9, 0.81, 1.458, 5.2488]
+        )
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2582,370 +1830,18 @@ with tempfile.TemporaryDirectory() as folder:
 # "missing": [], "unexpected": ["nose"]}`.
 
 
-# %% nbgrader={"grade_id": "trials-9-11", "locked": true} jupyter={"source_hidden": true}
-# How the exercises of sections 9 to 11 are tried. You need not read this; the checks below say what is wrong.
-from collections import OrderedDict
-
-
-class Tricky(nn.Module):
-    """Names that contain the words of the prefixes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.module = nn.Linear(2, 2)
-        self.module_list = nn.ModuleList([nn.Linear(2, 1)])
-        self.model = nn.Sequential(OrderedDict(module=nn.Linear(1, 3)))
-
-
-def make_target(kind: str) -> nn.Module:
-    """A fresh model, in eval mode, with one frozen parameter."""
-    torch.manual_seed(0)
-    makers = {"linear": lambda: nn.Linear(2, 2), "small": SmallNet, "tricky": Tricky}
-    model = makers[kind]().to(device).eval()
-    next(model.parameters()).requires_grad_(False)
-    return model
-
-
+# %% nbgrader={"grade_id": "try-surgery", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
-def try_surgery(kind: str, checkpoint: dict) -> dict:
-    """The report, or the error; the state afterwards; and what may have changed besides."""
-    model, given = make_target(kind), dict(checkpoint)
-    tensors = lambda: [id(t) for t in (*model.parameters(), *model.buffers())]  # noqa: E731
-    objects, copies = tensors(), {name: t.clone() for name, t in given.items()}
-    found = {"error": "", "report": None}
-    try:
-        report = state_dict_surgery(model, checkpoint)
-        found["report"] = report
-        if isinstance(report, dict):
-            found["report"] = {str(key): sorted(names) for key, names in report.items()}
-    except ValueError as error:
-        found["error"] = str(error) or "ValueError"
-    except RuntimeError as error:
-        told = f"a RuntimeError: {str(error).splitlines()[0]}"
-        raise AssertionError(f"{told} (only what has the same shape may be loaded)") from None
-    same = list(given) == list(checkpoint)
-    found["kept"] = same and all(torch.equal(copies[n], checkpoint[n]) for n in given)
-    found["objects"] = objects == tensors()
-    found["free"] = [p.requires_grad for p in model.parameters()]
-    found["training"] = any(module.training for module in model.modules())
-    found["state"] = {name: t.detach().clone() for name, t in model.state_dict().items()}
-    return found
+def try_surgery(*case):
+    return trials.run_surgery(state_dict_surgery, SmallNet, *case)
 
 
-def filled(model, change=lambda name: name, value=3):
-    state = model.state_dict()
-    return {change(name): torch.full_like(t, value) for name, t in state.items()}
+def check_report(*case):
+    trials.check_report(try_surgery, SmallNet, *case)
 
 
-def check_report(kind, checkpoint, loaded, mismatched=(), missing=(), unexpected=()):
-    found, start = try_surgery(kind, checkpoint), make_target(kind).state_dict()
-    report = found["report"]
-    told = f"a ValueError ({found['error']}), though {next(iter(loaded))} fits"
-    told += " once its prefixes are off; does more come off (lstrip, replace)?"
-    assert not found["error"], told
-    assert isinstance(report, dict), f"it returned {report!r}, not a dict: is there an answer yet?"
-    right = {
-        "loaded": loaded,
-        "mismatched": mismatched,
-        "missing": missing,
-        "unexpected": unexpected,
-    }
-    wrong = []
-    for key, names in right.items():
-        if key not in report:
-            wrong.append(f"{key!r} is not in the report")
-        elif report[key] != sorted(names):
-            extra = [name for name in report[key] if name not in names]
-            lacks = [name for name in sorted(names) if name not in report[key]]
-            told = [f"wrongly has {extra}"] if extra else []
-            told += [f"lacks {lacks}"] if lacks else []
-            told = told or [f"is {report[key]}: a name twice?"]
-            wrong.append(f"{key!r} {' and '.join(told)}")
-    strange = [name for name in report.get("unexpected", []) if name not in unexpected]
-    for key in checkpoint:
-        taken = [name for name in strange if key != name and key.endswith(name)]
-        if key in start and taken:
-            wrong.append(f"{key!r} is a name of the model, so its prefix stays")
-            break
-        if set(strange) & {key.lstrip("module."), key.replace("module.", "")} - {key, *taken}:
-            wrong.append(f"{key!r} has lost more than its prefix (lstrip and replace do that)")
-            break
-    assert not wrong, "; ".join(wrong)
-    for name, old in start.items():
-        new = torch.full_like(old, 3) if name in loaded else old
-        why = "" if name in loaded else " (nothing fits it, so it stays)"
-        check_close(found["state"][name], new, f"{name} in the model afterwards{why}")
-
-
-def check_besides(kind, checkpoint, fails=False):
-    found, model = try_surgery(kind, checkpoint), make_target(kind)
-    if fails:
-        words = "nothing can be loaded, and no ValueError was raised"
-        blank = ": is there an answer yet?" if found["report"] is None else ""
-        assert found["error"], f"{words}: the report was {found['report']!r}{blank}"
-        for name, old in model.state_dict().items():
-            check_close(found["state"][name], old, f"{name}, where nothing fits")
-    else:
-        kind = type(found["report"]).__name__
-        assert kind == "dict", f"it returned {kind}, not a dict: is there an answer yet?"
-    assert found["kept"], "the checkpoint was changed: build a new dict"
-    assert found["objects"], (
-        "the model's tensors are new objects: copy the values into the old ones"
-    )
-    free = [p.requires_grad for p in model.parameters()]
-    check_equal(found["free"], free, "requires_grad of the parameters", "each stays as it was")
-    assert not found["training"], "the model was put into training mode"
-
-
-class Talker(nn.Module):
-    """A tied table, a batch norm without weights, and one parameter in half precision."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.table = nn.Embedding(7, 4)
-        self.plain = nn.BatchNorm1d(4, affine=False)
-        self.norm = nn.BatchNorm1d(4)
-        self.dropout = nn.Dropout()
-        self.out = nn.Linear(4, 7)
-        self.out.weight = self.table.weight
-        self.scale = nn.Parameter(torch.ones(3, dtype=torch.float16))
-        self.register_buffer("mask", torch.ones(5, dtype=torch.bool), persistent=False)
-        self.register_buffer("again", self.mask, persistent=False)
-
-
-def make_model(kind: str) -> nn.Module:
-    """A model in training mode; one of its parameters is frozen already."""
-    model = (SmallNet() if kind in ("small", "asleep") else Talker()).to(device)
-    places = {"small": "head.bias", "asleep": "features.0.norm.weight"}
-    model.get_parameter(places.get(kind, "scale")).requires_grad_(kind == "free")
-    return model
-
-
-def facts_of(model: nn.Module) -> tuple:
-    """Which parameters are frozen, and which modules are in eval mode."""
-    named = model.named_parameters(remove_duplicate=False)
-    frozen = [name for name, parameter in named if not parameter.requires_grad]
-    return frozen, [name for name, module in model.named_modules() if not module.training]
-
-
-@runs_with_the_answer
-def try_freeze(kind: str, patterns: list[str]) -> dict:
-    """What is frozen and in eval mode afterwards, the counts, or the error."""
-    model, counts, error = make_model(kind), None, ""
-    before = {name: t.clone() for name, t in model.state_dict().items()}
-    try:
-        counts = freeze_and_count(model, patterns)
-    except ValueError as caught:
-        error = str(caught) or "ValueError"
-    except (AttributeError, TypeError) as caught:
-        hint = (
-            " (with affine=False, a batch norm's weight is None)"
-            if "NoneType" in str(caught)
-            else ""
-        )
-        raise AssertionError(f"{type(caught).__name__}: {caught}{hint}") from None
-    same = all(torch.equal(t, before[name]) for name, t in model.state_dict().items())
-    frozen, still = facts_of(model)
-    return {"frozen": frozen, "eval": still, "counts": counts, "error": error, "same": same}
-
-
-def check_freeze(kind, patterns, frozen, still, trainable):
-    found, model = try_freeze(kind, patterns), make_model(kind)
-    assert not found["error"], f"a ValueError, though each pattern matches: {found['error']}"
-    everything = [name for name, _ in model.named_parameters(remove_duplicate=False)]
-    right, wrong = [name for name in everything if name in frozen], []
-    for what, got, names in (
-        ("frozen", found["frozen"], right),
-        ("in eval mode", found["eval"], still),
-    ):
-        extra = [name or "(the model itself)" for name in got if name not in names]
-        lacks = [name for name in names if name not in got]
-        wrong += [f"{what}, and should not be: {', '.join(extra)}"] if extra else []
-        wrong += [f"not {what}: {', '.join(lacks)}"] if lacks else []
-    tensors, counts = [*model.parameters(), *model.buffers()], found["counts"]
-    total = sum(p.numel() for p in model.parameters())
-    right = {"total": total, "trainable": trainable, "bytes": sum(t.nbytes for t in tensors)}
-    if not isinstance(counts, dict):
-        wrong.append(f"it returned {counts!r}, not a dict of counts: is there an answer yet?")
-        counts = right
-    slips = {
-        ("total", total + 28): "the tied table is counted twice",
-        ("bytes", sum(p.nbytes for p in model.parameters())): "the buffers are missing",
-        ("bytes", sum(t.nbytes for t in model.state_dict().values())): (
-            "a state dict lists shared ones twice, and leaves out what is not persistent"
-        ),
-        ("bytes", right["bytes"] + 117): "the shared ones are counted twice",
-        ("bytes", 4 * total): "not every number has four bytes, and buffers have bytes, too",
-        ("trainable", total): "the frozen ones are counted as well",
-    }
-    for key, value in right.items():
-        got = counts.get(key, "missing")
-        if got != value or isinstance(got, bool):
-            why = slips.get((key, got), "")
-            wrong.append(f"{key!r} is {got}, expected {value}" + (f" ({why})" if why else ""))
-    assert found["same"], "; ".join(["values of the model were changed", *wrong])
-    assert not wrong, "; ".join(wrong)
-
-
-def check_refused(kind, patterns):
-    found, (frozen, still) = try_freeze(kind, patterns), facts_of(make_model(kind))
-    assert found["error"], "a pattern matches nothing, and no ValueError was raised"
-    check_equal(found["frozen"], frozen, "frozen after the ValueError", "nothing is changed then")
-    check_equal(found["eval"], still, "in eval mode after the ValueError")
-
-
-class Wrapped(nn.Module):
-    """A replacement that contains the old module."""
-
-    def __init__(self, old: nn.Module) -> None:
-        super().__init__()
-        self.old = old
-
-
-def make_old(kind: str) -> nn.Module:
-    """Models with layers of a kind in many places."""
-    if kind == "small":
-        return SmallNet()
-    if kind == "root":
-        return nn.ReLU()
-    shared, block = nn.ReLU(), nn.Sequential(nn.Linear(2, 2), nn.ReLU6(), nn.ReLU().eval())
-    model = nn.Sequential(OrderedDict(a=shared, b=nn.ModuleList([block, nn.Tanh()]), c=shared))
-    model.add_module("d", nn.ModuleDict({"x": nn.Sequential(nn.ReLU()), "y": block, "z": shared}))
-    model.d.register_module("nothing", None)
-    return model
-
-
-KINDS = {
-    "BatchNorm2d": nn.BatchNorm2d,
-    "ReLU": nn.ReLU,
-    "Block or Linear": (Block, nn.Linear),
-    "Hardtanh": nn.Hardtanh,
-}
-
-
-@runs_with_the_answer
-def try_replace(kind: str, wanted: str, container: bool = False) -> dict:
-    """Paths and types afterwards, which places hold one module, and what else may have changed."""
-    model, made = make_old(kind), []
-    places = dict(model.named_modules(remove_duplicate=False))
-    hooked = [m for m in model.modules() if not isinstance(m, KINDS[wanted])]
-    for module in hooked:
-        module.register_forward_hook(lambda module, args, output: None)
-
-    def make(old):
-        assert isinstance(old, KINDS[wanted]), f"make was called with a {type(old).__name__}"
-        assert len(made) < 50, "make is called again and again: is a replacement searched?"
-        made.append((id(old), nn.Sequential(old, nn.Tanh()) if container else Wrapped(old)))
-        return made[-1][1]
-
-    try:
-        new = replace_by_type(model, KINDS[wanted], make)
-        walked = isinstance(new, nn.Module) and list(new.named_modules(remove_duplicate=False))
-    except RecursionError:
-        words = "it never ends: is a replacement searched, perhaps on a second visit to its parent?"
-        raise AssertionError(words) from None
-    except AttributeError as error:
-        hint = " (in _modules, a child may be None)" if "NoneType" in str(error) else ""
-        raise AssertionError(f"AttributeError: {error}{hint}") from None
-    got = type(new).__name__
-    assert isinstance(new, nn.Module), f"it returned {got}, not a module: is there an answer yet?"
-    after, numbers = dict(walked), {}
-    kept = [m for m in after.values() if any(m is other for other in hooked)]
-    return {
-        "tree": [(name, type(module).__name__) for name, module in after.items()],
-        "groups": [numbers.setdefault(id(module), len(numbers)) for module in after.values()],
-        "modes": [module.training for module in after.values()],
-        "calls": len(made),
-        "twice": len({old for old, _ in made}) < len(made),
-        "hooks": all(len(module._forward_hooks) == 1 for module in kept),
-        "root": new is (made[0][1] if isinstance(places[""], KINDS[wanted]) and made else model),
-        "olds": all(
-            m is places[n] for n, m in after.items() if n in places and type(m) is type(places[n])
-        ),
-    }
-
-
-def swap(module, kind, new, done):
-    if id(module) in done:
-        return done[id(module)]
-    if isinstance(module, kind):
-        done[id(module)] = new(module).train(module.training)
-        return done[id(module)]
-    done[id(module)] = module
-    for name in [name for name, child in module._modules.items() if child is not None]:
-        setattr(module, name, swap(module._modules[name], kind, new, done))
-    return module
-
-
-def check_swap(kind, wanted, container=False):
-    found, done, old = try_replace(kind, wanted, container), {}, make_old(kind)
-    right = sum(isinstance(module, KINDS[wanted]) for module in old.modules())
-    new = (lambda old: nn.Sequential(old, nn.Tanh())) if container else Wrapped
-    after = dict(swap(old, KINDS[wanted], new, done).named_modules(remove_duplicate=False))
-    tree, numbers = [(name, type(module).__name__) for name, module in after.items()], {}
-    groups = [numbers.setdefault(id(module), len(numbers)) for module in after.values()]
-    modes, wrong = [module.training for module in after.values()], []
-    missed = [pair for pair in tree if pair not in found["tree"]]
-    extra = [pair for pair in found["tree"] if pair not in tree]
-    if found["twice"]:
-        wrong.append(f"make was called {found['calls']} times for {right} modules: once for each")
-    if missed or extra:
-        wrong.append(f"missing in the new tree: {missed[:4]}; not expected: {extra[:4]}")
-    elif found["tree"] != tree:
-        wrong.append("the names are in another order than before")
-    elif found["groups"] != groups:
-        wrong.append(
-            "a module that stood in several places has several replacements, or the reverse"
-        )
-    elif found["modes"] != modes:
-        at = [name for (name, _), a, b in zip(tree, found["modes"], modes, strict=True) if a != b]
-        wrong.append(f"the mode is not the old one's at {at}")
-    flags = {
-        "root": "what is returned is neither the model nor the replacement of its root",
-        "olds": "modules that are not of the kind are other objects now (copies?)",
-        "hooks": "modules that are not of the kind have lost their hooks, or gained some",
-    }
-    wrong += [words for key, words in flags.items() if not found[key]]
-    assert not wrong, "; ".join(wrong)
-
-
-def check_prefixes(case, small, every):
-    """Prefixes in front of all names, and a head that doesn't fit."""
-    with case("all names fit"):
-        check_report("small", filled(small), every)
-    with case("module._orig_mod. in front"):
-        check_report("small", filled(small, lambda name: f"module._orig_mod.{name}"), every)
-    with case("_orig_mod.module.module. in front"):
-        check_report("small", filled(small, lambda name: f"_orig_mod.module.module.{name}"), every)
-    with case("a head for 7 classes, from another model"):
-        other = filled(SmallNet(7).to(device), lambda name: f"module.{name}")
-        head = ["head.weight", "head.bias"]
-        check_report("small", other, [name for name in every if name not in head], head)
-
-
-first = ["features.0.conv.weight", "features.0.norm.weight", "features.0.norm.bias"]
-second = [name.replace("0", "2") for name in first]
-norms = ["features.0.norm", "features.2.norm"]
-tied = ["table.weight", "out.weight"]
-
-
-def check_small(case):
-    """Patterns on SmallNet."""
-    with case('SmallNet, ["features.*"] (head.bias was frozen before)'):
-        check_freeze("small", ["features.*"], [*first, *second, "head.bias"], norms, 160)
-    with case('SmallNet, ["features.2.*", "head.weight"]'):
-        check_freeze(
-            "small",
-            ["features.2.*", "head.weight"],
-            [*second, "head.bias", "head.weight"],
-            norms[1:],
-            88,
-        )
-    with case("SmallNet, no pattern"):
-        check_freeze("small", [], ["head.bias"], [], 1432)
-    with case('SmallNet, ["*.bias"]: the batch norms\' weights stay free'):
-        bias = ["features.0.norm.bias", "features.2.norm.bias", "head.bias"]
-        check_freeze("small", ["*.bias"], bias, [], 1408)
+def check_besides(*case, fails=False):
+    trials.check_besides(try_surgery, SmallNet, *case, fails=fails)
 
 
 # %% nbgrader={"grade_id": "state-dict-surgery", "solution": true}
@@ -2972,25 +1868,29 @@ def state_dict_surgery(model: nn.Module, checkpoint: dict[str, torch.Tensor]) ->
 
 
 # %% nbgrader={"grade_id": "state-dict-surgery-check", "grade": true, "points": 3}
-small, tricky, every = SmallNet().to(device), Tricky().to(device), list(SmallNet().state_dict())
-names = list(tricky.state_dict())
+small, tricky = SmallNet().to(device), trials.Tricky().to(device)
+every, names = list(small.state_dict()), list(tricky.state_dict())
 example = {"module.weight": torch.full((2, 2), 3.0), "bias": torch.ones(3), "nose": torch.ones(1)}
 with every_case() as case:
     with case("the example, with threes"):
         check_report("linear", example, ["weight"], ["bias"], [], ["nose"])
-    check_prefixes(case, small, every)
+    trials.check_prefixes(check_report, SmallNet, case)
     with case("a child that is called module, no prefix"):
-        check_report("tricky", filled(tricky), names)
+        check_report("tricky", trials.filled(tricky), names)
     with case("a child that is called module, in DataParallel"):
-        check_report("tricky", filled(tricky, lambda name: f"module.{name}"), names)
+        check_report("tricky", trials.filled(tricky, lambda name: f"module.{name}"), names)
     with case("module in the middle of a name that is unknown"):
-        extra = {**filled(tricky), "module.stem.module.weight": torch.ones(1, device=device)}
+        extra = {**trials.filled(tricky), "module.stem.module.weight": torch.ones(1, device=device)}
         check_report("tricky", extra, names, [], [], ["stem.module.weight"])
     with case("a word that begins like a prefix, unknown"):
-        extra = {**filled(tricky), "module_x.weight": torch.ones(1, device=device)}
+        extra = {**trials.filled(tricky), "module_x.weight": torch.ones(1, device=device)}
         check_report("tricky", extra, names, [], [], ["module_x.weight"])
     with case("a float64 checkpoint without the statistics"):
-        half = {name: t.double() for name, t in filled(small).items() if "num_batches" not in name}
+        half = {
+            name: t.double()
+            for name, t in trials.filled(small).items()
+            if "num_batches" not in name
+        }
         missing = [name for name in every if name not in half]
         check_report("small", half, list(half), [], missing)
 ### BEGIN HIDDEN TESTS
@@ -3000,7 +1900,7 @@ with every_case() as case:
         rest = [name for name in every if name != "features.2.conv.weight"]
         check_report("small", one, ["features.2.conv.weight"], [], rest)
     with case("another word that begins like a prefix"):
-        extra = {**filled(tricky), "module._orig_model.weight": torch.ones(1, device=device)}
+        extra = {**trials.filled(tricky), "module._orig_model.weight": torch.ones(1, device=device)}
         check_report("tricky", extra, names, [], [], ["_orig_model.weight"])
     with case("a transposed shape"):
         other = {
@@ -3106,7 +2006,7 @@ axes.set(
 axes.legend()
 show(
     figure,
-    "In train mode the frozen batch norm's running mean climbs and levels off; in eval mode it stays 0.",
+    "In train mode the frozen norm's running mean climbs and levels off; in eval mode it stays 0.",
 )
 
 # %% [markdown]
@@ -3128,6 +2028,20 @@ show(
 #   `"bytes"`, the memory of parameters *and* buffers. Whatever is shared counts once.
 #
 # Example: `freeze_and_count(SmallNet(), ["features.*"])` gives 1442 in total and 170 trainable.
+
+
+# %% nbgrader={"grade_id": "try-freeze", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_freeze(*case):
+    return trials.run_freeze(freeze_and_count, SmallNet, *case)
+
+
+def check_freeze(*case):
+    trials.check_freeze(try_freeze, SmallNet, *case)
+
+
+def check_refused(*case):
+    trials.check_refused(try_freeze, SmallNet, *case)
 
 
 # %% nbgrader={"grade_id": "freeze-and-count", "solution": true}
@@ -3158,14 +2072,14 @@ def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
 
 # %% nbgrader={"grade_id": "freeze-and-count-check", "grade": true, "points": 4}
 with every_case() as case:
-    check_small(case)
+    trials.check_small(check_freeze, case)
     with case('a tied table, ["out.*"] (its first name is table.weight)'):
-        check_freeze("tied", ["out.*"], [*tied, "out.bias", "scale"], [], 8)
+        check_freeze("tied", ["out.*"], ["table.weight", "out.weight", "out.bias", "scale"], [], 8)
     with case('SmallNet, ["head.*"]: the weight of a batch norm was frozen before'):
         frozen = ["features.0.norm.weight", "head.weight", "head.bias"]
-        check_freeze("asleep", ["head.*"], frozen, norms[:1], 1264)
+        check_freeze("asleep", ["head.*"], frozen, ["features.0.norm"], 1264)
     with case('a tied table, ["table.*"]'):
-        check_freeze("tied", ["table.*"], [*tied, "scale"], [], 15)
+        check_freeze("tied", ["table.*"], ["table.weight", "out.weight", "scale"], [], 15)
     with case('a tied table, ["norm.?eight"]'):
         check_freeze("free", ["norm.?eight"], ["norm.weight"], ["norm"], 42)
     with case('SmallNet, ["features.*", "nose.*"]'):
@@ -3176,7 +2090,11 @@ with every_case() as case:
         check_refused("small", ["weight"])
     with case('a tied table, ["*"]'):
         check_freeze(
-            "free", ["*"], [*tied, "out.bias", "norm.weight", "norm.bias", "scale"], ["norm"], 0
+            "free",
+            ["*"],
+            ["table.weight", "out.weight", "out.bias", "norm.weight", "norm.bias", "scale"],
+            ["norm"],
+            0,
         )
 ### END HIDDEN TESTS
 
@@ -3289,6 +2207,16 @@ print(pair)
 # Example: `replace_by_type(SmallNet(), nn.BatchNorm2d, FrozenNorm)` freezes two norms.
 
 
+# %% nbgrader={"grade_id": "try-replace", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_replace(*case):
+    return trials.run_replace(replace_by_type, SmallNet, *case)
+
+
+def check_swap(*case):
+    trials.check_swap(try_replace, SmallNet, *case)
+
+
 # %% nbgrader={"grade_id": "replace-by-type", "solution": true}
 from collections.abc import Callable
 
@@ -3322,9 +2250,9 @@ with every_case() as case:
     with case("ReLUs in lists and dicts, one of them in three places, one in eval mode"):
         check_swap("nested", "ReLU")
     with case("the same, replaced by containers of the old one"):
-        check_swap("nested", "ReLU", container=True)
-    with case("SmallNet, (Block, Linear)"):
-        check_swap("small", "Block or Linear")
+        check_swap("nested", "ReLU", True)
+    with case("SmallNet, (Block, Conv2d): the convolutions lie inside blocks"):
+        check_swap("small", "Block or Conv2d")
     with case("Hardtanh, whose subclass ReLU6 is in the model"):
         check_swap("nested", "Hardtanh")
 ### BEGIN HIDDEN TESTS
@@ -3332,7 +2260,7 @@ with every_case() as case:
     with case("a kind that is not there"):
         check_swap("small", "Hardtanh")
     with case("SmallNet, by containers"):
-        check_swap("small", "BatchNorm2d", container=True)
+        check_swap("small", "BatchNorm2d", True)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -3489,21 +2417,21 @@ print("equal:", torch.equal(F.relu(x), nn.ReLU()(x)))
 print("newer:", callable(F.scaled_dot_product_attention), callable(F.rms_norm))
 
 # %% [markdown]
-# *"`class MyNetwork: … super(network, self).__init__()`."* The name has to be that of the class. Without
-# arguments it can't be wrong.
+# *"`class MyNetwork: … super(network, self).__init__()`."* The name has to be that of the
+# class itself; that of another class, here `SmallNet`, is an error. Without arguments it can't be wrong.
 
 
 # %% errata=["super-wrong-class"]
 class MyNetwork(nn.Module):
     def __init__(self):
-        super(network, self).__init__()  # noqa: F821
+        super(SmallNet, self).__init__()
 
 
 # %% errata=["super-wrong-class"]
 try:
     MyNetwork()
-except NameError as error:
-    print("NameError:", error)
+except TypeError as error:
+    print("TypeError:", error)
 
 # %% [markdown]
 # *"`def forward(self, x): self.x = self.layer(x); return x`."* It returns its input. The layer's result is
@@ -3553,14 +2481,10 @@ print(caught[0].category.__name__, caught[0].message)
 
 
 # %% topics=["count-parameters"] errata=["count-parameters-unbound"]
-def count(net):
-    for p in net.parameters():
-        total += p.numel()  # noqa: F821, F841
-
-
-# %% topics=["count-parameters"] errata=["count-parameters-unbound"]
+recipe, scope = "def count(net):\n    for p in net.parameters(): total += p.numel()", {}
+exec(recipe, scope)
 try:
-    count(nn.Linear(2, 2))
+    scope["count"](nn.Linear(2, 2))
 except UnboundLocalError as error:
     print("UnboundLocalError:", error)
 

@@ -35,7 +35,7 @@ def set_weight(layer, value):
         layer.weight.copy_(value)
 
 
-# %% wrong="a ReLU behind the head" says=["no ReLU stands behind the head"]
+# %% wrong="a ReLU behind the head" says=["a ReLU follows the head"]
 class WithReLU(Trapped):
     def __init__(self, sizes, heads):
         super().__init__(sizes, heads)
@@ -168,7 +168,7 @@ def set_weight(layer, value):
     layer.weight.detach()[...] = value.detach()
 
 
-# %% wrong="no ReLU before the head; thaws the weight" says=["the last one before the head too"]
+# %% wrong="no ReLU before the head; thaws the weight" says=["just before the head, is missing"]
 def list_trap(sizes, heads):
     class Net(nn.Module):
         def __init__(self):

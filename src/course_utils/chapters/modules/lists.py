@@ -1,0 +1,113 @@
+"""Exercise 8.3: a model whose layers don't train."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_close, check_equal
+
+
+def _fill(shape: tuple, x: torch.Tensor) -> torch.Tensor:
+    """The values that a parameter of this shape is given before the model is tried."""
+    n = torch.Size(shape).numel()
+    return torch.linspace(-1, 1.3, n, device=x.device).view(shape)
+
+
+def run_list_trap(
+    list_trap: Callable, sizes: list[int], heads: dict, head: str, x: torch.Tensor
+) -> dict:
+    """What the model knows, what it gives for known weights, and how many parameters train."""
+    model = list_trap(sizes, heads)
+    kind = f"list_trap returned {type(model).__name__}"
+    assert isinstance(model, nn.Module), f"{kind}, not a module: is there an answer yet?"
+    model = model.to(x.device)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(_fill(tuple(parameter.shape), x))
+    y = model(x, head)
+    if isinstance(y, torch.Tensor) and y.requires_grad:
+        y.sum().backward()
+    grads = sum(parameter.grad is not None for parameter in model.parameters())
+    shapes = sorted(tuple(parameter.shape) for parameter in model.parameters())
+    return {"shapes": shapes, "y": y, "grads": grads}
+
+
+def run_set_weight(set_weight: Callable, value: torch.Tensor, needs: bool = True) -> dict:
+    """A layer before and after, and after a step of an optimizer that was made before."""
+    layer = nn.Linear(value.shape[1], value.shape[0]).to(value.device, value.dtype)
+    layer.weight.requires_grad_(needs)
+    old, bias = layer.weight, layer.bias.detach().clone()
+    optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
+    before = old.detach().clone()
+    set_weight(layer, value)
+    found = {"set": layer.weight.detach().clone(), "object": layer.weight is old}
+    found |= {"idle": torch.equal(layer.weight, before)}
+    found |= {"needs": layer.weight.requires_grad, "leaf": layer.weight.is_leaf}
+    found |= {"parameter": isinstance(layer.weight, nn.Parameter)}
+    found["bias"] = torch.equal(layer.bias, bias)
+    layer(torch.ones(1, value.shape[1], device=value.device, dtype=value.dtype)).sum().backward()
+    optimizer.step()
+    return found | {"trained": layer.weight.detach().clone()}
+
+
+def check_trap(trial, sizes, heads, head, x):
+    hidden = [((n, m), (n,)) for m, n in pairwise(sizes)]
+    ends = {name: ((n, sizes[-1]), (n,)) for name, n in heads.items()}
+    found, y = trial(sizes, heads, head, x), x
+    shapes = [shape for layer in hidden for shape in layer]
+    ends_shapes = [shape for layer in ends.values() for shape in layer]
+    known, why = found["shapes"], "sorted; one for each weight and bias of every layer and head"
+    slips = {
+        "no parameter: layers in a plain list or dict are unknown to it": [],
+        "only the heads: the layers are still in a plain list": sorted(ends_shapes),
+        "only the layers: the heads are still in a plain dict": sorted(shapes),
+    }
+    for words, slip in slips.items():
+        assert known != slip or slip == sorted(shapes + ends_shapes), f"the model knows {words}"
+    check_equal(known, sorted(shapes + ends_shapes), "the parameters' shapes", why)
+    for weight, bias in hidden:
+        deep, y = y, F.linear(y, _fill(weight, x), _fill(bias, x)).relu()
+    last = [_fill(shape, x) for shape in ends[head]]
+    y = F.linear(y, *last)
+    got = found["y"] if isinstance(found["y"], torch.Tensor) else y
+
+    def alike(other):
+        return got.shape == other.shape and torch.allclose(got, other, rtol=1e-4, atol=1e-4)
+
+    if not alike(y):
+        assert not alike(y.relu()), "model(x, head): a ReLU follows the head; none belongs there"
+        if hidden:
+            bare = F.linear(deep, *(_fill(shape, x) for shape in hidden[-1]))
+            words = (
+                "model(x, head): the ReLU after the last layer, just before the head, is missing"
+            )
+            assert not alike(F.linear(bare, *last)), words
+    check_close(found["y"], y, "model(x, head)", rtol=1e-4, atol=1e-4)
+    what = "how many parameters get a gradient from one head"
+    check_equal(found["grads"], len(shapes) + 2, what)
+
+
+def check_weight(trial, value, needs=True):
+    old = value.detach().clone()
+    with forbid_changes(value):
+        found = trial(value, needs)
+        words = (
+            "value changed when the layer trained: the weight lies in its memory; copy the numbers"
+        )
+        assert torch.equal(value.detach(), old), words
+    assert found["parameter"], "layer.weight is no nn.Parameter any more"
+    assert not found["idle"], "set_weight changed nothing: is there an answer yet?"
+    check_close(found["set"], value.detach(), "layer.weight after set_weight")
+    check_equal(found["needs"], needs, "layer.weight.requires_grad", "it stays as it was")
+    assert found["leaf"], "the copy was recorded by autograd: do it under no_grad"
+    assert found["bias"], "the bias was changed as well"
+    words = "the optimizer's step did not move it: it trains the old parameter object"
+    trained = value.detach() - 1 if needs else value.detach()
+    assert not needs or not torch.equal(found["trained"], found["set"]), words
+    check_close(found["trained"], trained, "layer.weight after a step with gradient 1")
