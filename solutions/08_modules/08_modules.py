@@ -488,14 +488,17 @@ layer.weight.tolist()
 # **First**, `list_trap(sizes, heads)`: return a module that computes the same as `Trapped`, called as
 # `model(x, head)`, and knows all its layers, those of every head, and no parameter besides.
 #
-# - `sizes`, e.g. `[3, 5, 4]`: a linear layer and a ReLU from each size to the next. `[3]`: none.
+# - `sizes`, e.g. `[3, 5, 4]`: a linear layer and a ReLU from each size to the next, also where two
+#   sizes are equal. `[3]`: none.
 # - `heads`, e.g. `{"colour": 2, "shape": 6}`: a linear layer for each name, from the last size; no
-#   ReLU behind it. The names are plain Python names, as in the example.
+#   ReLU behind it. The names are such as `nn.ModuleDict` takes: without a dot, and not those of its
+#   own methods.
+# - Each call makes new layers. `sizes` and `heads` stay as they are.
 #
 # **Then**, `set_weight(layer, value)`: give an `nn.Linear` the weight `value`, a tensor of the same
-# shape and dtype, so that an optimizer made earlier goes on training it. Whether the weight needs a
-# gradient stays as it was. `value` is only read: it must not change later, when the layer trains. It
-# may be a view, or another layer's weight, which needs a gradient itself.
+# shape and dtype, number for number, so that an optimizer made earlier continues to train it. Whether
+# the weight needs a gradient stays as it was. `value` is only read: it must not change later, when the
+# layer trains. It may be a view, or another layer's weight, which needs a gradient itself.
 #
 # Example: `list_trap([3, 5, 4], {"colour": 2, "shape": 6})` has eight parameters.
 
@@ -556,6 +559,8 @@ with every_case() as case:
     for head in ("colour", "shape"):
         with case(f"sizes [3, 5, 4], head {head!r}"):
             trials.check_trap(try_list_trap, [3, 5, 4], {"colour": 2, "shape": 6}, head, x)
+    with case("sizes [3, 4, 4, 4], two layers of one shape"):
+        trials.check_trap(try_list_trap, [3, 4, 4, 4], {"one": 4, "two": 4}, "two", x)
     with case("sizes [3], no hidden layer"):
         trials.check_trap(try_list_trap, [3], {"only": 2}, "only", x)
 ### BEGIN HIDDEN TESTS
@@ -575,8 +580,8 @@ with every_case() as case:
         trials.check_weight(try_set_weight, value, needs=False)
     with case("a value that requires grad"):
         trials.check_weight(try_set_weight, value[1:].clone().requires_grad_())
-    with case("a transposed view, float64"):
-        trials.check_weight(try_set_weight, value.double().t())
+    with case("a transposed view of thirds, float64"):
+        trials.check_weight(try_set_weight, value.double().t() / 3)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a frozen weight, and a value that requires grad"):
@@ -719,14 +724,15 @@ print(list(MySequential(*layers).state_dict()))
 #
 # *Attributes and tree*
 #
-# - `module.name = value`: a `MiniParameter` becomes a parameter, a `MiniModule` a child, anything else
-#   a plain attribute. A name holds one thing: what it held before, of whatever kind, is gone. But a
-#   plain tensor assigned to a buffer's name is the buffer's new value, as persistent as the old one.
+# - `module.name = value`: a `MiniParameter` becomes a parameter, a `MiniModule` a child (instances of
+#   subclasses, too), anything else a plain attribute. A name holds one thing: what it held before, of
+#   whatever kind, is gone. But a plain tensor of any shape assigned to a buffer's name is the buffer's
+#   new value, as persistent as the old one.
 # - `module.name` reads it. A name that doesn't exist is an `AttributeError`.
 # - `register_buffer(name, tensor, persistent=True)`: here, too, the name's old holder is gone.
-# - `named_parameters()`: pairs (full name, parameter), the module's own first, then child after child,
-#   each in the order of assignment. Each parameter once, under its first name; a child may be shared,
-#   too. `named_buffers()`: likewise, persistent or not.
+# - `named_parameters()`: pairs (full name, parameter), frozen or not. The module's own first, then
+#   child after child with all below it, each in the order of assignment. Each parameter once, under
+#   its first name; a child may be shared, too. `named_buffers()`: likewise, persistent or not.
 # - `module(...)` calls `forward(...)`.
 #
 # *Mode and state*
@@ -735,7 +741,8 @@ print(list(MySequential(*layers).state_dict()))
 #   at any depth, and return the module.
 # - `state_dict()`: a dict from each full name to its tensor, detached and in the model's memory:
 #   parameters and persistent buffers, shared ones under each of their names.
-# - `load_state_dict(state)` copies the values into the model's tensors, which stay the same objects.
+# - `load_state_dict(state)` copies the values into the model's tensors, which stay the same objects
+#   of the same dtype; `state` is only read.
 #   If a name is missing, is unexpected, or has another shape: `RuntimeError`, whose message contains
 #   every such name, and nothing was loaded.
 #
@@ -912,6 +919,9 @@ with every_case() as case:
     trials.check_modes(try_modes, case)
     with case("load_state_dict, all fits"):
         trials.check_load(try_state, new, [], "all fits")
+    with case("load_state_dict, float64 values"):
+        double = {name: tensor.double() for name, tensor in new.items()}
+        trials.check_load(try_state, double, [], "all fits")
     with case("load_state_dict, a missing name"):
         trials.check_load(try_state, without, ["inner.leaf.weight"], "a name is missing")
     with case("load_state_dict, an unexpected name"):
@@ -1066,12 +1076,14 @@ print("model:", served.training, " its new head:", served.head.training)
 # Write `dropout_that_listens(x, p, training)`, and the module `ListeningDropout(p)` that calls it and
 # obeys `train()` and `eval()`. No dropout of PyTorch's may be called.
 #
-# - `x` has any shape and any floating dtype, which the result keeps. `x` itself isn't changed.
-# - In training each element is set to zero with probability `p`, each by a draw of its own. The
-#   others are divided by `1 - p`. For `p = 1` all are zero.
-# - Otherwise the values are those of `x`, and PyTorch's random generator is left alone.
+# - `x` has any shape, also that of a single number, `()`, and any floating dtype. The result keeps
+#   both, to the last digits of the dtype. `x` itself isn't changed.
+# - In training each element of each call is set to zero with probability `p`, independently of all
+#   others. What survives is divided by `1 - p`. For `p = 1` all are zero.
+# - In evaluation the values are those of `x`, and PyTorch's random generator is left alone.
 # - The draws come from PyTorch's global generator: `torch.manual_seed` makes them repeat.
-# - The gradient is `1 / (1 - p)` for what survived, and 0 for what was dropped.
+# - The gradient is `1 / (1 - p)` for what survived, and 0 for what was dropped. (For `p = 1` a result
+#   without a graph will do.)
 # - `p` below 0 or above 1 is a `ValueError`, in training or not.
 #
 # Example: of `dropout_that_listens(torch.ones(1000), 0.75, True)` about 750 elements are 0 and the
@@ -1121,25 +1133,28 @@ class ListeningDropout(nn.Module):
 ones = torch.ones(50, 400, device=device)
 ramp = torch.linspace(1, 3, 3000, device=device).view(2, 3, 500)
 with every_case() as case:
-    trials.check_draws(try_dropout, case, ones, ramp)
-    with case("float16"):
-        trials.check_training(try_dropout, ramp.half(), 0.25)
     with case("training=False"):
         trials.check_still(try_dropout, ramp, 0.5)
     with case("training=False, p = 1"):
         trials.check_still(try_dropout, ramp, 1.0)
+    trials.check_draws(try_dropout, case, ones, ramp)
+    trials.check_shapes(try_dropout, case, ramp)
+    with case("float16"):
+        trials.check_training(try_dropout, ramp.half(), 0.25)
+    with case("float64, a transposed view"):
+        trials.check_training(try_dropout, ramp[0].double().t(), 0.3)
     trials.check_range(dropout_that_listens, case, ones)
     trials.check_shares(try_module, case, 0.75, ones)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    with case("float64, a transposed view"):
-        trials.check_training(try_dropout, ramp[0].double().t(), 0.3)
+    with case("float64, every second column"):
+        trials.check_training(try_dropout, ramp[1].double()[:, ::2], 0.4)
     with case("one dimension"):
         trials.check_training(try_dropout, -ramp.flatten(), 0.6)
     with case("bfloat16, training=False"):
         trials.check_still(try_dropout, ramp.bfloat16(), 0.5)
-    with case("an empty tensor"):
-        trials.check_training(try_dropout, ones[:0], 0.5)
+    with case("images of another size"):
+        trials.check_training(try_dropout, -ramp.view(3, 2, 25, 20), 0.6)
     trials.check_shares(try_module, case, 0.2, ones)
 ### END HIDDEN TESTS
 
@@ -1238,11 +1253,13 @@ show(
 # of shape (batch, size) and holds a buffer `mean` of shape (size,), float32, zeros at first:
 #
 # - In training it first updates `mean` to `(1 - momentum) · mean + momentum · (mean of x over the
-#   batch)`. In eval mode it doesn't. A batch without rows changes nothing.
+#   batch)`, whether or not autograd records. In eval mode it doesn't. A batch of one row counts as any
+#   other; a batch without rows changes nothing.
 # - Then it returns `x - mean`. In backward, `mean` is a constant.
 # - `mean` is updated in place: it stays one tensor, with which `module.mean` began. It never needs a
-#   gradient. It is saved, and moves with the module: after `module.double()` the module takes float64.
-# - The module has no parameter.
+#   gradient. It is saved, and moves with the module: after `module.double()` the module takes float64,
+#   and computes in it. `x` isn't changed.
+# - The module has no parameter. Two modules share nothing.
 #
 # Example: with size 1 and momentum 0.1, after `x = [[10.], [20.]]` the mean is 1.5 and the result
 # `[[8.5], [18.5]]`.
@@ -1281,12 +1298,16 @@ with every_case() as case:
         trials.check_average(try_average, [torch.tensor([[10.0], [20.0]], device=device)], [True])
     with case("train, train, eval, train"):
         trials.check_average(try_average, [x, y, z, x], [True, True, False, True])
+    with case("a batch of one row"):
+        trials.check_average(try_average, [x, z], [True, True])
+    with case("under no_grad"):
+        trials.check_average(try_average, [x, y], [True, False], None, False)
     with case("momentum 0.5"):
         trials.check_average(try_average, [x, y], [True, True], 0.5)
     with case("a batch without rows, then another"):
         trials.check_average(try_average, [x[:0], x], [True, True])
     with case("after double()"):
-        trials.check_average(try_average, [x.double(), y.double()], [True, True])
+        trials.check_average(try_average, [x.double() / 3, y.double() / 3], [True, True])
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("momentum 1 and 0"):
@@ -1437,12 +1458,14 @@ print("spread in the hole:            ", round(outside.item(), 2))
 # ### Exercise 8.7 — Twins ★★★ · 25 min · 4 points
 #
 # **First**, `functional_twin(parameters, x)`: the function of `ConvNet`, with a dict of tensors under
-# the names of its `state_dict()`. Equal outputs and equal gradients by each tensor, in float64 as
-# well. No module may be called inside, `functional_call` included: the point is to write it.
+# the names of its `state_dict()`, in any order. `x` has shape (batch, 1, 28, 28); the batch may be
+# empty. Equal outputs and equal gradients by each tensor, in float64 as well. No module may be called
+# inside, `functional_call` included: the point is to write it.
 #
 # **Then**, `ensemble(models, x)`: `models` is a list of `ConvNet`s, at least one. The result has shape
 # (models, batch, 10) and holds what each gives for the same `x`. All run *together*: as many
-# convolutions for five models as for two. A module may run here. The models stay as they are.
+# convolutions and matrix products for five models as for two. A module may run here. The list and the
+# models stay as they are: values, mode, `requires_grad`, `.grad`.
 #
 # Example: for two models, `ensemble([a, b], x)[1]` equals `b(x)`.
 
@@ -1489,6 +1512,10 @@ with every_case() as case:
         trials.check_twin(try_functional_twin, ConvNet, images.double(), 1)
     with case("one image"):
         trials.check_twin(try_functional_twin, ConvNet, images[:1], 4)
+    with case("no image"):
+        trials.check_twin(try_functional_twin, ConvNet, images[:0], 5)
+    with case("the dict's names in another order"):
+        trials.check_twin(try_functional_twin, ConvNet, images, 6, True)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("one image"):
@@ -1622,7 +1649,9 @@ print("skip_init:", tuple(nn.utils.skip_init(nn.Linear, 3, 2).weight.shape))
 #   sums up.) Bias 0, where there is one.
 # - `nn.Linear`: weights uniform between ±√(6 / (n_in + n_out)). Bias 0, where there is one.
 # - `nn.BatchNorm2d`: weight 1, bias 0, where there are any. Its running statistics stay.
-# - All else stays as it is: other layers, `requires_grad`, the mode, the Parameter objects.
+# - All else stays as it is: other layers (`Conv1d` and `ConvTranspose2d` among them), `requires_grad`,
+#   `.grad`, dtypes, the modes, the Parameter objects.
+# - The numbers are drawn from PyTorch's global generator, anew for each layer; you don't seed it.
 #
 # **Then**, `predict_squares(sizes, stds)`: the mean square of each linear layer's output, as a list of
 # numbers. Layer i goes from `sizes[i]` to `sizes[i + 1]` numbers, its weights have mean 0 and standard
@@ -1634,13 +1663,13 @@ print("skip_init:", tuple(nn.utils.skip_init(nn.Linear, 3, 2).weight.shape))
 
 # %% nbgrader={"grade_id": "try-init", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
-def try_init():
-    return trials.run_init(init_by_type)
+def try_init(*case):
+    return trials.run_init(init_by_type, *case)
 
 
 @runs_with_the_answer
-def try_init_alone():
-    return trials.run_init_alone(init_by_type)
+def try_init_alone(*case):
+    return trials.run_init_alone(init_by_type, *case)
 
 
 # %% nbgrader={"grade_id": "init-by-type", "solution": true}
@@ -1818,12 +1847,13 @@ with tempfile.TemporaryDirectory() as folder:
 # - *Names.* From the front of a key, take off `module.` or `_orig_mod.`, one after the other, until the
 #   rest is a name in `model.state_dict()` or no such prefix is left at its front. Elsewhere in a
 #   name, and in words such as `module_list`, these letters stay.
-# - *Load* what has the name and the shape of a tensor of the model, buffers included: copy the values in.
-#   The model's tensors stay the same objects, with their dtype.
+#   No two keys end at the same name.
+# - *Load* what has the name and the shape of a tensor in `model.state_dict()`: copy the values in. The
+#   model's tensors stay the same objects, in their own memory, with their dtype.
 # - *Return* a dict with four collections of names, without their prefixes: `"loaded"`; `"mismatched"`, in both,
 #   with different shapes; `"missing"`, in the model only; `"unexpected"`, in the checkpoint only.
 # - If nothing can be loaded: `ValueError`.
-# - `checkpoint` stays as it is, and so do the model's mode, each `requires_grad`, and what isn't loaded.
+# - `checkpoint` stays as it is, and so do the modules' modes, each `requires_grad`, and what isn't loaded.
 #
 # Example: for `nn.Linear(2, 2)`, the checkpoint `{"module.weight": torch.ones(2, 2), "bias":
 # torch.ones(3), "nose": torch.ones(1)}` gives `{"loaded": ["weight"], "mismatched": ["bias"],
@@ -1875,6 +1905,7 @@ with every_case() as case:
     with case("the example, with threes"):
         check_report("linear", example, ["weight"], ["bias"], [], ["nose"])
     trials.check_prefixes(check_report, SmallNet, case)
+    trials.check_unlike(check_report, case)
     with case("a child that is called module, no prefix"):
         check_report("tricky", trials.filled(tricky), names)
     with case("a child that is called module, in DataParallel"):
@@ -2023,7 +2054,8 @@ show(
 #   names, and each counts. The others stay as they are.
 # - Then each batch norm (`nn.BatchNorm1d`, `2d`, `3d`) whose `weight` is frozen, now or before, is put
 #   into eval mode. The mode of everything else stays. (With `affine=False` the weight is `None`.)
-# - A pattern that matches no parameter is a `ValueError`, and nothing has been changed.
+# - A pattern that matches no parameter is a `ValueError`, and nothing has been changed. `patterns`
+#   itself never is.
 # - Return a dict: `"total"`, the numbers in all parameters; `"trainable"`, those that are not frozen;
 #   `"bytes"`, the memory of parameters *and* buffers. Whatever is shared counts once.
 #
@@ -2074,14 +2106,15 @@ def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
 with every_case() as case:
     trials.check_small(check_freeze, case)
     with case('a tied table, ["out.*"] (its first name is table.weight)'):
-        check_freeze("tied", ["out.*"], ["table.weight", "out.weight", "out.bias", "scale"], [], 8)
+        check_freeze("tied", ["out.*"], ["table.weight", "out.weight", "out.bias", "scale"], [], 10)
     with case('SmallNet, ["head.*"]: the weight of a batch norm was frozen before'):
         frozen = ["features.0.norm.weight", "head.weight", "head.bias"]
         check_freeze("asleep", ["head.*"], frozen, ["features.0.norm"], 1264)
+    trials.check_norms(check_freeze, case)
     with case('a tied table, ["table.*"]'):
-        check_freeze("tied", ["table.*"], ["table.weight", "out.weight", "scale"], [], 15)
+        check_freeze("tied", ["table.*"], ["table.weight", "out.weight", "scale"], [], 17)
     with case('a tied table, ["norm.?eight"]'):
-        check_freeze("free", ["norm.?eight"], ["norm.weight"], ["norm"], 42)
+        check_freeze("free", ["norm.?eight"], ["norm.weight"], ["norm"], 44)
     with case('SmallNet, ["features.*", "nose.*"]'):
         check_refused("small", ["features.*", "nose.*"])
 ### BEGIN HIDDEN TESTS
@@ -2092,7 +2125,15 @@ with every_case() as case:
         check_freeze(
             "free",
             ["*"],
-            ["table.weight", "out.weight", "out.bias", "norm.weight", "norm.bias", "scale"],
+            [
+                "table.weight",
+                "out.weight",
+                "out.bias",
+                "norm.weight",
+                "norm.bias",
+                "scale",
+                "out_bias",
+            ],
             ["norm"],
             0,
         )
@@ -2253,6 +2294,8 @@ with every_case() as case:
         check_swap("nested", "ReLU", True)
     with case("SmallNet, (Block, Conv2d): the convolutions lie inside blocks"):
         check_swap("small", "Block or Conv2d")
+    with case("a Sequential that holds others"):
+        check_swap("nested", "Sequential")
     with case("Hardtanh, whose subclass ReLU6 is in the model"):
         check_swap("nested", "Hardtanh")
 ### BEGIN HIDDEN TESTS

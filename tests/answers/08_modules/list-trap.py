@@ -210,3 +210,90 @@ def list_trap(sizes, heads):
 
 def set_weight(layer, value):
     layer.load_state_dict({"weight": value}, strict=False)
+
+
+# %% wrong="one layer for each pair of sizes" says=["one layer for equal sizes"]
+class Table(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.steps = [f"{m}-{n}" for m, n in pairwise(sizes)]
+        self.layers = nn.ModuleDict({f"{m}-{n}": nn.Linear(m, n) for m, n in pairwise(sizes)})
+        self.heads = nn.ModuleDict({name: nn.Linear(sizes[-1], n) for name, n in heads.items()})
+
+    def forward(self, x, head):
+        for step in self.steps:
+            x = self.layers[step](x).relu()
+        return self.heads[head](x)
+
+
+def list_trap(sizes, heads):
+    return Table(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="takes the sizes off the caller's list" says=["sizes or heads is no longer as it was"]
+class Popping(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.layers, size = nn.ModuleList(), sizes.pop(0)
+        while sizes:
+            self.layers.append(nn.Linear(size, sizes[0]))
+            size = sizes.pop(0)
+        self.heads = nn.ModuleDict({name: nn.Linear(size, n) for name, n in heads.items()})
+
+    def forward(self, x, head):
+        for layer in self.layers:
+            x = layer(x).relu()
+        return self.heads[head](x)
+
+
+def list_trap(sizes, heads):
+    return Popping(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="the weight by way of a list, in float32" says=["went through float32 on its way"]
+class Freed(Trapped):
+    def __init__(self, sizes, heads):
+        super().__init__(sizes, heads)
+        self.layers = nn.ModuleList(self.layers)
+        self.heads = nn.ModuleDict(self.heads)
+
+
+def list_trap(sizes, heads):
+    return Freed(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(torch.tensor(value.tolist()))
+
+
+# %% wrong="one model for all calls" says=["parameters in common"]
+class Kept(Trapped):
+    made = {}
+
+    def __init__(self, sizes, heads):
+        super().__init__(sizes, heads)
+        self.layers = nn.ModuleList(self.layers)
+        self.heads = nn.ModuleDict(self.heads)
+
+
+def list_trap(sizes, heads):
+    key = str((sizes, heads))
+    if key not in Kept.made:
+        Kept.made[key] = Kept(sizes, heads)
+    return Kept.made[key]
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)

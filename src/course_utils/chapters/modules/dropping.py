@@ -10,8 +10,11 @@ from torch.overrides import TorchFunctionMode
 
 from course_utils.learner.checks import check_close, check_equal
 
+# How far a value may be from x / (1 - p), relatively: a few steps of the dtype.
+CLOSE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 2e-2}
 
-def _random_states():
+
+def _random_states() -> torch.Tensor:
     """The state of every generator that a dropout may draw from."""
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
     return torch.cat([torch.get_rng_state(), *cuda])
@@ -27,66 +30,104 @@ class _NoDropout(TorchFunctionMode):
 
 
 def run_dropout(
-    dropout_that_listens: Callable, x: torch.Tensor, p: float, training: bool, seed: int = 0
+    dropout_that_listens: Callable,
+    x: torch.Tensor,
+    p: float,
+    training: bool,
+    seed: int | None = 0,
+    calls: int = 1,
 ) -> dict:
-    """The result, the gradient at x, and whether the generator moved."""
+    """What calls after one seed give: the last result, its gradient, whether draws were made."""
     torch.manual_seed(seed)
     leaf = x.clone().requires_grad_()
     x = leaf * 1
-    before = _random_states(), x.detach().clone()
-    with _NoDropout():
-        y = dropout_that_listens(x, p, training)
-    assert y is not None, "dropout_that_listens returned None: is there an answer yet?"
-    assert isinstance(y, torch.Tensor), f"the result is of type {type(y).__name__}, not a tensor"
-    quiet = torch.equal(_random_states(), before[0])
-    assert torch.equal(x.detach(), before[1]), "x was changed: return a new tensor"
-    assert y.requires_grad, "no gradient flows from the result to x"
-    (gradient,) = torch.autograd.grad(y.sum(), leaf)
-    return {"y": y.detach(), "gradient": gradient, "quiet": quiet}
+    values, results = x.detach().clone(), []
+    for _ in range(calls):
+        before = _random_states()
+        with _NoDropout():
+            y = dropout_that_listens(x, p, training)
+        assert y is not None, "dropout_that_listens returned None: is there an answer yet?"
+        kind = type(y).__name__
+        assert isinstance(y, torch.Tensor), f"the result is of type {kind}, not a tensor"
+        quiet = torch.equal(_random_states(), before)
+        results.append(y.detach())
+    assert torch.equal(x.detach(), values), "x was changed: return a new tensor"
+    gradient = torch.zeros_like(x)
+    # Where all is dropped, a constant has the right gradient as well.
+    if p != 1 or not training or y.requires_grad:
+        assert y.requires_grad, "no gradient flows from the result to x"
+        (gradient,) = torch.autograd.grad(y.sum(), leaf)
+    same = calls > 1 and torch.equal(results[0] == 0, results[1] == 0)
+    return {"y": results[-1], "gradient": gradient, "quiet": quiet, "same": same}
 
 
 def run_module(module_class: type[nn.Module], p: float, x: torch.Tensor) -> list:
-    """The share of zeros that a model with the module in it gives, in four modes."""
-    model, shares = nn.Sequential(nn.Identity(), nn.Sequential(module_class(p))), []
+    """The share of zeros that a model with the module in it gives, in three modes."""
+    other = module_class(0.5 * p)
+    module = module_class(p)
+    model, shares = nn.Sequential(other, nn.Sequential(module)), []
     for mode in (True, False, True):
+        model.train(mode)
         with _NoDropout():
-            y = model.train(mode)(x)
+            y = module(x)
         assert isinstance(y, torch.Tensor), f"ListeningDropout gives {y!r}: is there an answer yet?"
         shares.append(y.eq(0).float().mean().item())
     return shares
 
 
+def _check_apart(dropped: torch.Tensor) -> None:
+    """Check that elements don't share a draw, along any dimension of the mask."""
+    whole = "whole rows, columns or channels are dropped together: each element has its own draw"
+    for dim in range(1, dropped.dim()):
+        block = dropped.flatten(dim)
+        if block.shape[-1] >= 30:
+            share = block.float().mean(-1)
+            assert ((share > 0) & (share < 1)).any(), whole
+    if dropped.dim() > 1:
+        share = dropped.flatten(0, -2).float().mean(0)
+        assert dropped[..., 0].numel() < 30 or ((share > 0) & (share < 1)).any(), whole
+    for dim, size in enumerate(dropped.shape):
+        if size > 1:
+            first, second = dropped.select(dim, 0), dropped.select(dim, 1)
+            words = f"the same elements at index 0 and 1 of dimension {dim}: each has its own draw"
+            assert first.numel() < 30 or not torch.equal(first, second), words
+
+
 def check_training(trial, x, p, seed=0):
+    """Check one call in training for ``x`` of any shape; gives the mask of what was dropped."""
     found = trial(x, p, True, seed)
     y, tolerance = found["y"], 6 * (p * (1 - p) / max(x.numel(), 1)) ** 0.5
     check_equal((tuple(y.shape), y.dtype), (tuple(x.shape), x.dtype), "shape and dtype")
     assert not y.isnan().any(), f"p = {p}: there are NaNs (what is 0 times infinity?)"
     dropped = y == 0
     share = dropped.float().mean().item() if x.numel() else p
-    if x.dim() > 1 and x.numel() > 2000 and 0.1 < p < 0.9:
-        lines = [dropped.float().mean(dim) for dim in (0, -1)]
-        alone = all(
-            ((line > 0) & (line < 1)).any() for line in lines if line.numel() < x.numel() / 4
-        )
-        assert alone, (
-            "whole rows or columns are dropped together: each element has a draw of its own"
-        )
+    if x.numel() >= 2000 and 0.1 < p < 0.9:
+        _check_apart(dropped)
     slip = abs(share - (1 - p)) <= tolerance and abs(share - p) > tolerance
     assert not slip, f"{share:.2f} of the elements are 0: p is the share that is dropped, not kept"
-    assert abs(share - p) <= tolerance, f"{share:.3f} of the elements are 0, expected about {p}"
+    if x.numel() > 1:
+        words = f"{share:.3f} of the elements are 0, expected about {p}"
+        assert abs(share - p) <= tolerance, words
     kept, values = ~dropped, (x / (1 - p) if p < 1 else x)
+    close, got = CLOSE[x.dtype], y[kept].double()
+    exact = torch.allclose(got, values[kept].double(), rtol=close)
+    rough = y.dtype == torch.float64 and torch.allclose(got, values[kept].double(), rtol=1e-5)
+    words = f"p = {p}: right to seven digits or so, in float64: what goes through float32 here?"
+    assert exact or not rough, words
+    words = f"p = {p}: what survived was not divided by 1 - p, so the expectation is not that of x"
+    assert exact or not torch.equal(y[kept], x[kept]), words
     words = f"p = {p}: what survived is not x / (1 - p), so the expectation is not that of x"
-    assert torch.allclose(y[kept], values[kept], rtol=5e-3), words
+    assert exact, words
     slope = kept / (1 - p) if p < 1 else kept * 0.0
-    assert not found["gradient"].isnan().any(), (
-        f"p = {p}: the gradient holds NaNs (0 times infinity)"
-    )
+    words = f"p = {p}: the gradient holds NaNs (0 times infinity)"
+    assert not found["gradient"].isnan().any(), words
     words = "the gradient is 1 / (1 - p) where an element survived, 0 elsewhere"
-    assert torch.allclose(found["gradient"].float(), slope.float(), rtol=5e-3), words
+    assert torch.allclose(found["gradient"].double(), slope.double(), rtol=max(close, 1e-6)), words
     return dropped
 
 
 def check_still(trial, x, p):
+    """Check one call outside of training: values, gradient, and that nothing is drawn."""
     found = trial(x, p, False)
     words = "training is False: the values have to be those of x"
     check_close(found["y"], x, words, rtol=0, atol=0)
@@ -95,7 +136,7 @@ def check_still(trial, x, p):
 
 
 def check_draws(trial, case, ones, ramp):
-    """Each element has a draw of its own, from the global generator."""
+    """Each element has a draw of its own, from the global generator; so has each call."""
     for p in (0.75, 0.9, 0.0, 1.0):
         with case(f"a 50 × 400 tensor of ones, p = {p}"):
             check_training(trial, ones, p)
@@ -103,9 +144,23 @@ def check_draws(trial, case, ones, ramp):
         masks = [check_training(trial, ramp, 0.5, seed) for seed in (1, 1, 2)]
         assert torch.equal(masks[0], masks[1]), "torch.manual_seed does not make the draws repeat"
         assert not torch.equal(masks[0], masks[2]), "another seed drops the same elements"
+    with case("two calls after one seed"):
+        found = trial(ramp, 0.5, True, 1, 2)
+        assert not found["same"], "both drop the same elements: each call draws anew"
     with case("how many of 200 are dropped, eight times"):
         counts = {int(check_training(trial, ones[0, :200], 0.5, seed).sum()) for seed in range(8)}
         assert len(counts) > 1, "always exactly as many: each element has a draw of its own"
+
+
+def check_shapes(trial, case, ramp):
+    """No dimension, a batch of images, no element."""
+    with case("a number, a tensor without dimensions"):
+        dropped = [bool(check_training(trial, ramp[0, 0, 1], 0.5, seed)) for seed in range(16)]
+        assert 0 < sum(dropped) < 16, f"dropped {sum(dropped)} times in 16 calls with p = 0.5"
+    with case("images (2, 3, 20, 25)"):
+        check_training(trial, ramp.view(2, 3, 20, 25), 0.5)
+    with case("an empty tensor"):
+        check_training(trial, ramp[:0], 0.5)
 
 
 def check_range(dropout_that_listens, case, ones):
@@ -120,7 +175,7 @@ def check_range(dropout_that_listens, case, ones):
 
 
 def check_shares(trial, case, p, ones):
-    """The module, in three modes."""
+    """The module, in three modes, beside another with another probability."""
     with case(f"ListeningDropout({p}) in a model: train, eval, train"):
         shares = trial(p, ones)
         right = [abs(shares[0] - p) < 0.03, shares[1] == 0, abs(shares[2] - p) < 0.03]

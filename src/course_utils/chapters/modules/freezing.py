@@ -23,13 +23,25 @@ class Talker(nn.Module):
         self.out = nn.Linear(4, 7)
         self.out.weight = self.table.weight
         self.scale = nn.Parameter(torch.ones(3, dtype=torch.float16))
+        self.out_bias = nn.Parameter(torch.zeros(2))
         mask = torch.ones(5, dtype=torch.bool)
         self.register_buffer("mask", mask, persistent=False)
         self.register_buffer("again", mask, persistent=False)
 
 
+class Norms(nn.Module):
+    """A batch norm for each number of dimensions; one is in eval mode though it isn't frozen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.line, self.image, self.film = nn.BatchNorm1d(2), nn.BatchNorm2d(2), nn.BatchNorm3d(2)
+        self.layer, self.still = nn.LayerNorm(2), nn.BatchNorm2d(3).eval()
+
+
 def _model(small_net: type[nn.Module], kind: str) -> nn.Module:
     """A model in training mode; one of its parameters is frozen already."""
+    if kind == "norms":
+        return Norms().to(device)
     model = (small_net() if kind in ("small", "asleep") else Talker()).to(device)
     places = {"small": "head.bias", "asleep": "features.0.norm.weight"}
     model.get_parameter(places.get(kind, "scale")).requires_grad_(kind == "free")
@@ -48,7 +60,7 @@ def run_freeze(
 ) -> dict:
     """What is frozen and in eval mode afterwards, the counts, or the error."""
     model, counts, error = _model(small_net, kind), None, ""
-    before = {name: t.clone() for name, t in model.state_dict().items()}
+    before, given = {name: t.clone() for name, t in model.state_dict().items()}, list(patterns)
     try:
         counts = freeze_and_count(model, patterns)
     except ValueError as caught:
@@ -62,10 +74,12 @@ def run_freeze(
         raise AssertionError(f"{type(caught).__name__}: {caught}{hint}") from None
     same = all(torch.equal(t, before[name]) for name, t in model.state_dict().items())
     frozen, still = _facts_of(model)
-    return {"frozen": frozen, "eval": still, "counts": counts, "error": error, "same": same}
+    found = {"frozen": frozen, "eval": still, "counts": counts, "error": error, "same": same}
+    return found | {"kept": patterns == given}
 
 
 def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
+    """Compare what is frozen and in eval mode, by name, and the three counts."""
     found, model = trial(kind, patterns), _model(small_net, kind)
     assert not found["error"], f"a ValueError, though each pattern matches: {found['error']}"
     everything = [name for name, _ in model.named_parameters(remove_duplicate=False)]
@@ -101,29 +115,22 @@ def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
             wrong.append(f"{key!r} is {got}, expected {value}" + (f" ({why})" if why else ""))
     assert found["same"], "; ".join(["values of the model were changed", *wrong])
     assert not wrong, "; ".join(wrong)
+    assert found["kept"], "the list of patterns is no longer as it was: only read it"
 
 
 def check_refused(trial, small_net, kind, patterns):
+    """Check that a pattern without a match is a ValueError, before which nothing was changed."""
     found, (frozen, still) = trial(kind, patterns), _facts_of(_model(small_net, kind))
     assert found["error"], "a pattern matches nothing, and no ValueError was raised"
     check_equal(found["frozen"], frozen, "frozen after the ValueError", "nothing is changed then")
     check_equal(found["eval"], still, "in eval mode after the ValueError")
 
 
-first = ["features.0.conv.weight", "features.0.norm.weight", "features.0.norm.bias"]
-
-
-second = [name.replace("0", "2") for name in first]
-
-
-norms = ["features.0.norm", "features.2.norm"]
-
-
-tied = ["table.weight", "out.weight"]
-
-
 def check_small(check_freeze, case):
     """Patterns on SmallNet."""
+    first = ["features.0.conv.weight", "features.0.norm.weight", "features.0.norm.bias"]
+    second = [name.replace("0", "2") for name in first]
+    norms = ["features.0.norm", "features.2.norm"]
     with case('SmallNet, ["features.*"] (head.bias was frozen before)'):
         check_freeze("small", ["features.*"], [*first, *second, "head.bias"], norms, 160)
     with case('SmallNet, ["features.2.*", "head.weight"]'):
@@ -139,3 +146,12 @@ def check_small(check_freeze, case):
     with case('SmallNet, ["*.bias"]: the batch norms\' weights stay free'):
         bias = ["features.0.norm.bias", "features.2.norm.bias", "head.bias"]
         check_freeze("small", ["*.bias"], bias, [], 1408)
+
+
+def check_norms(check_freeze, case):
+    """Batch norms of every kind, one of them in eval mode before."""
+    with case('norms for 1, 2 and 3 dimensions, ["*e.*", "*m.weight", "layer.weight"]'):
+        frozen = [f"{name}.{part}" for name in ("line", "image") for part in ("weight", "bias")]
+        patterns = ["*e.*", "*m.weight", "layer.weight"]
+        asleep = ["line", "image", "film", "still"]
+        check_freeze("norms", patterns, [*frozen, "film.weight", "layer.weight"], asleep, 10)

@@ -22,8 +22,13 @@ def _fill(shape: tuple, x: torch.Tensor) -> torch.Tensor:
 def run_list_trap(
     list_trap: Callable, sizes: list[int], heads: dict, head: str, x: torch.Tensor
 ) -> dict:
-    """What the model knows, what it gives for known weights, and how many parameters train."""
+    """What the model knows, what it gives for known weights, and how many parameters train.
+
+    The function is called twice, and its arguments are looked at afterwards.
+    """
+    given = list(sizes), dict(heads)
     model = list_trap(sizes, heads)
+    kept, other = (sizes, heads) == given, list_trap(*given)
     kind = f"list_trap returned {type(model).__name__}"
     assert isinstance(model, nn.Module), f"{kind}, not a module: is there an answer yet?"
     model = model.to(x.device)
@@ -33,9 +38,14 @@ def run_list_trap(
     y = model(x, head)
     if isinstance(y, torch.Tensor) and y.requires_grad:
         y.sum().backward()
-    grads = sum(parameter.grad is not None for parameter in model.parameters())
-    shapes = sorted(tuple(parameter.shape) for parameter in model.parameters())
-    return {"shapes": shapes, "y": y, "grads": grads}
+    mine = {id(parameter) for parameter in model.parameters()}
+    return {
+        "shapes": sorted(tuple(parameter.shape) for parameter in model.parameters()),
+        "y": y,
+        "grads": sum(parameter.grad is not None for parameter in model.parameters()),
+        "kept": kept,
+        "apart": not any(id(parameter) in mine for parameter in other.parameters()),
+    }
 
 
 def run_set_weight(set_weight: Callable, value: torch.Tensor, needs: bool = True) -> dict:
@@ -45,6 +55,7 @@ def run_set_weight(set_weight: Callable, value: torch.Tensor, needs: bool = True
     old, bias = layer.weight, layer.bias.detach().clone()
     optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
     before = old.detach().clone()
+    set_weight(layer, torch.zeros_like(before))
     set_weight(layer, value)
     found = {"set": layer.weight.detach().clone(), "object": layer.weight is old}
     found |= {"idle": torch.equal(layer.weight, before)}
@@ -57,9 +68,10 @@ def run_set_weight(set_weight: Callable, value: torch.Tensor, needs: bool = True
 
 
 def check_trap(trial, sizes, heads, head, x):
+    """Compare a model of known weights with ``F.linear`` and ReLU, for ``x`` (batch, sizes[0])."""
     hidden = [((n, m), (n,)) for m, n in pairwise(sizes)]
     ends = {name: ((n, sizes[-1]), (n,)) for name, n in heads.items()}
-    found, y = trial(sizes, heads, head, x), x
+    found, y = trial(list(sizes), dict(heads), head, x), x
     shapes = [shape for layer in hidden for shape in layer]
     ends_shapes = [shape for layer in ends.values() for shape in layer]
     known, why = found["shapes"], "sorted; one for each weight and bias of every layer and head"
@@ -68,6 +80,9 @@ def check_trap(trial, sizes, heads, head, x):
         "only the heads: the layers are still in a plain list": sorted(ends_shapes),
         "only the layers: the heads are still in a plain dict": sorted(shapes),
     }
+    once = {f"{m} {n}": ((n, m), (n,)) for m, n in pairwise(sizes)}.values()
+    words = "one layer for equal sizes: each step from a size to the next has a layer of its own"
+    slips[words] = sorted([shape for layer in once for shape in layer] + ends_shapes)
     for words, slip in slips.items():
         assert known != slip or slip == sorted(shapes + ends_shapes), f"the model knows {words}"
     check_equal(known, sorted(shapes + ends_shapes), "the parameters' shapes", why)
@@ -91,9 +106,15 @@ def check_trap(trial, sizes, heads, head, x):
     check_close(found["y"], y, "model(x, head)", rtol=1e-4, atol=1e-4)
     what = "how many parameters get a gradient from one head"
     check_equal(found["grads"], len(shapes) + 2, what)
+    assert found["kept"], (
+        "sizes or heads is no longer as it was (pop, append, del?): only read them"
+    )
+    words = "two calls returned models with parameters in common: make new layers for each"
+    assert found["apart"], words
 
 
 def check_weight(trial, value, needs=True):
+    """Check a layer's weight after it was set to ``value``, and after one step of SGD."""
     old = value.detach().clone()
     with forbid_changes(value):
         found = trial(value, needs)
@@ -103,7 +124,10 @@ def check_weight(trial, value, needs=True):
         assert torch.equal(value.detach(), old), words
     assert found["parameter"], "layer.weight is no nn.Parameter any more"
     assert not found["idle"], "set_weight changed nothing: is there an answer yet?"
-    check_close(found["set"], value.detach(), "layer.weight after set_weight")
+    if value.dtype == torch.float64 and torch.equal(found["set"], value.detach().float().double()):
+        words = "layer.weight went through float32 on its way: the dtype is float64"
+        assert torch.equal(found["set"], value.detach()), words
+    check_close(found["set"], value.detach(), "layer.weight after set_weight", rtol=0, atol=0)
     check_equal(found["needs"], needs, "layer.weight.requires_grad", "it stays as it was")
     assert found["leaf"], "the copy was recorded by autograd: do it under no_grad"
     assert found["bias"], "the bias was changed as well"

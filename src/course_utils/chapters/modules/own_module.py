@@ -37,6 +37,9 @@ def _tree(mini_module: Callable, parameter: type) -> tuple:
             self.tied = self.right.weight
             self.inner = Mini()
             self.inner.leaf = Leaf(7.0)
+            self.last = Leaf(9.0)
+            self.last.weight = parameter(torch.tensor([9.0, 10.0]), requires_grad=False)
+            self.last.register_buffer("twin", self.left.seen)
 
         def forward(self, x, shift=0.0):
             return self.scale * self.right(self.left(x)) + shift
@@ -78,9 +81,14 @@ def run_tree(mini_module: Callable, parameter: type, what: str) -> object:
 def run_names(mini_module: Callable, parameter: type, changes: list[str]) -> tuple:
     """Parameters, buffers, state and the value of ``x`` after assignments to one name."""
     Mini, leaf, _ = _tree(mini_module, parameter)
-    module = Mini()
+    before, module = Mini(), Mini()
+    before.register_buffer("x", torch.zeros(1), persistent=False)
+    special = type("Special", (parameter,), {})
     values = {
         "parameter": lambda: parameter(torch.tensor([1.0])),
+        "special parameter": lambda: special(torch.tensor([1.0])),
+        "longer tensor": lambda: torch.tensor([2.0, 3.0]),
+        "None": lambda: None,
         "module": lambda: leaf(1.0),
         "tensor": lambda: torch.tensor([2.0]),
         "text": lambda: "word",
@@ -96,7 +104,8 @@ def run_names(mini_module: Callable, parameter: type, changes: list[str]) -> tup
     kind = type(module.x).__name__ if changes[-1] != "module" else "module"
     value = module.x.tolist() if isinstance(module.x, torch.Tensor) else None
     lists = [_names_in(module, method) for method in ("named_parameters", "named_buffers")]
-    return *lists, sorted(state), kind, value
+    other = _names_in(before, "named_buffers"), sorted(before.state_dict())
+    return *lists, sorted(state), kind, value, other
 
 
 def run_modes(mini_module: Callable, parameter: type, deep: bool, mode: bool) -> tuple:
@@ -125,13 +134,15 @@ def run_state(
             root.left.weight.fill_(9)
             root.left.seen.fill_(8)
         return found["left.weight"].tolist(), found["left.seen"].tolist()
-    old, error = (root.scale, root.left.weight, root.left.seen), ""
+
+    def own():
+        return root.scale, root.left.weight, root.left.seen, root.last.weight, root.last.twin
+
+    old, error, given = own(), "", list(state)
     try:
         root.load_state_dict(state)
     except RuntimeError as caught:
         error = str(caught) or "a RuntimeError without a message"
-    same = all(
-        a is b for a, b in zip(old, (root.scale, root.left.weight, root.left.seen), strict=True)
-    )
-    same = same and root.scale.requires_grad and root.scale.is_leaf
-    return error, same, {name: t.detach().clone() for name, t in root.state_dict().items()}
+    same = all(a is b for a, b in zip(old, own(), strict=True)) and root.scale.is_leaf
+    flags = [tensor.requires_grad for tensor in own()], list(state) == given
+    return error, same, *flags, {name: t.detach().clone() for name, t in root.state_dict().items()}

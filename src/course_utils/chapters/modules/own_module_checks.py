@@ -8,9 +8,10 @@ from course_utils.learner.checks import check_close, check_equal
 
 
 def check_load(trial, state, bad, words):
+    """Load a state into the tree; ``bad`` are the names that its RuntimeError has to contain."""
     right = mini_state()
     new = {name: tensor + 10 for name, tensor in right.items()}
-    error, same, after = trial("load", state)
+    error, same, flags, kept, after = trial("load", state)
     assert same, "the model's tensors are new objects, or not leaves: copy the values in place"
     if bad:
         assert error, f"{words}: no RuntimeError was raised"
@@ -22,9 +23,19 @@ def check_load(trial, state, bad, words):
         what = f"{name} after a load that failed (nothing is loaded)" if bad else f"{name}, loaded"
         assert name in after, f"{name} is not in state_dict()"
         check_close(after[name], tensor, what)
+    check_equal(
+        flags,
+        [True, True, False, False, False],
+        "requires_grad",
+        "the last weight was frozen before",
+    )
+    assert kept, "the dict that was loaded lost some of its names: only read it"
 
 
 CHANGES = {
+    "special parameter": (["x"], [], ["x"], "Special", [1.0]),
+    "buffer, longer tensor": ([], ["x"], ["x"], "Tensor", [2.0, 3.0]),
+    "parameter, None": ([], [], [], "NoneType", None),
     "parameter, text": ([], [], [], "str", None),
     "text, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
     "parameter, module": (
@@ -55,33 +66,37 @@ ASKED = ("named_parameters()", "named_buffers()", "state_dict()", "the type of x
 
 def check_one_name(trial, changes, right):
     """One name, assigned to several times: what the module says of it."""
-    for what, expected, got in zip(ASKED, right, trial(changes), strict=True):
+    *found, other = trial(changes)
+    for what, expected, got in zip(ASKED, right, found, strict=True):
         check_equal(got, expected, what, "a name holds one thing")
+    what = "an older module's buffer that isn't persistent: named_buffers() and state_dict()"
+    check_equal(other, (["x"], []), what, "each module has its own drawers and its own notes")
 
 
 def check_tree(trial, case):
     """Names, calls and attributes of a small tree."""
-    listed = ["scale", "tied", "left.weight", "inner.leaf.weight"]
-    buffers = [
-        f"{leaf}.{name}" for leaf in ("left", "right", "inner.leaf") for name in ("seen", "cache")
-    ]
+    listed = ["scale", "tied", "left.weight", "inner.leaf.weight", "last.weight"]
+    leaves = ("left", "right", "inner.leaf", "last")
+    buffers = [f"{leaf}.{name}" for leaf in leaves for name in ("seen", "cache")]
     tree_names = {"named_parameters": listed, "named_buffers": buffers}
     for method, right in tree_names.items():
         with case(method):
             found = trial(method)
             twice = [name for name in found if name not in right]
             hint = f"; {', '.join(twice)}: listed a second time?" if twice else ""
-            if len(found) == len(right):
+            if "last.weight" in right and "last.weight" not in found:
+                hint = "; last.weight is frozen, yet it is a parameter"
+            elif len(found) == len(right):
                 hint = "; the first name is the module's own: own ones first, then the children's"
             assert sorted(found) == sorted(right), f"expected {right}, got {found}{hint}"
-            check_equal(found, right, "the order", "own ones first, then child after child")
+            check_equal(found, right, "the order", "own ones first, then each child with all below")
     with case("the parameters that are listed"):
         assert trial("same objects") is True, "they are not the objects that were assigned"
     with case("module(x, shift=1.0) calls forward"):
         right = torch.tensor([3.0 * 5 + 1, 2.0 * 3 * 2 * 6 + 1])
         check_close(trial("call"), right, "its result")
     with case("gradients"):
-        grads = [sum([1.0 * 5, 2.0 * 6]), [3.0, 6.0], [15.0, 18.0], None]
+        grads = [sum([1.0 * 5, 2.0 * 6]), [3.0, 6.0], [15.0, 18.0], None, None]
         check_equal(trial("trains"), grads, "the parameters' grad after backward()")
     with case("a plain attribute, and training"):
         check_equal(trial("plain"), ("plain", True), "leaf.note and leaf.training of a new leaf")
@@ -96,13 +111,19 @@ def check_names(trial, case):
             check_one_name(trial, change.split(", "), right)
 
 
-def mini_state():
+def mini_state() -> dict[str, torch.Tensor]:
     """The right state dict of the tree."""
     right = {"scale": torch.tensor(3.0), "tied": torch.tensor([5.0, 6.0])}
-    for leaf, start in {"left": 1.0, "right": 5.0, "again": 1.0, "inner.leaf": 7.0}.items():
+    for leaf, start in {
+        "left": 1.0,
+        "right": 5.0,
+        "again": 1.0,
+        "inner.leaf": 7.0,
+        "last": 9.0,
+    }.items():
         right[f"{leaf}.weight"] = torch.tensor([start, start + 1])
         right[f"{leaf}.seen"] = torch.zeros(2)
-    return right
+    return right | {"last.twin": torch.zeros(2)}
 
 
 def check_state(trial, case, right):

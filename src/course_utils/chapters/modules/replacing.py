@@ -19,7 +19,9 @@ class Wrapped(nn.Module):
 def _old(small_net: type[nn.Module], kind: str) -> nn.Module:
     """Models with layers of a kind in many places."""
     if kind == "small":
-        return small_net()
+        model = small_net()
+        model.get_submodule("features.2").eval()
+        return model
     if kind == "root":
         return nn.ReLU()
     shared, block = nn.ReLU(), nn.Sequential(nn.Linear(2, 2), nn.ReLU6(), nn.ReLU().eval())
@@ -38,6 +40,7 @@ def _kinds(small_net: type[nn.Module]) -> dict:
         "Block or Conv2d": (block, nn.Conv2d),
         "Linear": nn.Linear,
         "Hardtanh": nn.Hardtanh,
+        "Sequential": nn.Sequential,
     }
 
 

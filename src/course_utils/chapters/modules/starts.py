@@ -12,8 +12,21 @@ from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 
 
-class OwnLinear(nn.Linear):
-    """A subclass of Linear."""
+class Projection(nn.Linear):
+    """A linear layer under another name."""
+
+
+class LinearScale(nn.Module):
+    """No linear layer, in spite of its name: a factor and a summand for each number."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+        self.bias = nn.Parameter(torch.zeros(size))
+
+
+# The layers that are to stay as they are, by the beginnings of their names.
+OTHERS = ("norm", "table", "plain", "other")
 
 
 def _zoo() -> nn.Sequential:
@@ -26,24 +39,31 @@ def _zoo() -> nn.Sequential:
             inner=nn.ModuleDict({"deep": inner}),
             plain=nn.BatchNorm2d(8, affine=False),
             linear=nn.Linear(300, 200),
-            own=OwnLinear(100, 300, bias=False),
+            own=Projection(100, 300, bias=False),
+            equal=nn.Conv2d(16, 64, 3),
             norm=nn.LayerNorm(4),
             norm1d=nn.BatchNorm1d(3),
             table=nn.Embedding(5, 3),
+            other1d=nn.Conv1d(2, 3, 3),
+            other_up=nn.ConvTranspose2d(3, 2, 3),
+            other_scale=LinearScale(4),
         )
     )
     with torch.no_grad():
         for name, tensor in zoo.state_dict().items():
-            if name.startswith(("norm", "table", "inner.deep.1", "plain")) or "bias" in name:
+            if name.startswith((*OTHERS, "inner.deep.1")) or "bias" in name:
                 tensor.fill_(7)
     zoo.get_parameter("linear.weight").requires_grad_(False)
-    return zoo.eval()
+    zoo.eval().get_submodule("inner").train()
+    return zoo
 
 
-def run_init(init_by_type: Callable) -> dict:
+def run_init(init_by_type: Callable, dtype: torch.dtype = torch.float32) -> dict:
     """The values afterwards, and what else may have changed."""
     torch.manual_seed(0)
-    zoo = _zoo().to(device)
+    zoo = _zoo().to(device, dtype)
+    weight = zoo.get_parameter("conv.weight")
+    weight.grad = torch.ones_like(weight)
     objects = {name: id(p) for name, p in zoo.named_parameters()}
     try:
         init_by_type(zoo)
@@ -53,18 +73,15 @@ def run_init(init_by_type: Callable) -> dict:
     frozen = [name for name, p in zoo.named_parameters() if not p.requires_grad]
     same = objects == {name: id(p) for name, p in zoo.named_parameters()}
     state = {name: tensor.detach().clone() for name, tensor in zoo.state_dict().items()}
-    return {
-        "state": state,
-        "same": same,
-        "frozen": frozen,
-        "mode": zoo.get_submodule("conv").training,
-    }
+    modes = [module.training for module in zoo.modules()]
+    kept = weight.grad is not None and bool(weight.grad.eq(1).all())
+    return {"state": state, "same": same, "frozen": frozen, "modes": modes, "grad": kept}
 
 
-def run_init_alone(init_by_type: Callable) -> tuple:
+def run_init_alone(init_by_type: Callable, seed: int = 0) -> tuple:
     """A linear layer that is the whole model."""
-    torch.manual_seed(0)
     layer = nn.Linear(300, 200).to(device)
+    torch.manual_seed(seed)
     init_by_type(layer)
     return layer.weight.detach().clone(), layer.bias.detach().clone()
 
@@ -81,11 +98,13 @@ def _check_spread(weight, name, uniform, fan_in, fan_out):
     slips = {default: (3 * fan_in) ** -0.5}
     if uniform:
         slips["for fan_in alone: inputs and outputs both count"] = (2 / fan_in) ** 0.5
+        slips["with a gain of √2: that belongs to a ReLU"] = right * 2**0.5
         slips["of a bound √(3 / (n_in + n_out)): the bound is √3 times the std"] = right / 2**0.5
     else:
         slips["for fan_out: how many products does one output sum up?"] = (2 / fan_out) ** 0.5
         slips["for variance 1 / fan_in: the 2 makes up for the ReLU"] = fan_in**-0.5
         slips["for fan_in without the groups"] = (2 / (4 * fan_in)) ** 0.5
+        slips["for variance 4 / fan_in: the 2 is in 2 / fan_in already"] = (4 / fan_in) ** 0.5
     for words, slip in slips.items():
         assert near(right) or not near(slip), f"{name}: the std {std:.4f} is that {words}"
     assert near(right), f"{name}: the std is {std:.4f}, expected about {right:.4f}"
@@ -96,9 +115,12 @@ def _check_spread(weight, name, uniform, fan_in, fan_out):
 
 
 def check_squares(predict_squares, sizes, stds, right):
-    found = predict_squares(list(sizes), list(stds))
+    """Compare the predicted mean squares with ``right``."""
+    given = list(sizes), list(stds)
+    found = predict_squares(*given)
     call = f"predict_squares({sizes}, {stds})"
     assert found is not None, f"{call} is None: is there an answer yet?"
+    assert given == (sizes, stds), f"{call} changed its lists: only read them"
     found = [float(square) for square in found]
     check_equal(len(found), len(stds), f"{call}: how many numbers")
     found, right = (torch.tensor(given, dtype=torch.float64) for given in (found, right))
@@ -127,8 +149,8 @@ def check_squares(predict_squares, sizes, stds, right):
 
 def check_zoo(try_init, try_init_alone, case):
     """Every layer of the zoo."""
-    found = try_init()
-    state, layers = found["state"], dict(_zoo().named_modules())
+    zoo, found = _zoo(), try_init()
+    state, layers = found["state"], dict(zoo.named_modules())
     for name, layer in layers.items():
         if not isinstance(layer, (nn.Conv2d, nn.Linear)):
             continue
@@ -147,14 +169,24 @@ def check_zoo(try_init, try_init_alone, case):
     with case("inner.deep.1, BatchNorm2d"):
         assert state["inner.deep.1.weight"].eq(1).all(), "the weight is not 1"
         assert state["inner.deep.1.bias"].eq(0).all(), "the bias is not 0: 0 is the neutral start"
-    sevens = [
-        name for name in state if name.startswith(("norm", "table", "plain")) or "running" in name
-    ]
-    for name in sevens:
+    with case("conv and equal, two layers of one shape"):
+        same = torch.equal(state["conv.weight"], state["equal.weight"])
+        assert not same, "they have the same weights: each layer draws anew (a seed for each?)"
+    with case("a Linear(300, 200) under two seeds"):
+        same = torch.equal(try_init_alone(1)[0], try_init_alone(2)[0])
+        assert not same, "the same weights: draw from PyTorch's global generator, and don't seed it"
+    with case("a model in float64"):
+        kinds = {
+            str(t.dtype) for n, t in try_init(torch.float64)["state"].items() if "num" not in n
+        }
+        check_equal(kinds, {"torch.float64"}, "the dtypes afterwards")
+    for name in [name for name in state if name.startswith(OTHERS) or "running" in name]:
         with case(name):
             assert state[name].eq(7).all(), "it was changed, and should have stayed as it was"
     with case("all layers"):
         assert found["same"], "some Parameters are new objects: write into those that exist"
         words = "a frozen weight stays frozen, the others free"
         check_equal(found["frozen"], ["linear.weight"], "frozen afterwards", words)
-        assert found["mode"] is False, "the model's mode was changed"
+        modes = [module.training for module in zoo.modules()]
+        check_equal(found["modes"], modes, "training of each module", "it stays as it was")
+        assert found["grad"], "the .grad of a weight is no longer as it was"

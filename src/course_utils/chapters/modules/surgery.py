@@ -22,11 +22,24 @@ class Tricky(nn.Module):
         self.model = nn.Sequential(OrderedDict(module=nn.Linear(1, 3)))
 
 
+class Tied(nn.Module):
+    """One tensor under two names, and a buffer that isn't saved."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(5, 3)
+        self.out = nn.Linear(3, 5, bias=False)
+        self.out.weight = self.table.weight
+        self.register_buffer("mask", torch.ones(2), persistent=False)
+
+
 def _target(small_net: type[nn.Module], kind: str) -> nn.Module:
-    """A fresh model, in eval mode, with one frozen parameter."""
+    """A fresh model, in training but for its first child, with one frozen parameter."""
     torch.manual_seed(0)
-    makers = {"linear": lambda: nn.Linear(2, 2), "small": small_net, "tricky": Tricky}
-    model = makers[kind]().to(device).eval()
+    makers = {"linear": lambda: nn.Linear(2, 2), "small": small_net, "tricky": Tricky, "tied": Tied}
+    model = makers[kind]().to(device)
+    for child in list(model.children())[:1]:
+        child.eval()
     next(model.parameters()).requires_grad_(False)
     return model
 
@@ -57,12 +70,17 @@ def run_surgery(
     found["kept"] = same and all(torch.equal(copies[n], checkpoint[n]) for n in given)
     found["objects"] = objects == _ids(model)
     found["free"] = [p.requires_grad for p in model.parameters()]
-    found["training"] = any(module.training for module in model.modules())
+    found["modes"] = [module.training for module in model.modules()]
+    theirs = {t.untyped_storage().data_ptr() for t in given.values()}
+    found["shared"] = [
+        n for n, t in model.state_dict().items() if t.untyped_storage().data_ptr() in theirs
+    ]
     found["state"] = {name: t.detach().clone() for name, t in model.state_dict().items()}
     return found
 
 
-def filled(model, change=lambda name: name, value=3):
+def filled(model: nn.Module, change=lambda name: name, value=3) -> dict:
+    """A checkpoint for ``model`` with its names changed, in which every number is ``value``."""
     state = model.state_dict()
     return {change(name): torch.full_like(t, value) for name, t in state.items()}
 
@@ -70,6 +88,7 @@ def filled(model, change=lambda name: name, value=3):
 def check_report(
     trial, small_net, kind, checkpoint, loaded, mismatched=(), missing=(), unexpected=()
 ):
+    """Compare the report, and what the model holds afterwards, with the right names."""
     found, start = trial(kind, checkpoint), _target(small_net, kind).state_dict()
     report = found["report"]
     told = f"a ValueError ({found['error']}), though {next(iter(loaded))} fits"
@@ -105,11 +124,14 @@ def check_report(
     assert not wrong, "; ".join(wrong)
     for name, old in start.items():
         new = torch.full_like(old, 3) if name in loaded else old
-        why = "" if name in loaded else " (nothing fits it, so it stays)"
-        check_close(found["state"][name], new, f"{name} in the model afterwards{why}")
+        got, why = found["state"][name], "" if name in loaded else " (nothing fits it, so it stays)"
+        words = f"{name} is reported as loaded, and the model still has the old values"
+        assert name not in loaded or not torch.equal(got, old) or torch.equal(old, new), words
+        check_close(got, new, f"{name} in the model afterwards{why}")
 
 
 def check_besides(trial, small_net, kind, checkpoint, fails=False):
+    """Check what has to stay as it was; ``fails``: nothing of the checkpoint fits."""
     found, model = trial(kind, checkpoint), _target(small_net, kind)
     if fails:
         words = "nothing can be loaded, and no ValueError was raised"
@@ -126,7 +148,10 @@ def check_besides(trial, small_net, kind, checkpoint, fails=False):
     )
     free = [p.requires_grad for p in model.parameters()]
     check_equal(found["free"], free, "requires_grad of the parameters", "each stays as it was")
-    assert not found["training"], "the model was put into training mode"
+    modes = [module.training for module in model.modules()]
+    check_equal(found["modes"], modes, "training of each module", "the modes stay as they were")
+    shared = ", ".join(found["shared"])
+    assert not shared, f"{shared}: in the checkpoint's memory now; copy the numbers"
 
 
 def check_prefixes(check_report, small_net, case):
@@ -143,3 +168,14 @@ def check_prefixes(check_report, small_net, case):
         other = filled(small_net(7).to(device), lambda name: f"module.{name}")
         head = ["head.weight", "head.bias"]
         check_report("small", other, [name for name in every if name not in head], head)
+
+
+def check_unlike(check_report, case):
+    """Shapes, and names that a model has beside its parameters'."""
+    bias = torch.full((2,), 3.0, device=device, requires_grad=True)
+    with case("as many numbers in another shape; a bias that requires grad"):
+        weight = torch.ones(4, device=device)
+        check_report("linear", {"weight": weight, "bias": bias}, ["bias"], ["weight"])
+    with case("a tied weight under both names, and a buffer that isn't saved"):
+        tied = {**filled(Tied().to(device)), "mask": torch.ones(2, device=device)}
+        check_report("tied", tied, ["table.weight", "out.weight"], [], [], ["mask"])

@@ -4,6 +4,7 @@ from course_utils.chapters.modules.averages import check_average, run_average
 from course_utils.chapters.modules.dropping import (
     check_draws,
     check_range,
+    check_shapes,
     check_shares,
     check_still,
     check_training,
@@ -12,6 +13,7 @@ from course_utils.chapters.modules.dropping import (
 )
 from course_utils.chapters.modules.freezing import (
     check_freeze,
+    check_norms,
     check_refused,
     check_small,
     run_freeze,
@@ -41,6 +43,7 @@ from course_utils.chapters.modules.surgery import (
     check_besides,
     check_prefixes,
     check_report,
+    check_unlike,
     filled,
     run_surgery,
 )
@@ -62,12 +65,14 @@ __all__ = [
     "check_load",
     "check_modes",
     "check_names",
+    "check_norms",
     "check_one_name",
     "check_prefixes",
     "check_range",
     "check_refused",
     "check_registration",
     "check_report",
+    "check_shapes",
     "check_shares",
     "check_small",
     "check_squares",
@@ -78,6 +83,7 @@ __all__ = [
     "check_trap",
     "check_tree",
     "check_twin",
+    "check_unlike",
     "check_weight",
     "check_zoo",
     "filled",
