@@ -560,7 +560,7 @@ with every_case() as case:
         with case(f"sizes [3, 5, 4], head {head!r}"):
             trials.check_trap(try_list_trap, [3, 5, 4], {"colour": 2, "shape": 6}, head, x)
     with case("sizes [3, 4, 4, 4], two layers of one shape"):
-        trials.check_trap(try_list_trap, [3, 4, 4, 4], {"one": 4, "two": 4}, "two", x)
+        trials.check_trap(try_list_trap, [3, 4, 4, 4], {"one": 5, "two": 5}, "two", x)
     with case("sizes [3], no hidden layer"):
         trials.check_trap(try_list_trap, [3], {"only": 2}, "only", x)
 ### BEGIN HIDDEN TESTS

@@ -470,3 +470,27 @@ class ListeningDropout(nn.Module):
 
     def forward(self, x):
         return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="the module draws once" says=["in both training calls the same elements"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training:
+        return x
+    if p == 1:
+        return x * 0
+    return x * (torch.rand(x.shape, device=x.device) >= p) / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p, self.mask = p, None
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        if self.mask is None:
+            self.mask = dropout_that_listens(torch.ones_like(x), self.p, True)
+        return x * self.mask

@@ -489,3 +489,25 @@ def freeze_and_count(model, patterns):
         "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
     }
+
+
+# %% wrong="every norm by its name" says=["in eval mode, and should not be: layer"]
+def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name, _ in named):
+            raise ValueError(pattern)
+    for name, parameter in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            parameter.requires_grad_(False)
+    for module in model.modules():
+        norm = "Norm" in type(module).__name__ and isinstance(module.weight, nn.Parameter)
+        if norm and not module.weight.requires_grad:
+            module.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }

@@ -282,3 +282,21 @@ def ensemble(models, x):
         model.zero_grad()
     parameters, _ = stack_module_state(models)
     return vmap(functional_twin, in_dims=(0, None))(parameters, x)
+
+
+# %% wrong="computes in float32" says=["float64, other weights: the output"]
+from torch.func import stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    kind, x = x.dtype, x.float()
+    for layer in ("conv1", "conv2"):
+        weight, bias = (parameters[f"{layer}.{part}"].float() for part in ("weight", "bias"))
+        x = F.max_pool2d(F.conv2d(x, weight, bias).relu(), 2)
+    weight, bias = parameters["fc.weight"].float(), parameters["fc.bias"].float()
+    return F.linear(x.flatten(1), weight, bias).to(kind)
+
+
+def ensemble(models, x):
+    parameters, _ = stack_module_state(models)
+    return vmap(functional_twin, in_dims=(0, None))(parameters, x)

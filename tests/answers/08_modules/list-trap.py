@@ -260,7 +260,7 @@ def set_weight(layer, value):
         layer.weight.copy_(value)
 
 
-# %% wrong="the weight by way of a list, in float32" says=["went through float32 on its way"]
+# %% wrong="the weight by way of a list, in float32" says=["right to seven digits or so, in float64"]
 class Freed(Trapped):
     def __init__(self, sizes, heads):
         super().__init__(sizes, heads)
@@ -292,6 +292,29 @@ def list_trap(sizes, heads):
     if key not in Kept.made:
         Kept.made[key] = Kept(sizes, heads)
     return Kept.made[key]
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="one head for heads of one size" says=["two layers of one shape: the model knows one head for heads of one size"]
+class Net(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(m, n) for m, n in pairwise(sizes))
+        shared = {n: nn.Linear(sizes[-1], n) for n in heads.values()}
+        self.heads = nn.ModuleDict({name: shared[n] for name, n in heads.items()})
+
+    def forward(self, x, head):
+        for layer in self.layers:
+            x = layer(x).relu()
+        return self.heads[head](x)
+
+
+def list_trap(sizes, heads):
+    return Net(sizes, heads)
 
 
 def set_weight(layer, value):

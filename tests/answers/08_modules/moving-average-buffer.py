@@ -34,7 +34,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
 
 
-# %% wrong="a plain attribute" says=["a plain attribute is neither saved nor moved"]
+# %% wrong="a plain attribute" says=["a plain attribute, or not persistent?"]
 class Average(nn.Module):
     def __init__(self, size, momentum=0.1):
         super().__init__()

@@ -12,7 +12,7 @@ def state_dict_surgery(model, checkpoint):
     }
 
 
-# %% wrong="lstrip" says=["does more come off (lstrip, replace)?"]
+# %% wrong="lstrip" says=["once its prefixes are off, all of them and no more"]
 def state_dict_surgery(model, checkpoint):
     own = model.state_dict()
     found = {

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 import torch.nn as nn
 
+from course_utils.chapters.modules.precision import check_digits
 from course_utils.learner.checks import check_close, check_equal
 
 
@@ -59,7 +60,7 @@ def check_average(trial, batches, modes, momentum=None, grad=True):
         {"rtol": 1e-10, "atol": 1e-10} if dtype == torch.float64 else {"rtol": 1e-4, "atol": 1e-5}
     )
     check_equal(found["parameters"], 0, "its parameters", "it would be trained")
-    words = "mean is not in its state dict: a plain attribute is neither saved nor moved"
+    words = "mean is not in its state dict (a plain attribute, or not persistent?): it isn't saved"
     assert "mean" in found["state"], words
     check_close(found["fresh"].cpu(), torch.zeros(size), "mean at first")
     assert not found["graph"], "mean requires grad: the graph of each batch hangs on it"
@@ -74,11 +75,7 @@ def check_average(trial, batches, modes, momentum=None, grad=True):
             assert not slip, f"{call}: momentum is the share of the new batch, not of the old mean"
             still = torch.equal(got, old) and not torch.allclose(old, mean)
             assert not still, f"{call}: mean was not updated by {len(x)} row{'s'[: len(x) > 1]}"
-        rough = dtype == torch.float64 and torch.allclose(got, mean, rtol=1e-4)
-        words = (
-            f"{call}: mean is right to seven digits or so, in float64: what goes through float32?"
-        )
-        assert torch.allclose(got, mean, **near) or not rough, words
+        check_digits(got, mean, f"{call}: mean")
         why = "" if mode else " (eval mode: it stays)"
         check_close(got, mean, f"{call}: mean{why}", **near)
         got = found["y"][number - 1]

@@ -8,6 +8,7 @@ import torch
 import torch.nn as nn
 from torch.overrides import TorchFunctionMode
 
+from course_utils.chapters.modules.precision import check_digits
 from course_utils.learner.checks import check_close, check_equal
 
 # How far a value may be from x / (1 - p), relatively: a few steps of the dtype.
@@ -61,18 +62,21 @@ def run_dropout(
     return {"y": results[-1], "gradient": gradient, "quiet": quiet, "same": same}
 
 
-def run_module(module_class: type[nn.Module], p: float, x: torch.Tensor) -> list:
-    """The share of zeros that a model with the module in it gives, in three modes."""
+def run_module(module_class: type[nn.Module], p: float, x: torch.Tensor) -> tuple:
+    """The share of zeros that the module gives in three modes, and whether two masks are equal.
+
+    It is part of a model, beside a module with another probability.
+    """
     other = module_class(0.5 * p)
     module = module_class(p)
-    model, shares = nn.Sequential(other, nn.Sequential(module)), []
+    model, masks = nn.Sequential(other, nn.Sequential(module)), []
     for mode in (True, False, True):
         model.train(mode)
         with _NoDropout():
             y = module(x)
         assert isinstance(y, torch.Tensor), f"ListeningDropout gives {y!r}: is there an answer yet?"
-        shares.append(y.eq(0).float().mean().item())
-    return shares
+        masks.append(y.eq(0))
+    return [mask.float().mean().item() for mask in masks], torch.equal(masks[0], masks[2])
 
 
 def _check_apart(dropped: torch.Tensor) -> None:
@@ -111,9 +115,7 @@ def check_training(trial, x, p, seed=0):
     kept, values = ~dropped, (x / (1 - p) if p < 1 else x)
     close, got = CLOSE[x.dtype], y[kept].double()
     exact = torch.allclose(got, values[kept].double(), rtol=close)
-    rough = y.dtype == torch.float64 and torch.allclose(got, values[kept].double(), rtol=1e-5)
-    words = f"p = {p}: right to seven digits or so, in float64: what goes through float32 here?"
-    assert exact or not rough, words
+    check_digits(y[kept], values[kept], f"p = {p}, what survived")
     words = f"p = {p}: what survived was not divided by 1 - p, so the expectation is not that of x"
     assert exact or not torch.equal(y[kept], x[kept]), words
     words = f"p = {p}: what survived is not x / (1 - p), so the expectation is not that of x"
@@ -177,7 +179,8 @@ def check_range(dropout_that_listens, case, ones):
 def check_shares(trial, case, p, ones):
     """The module, in three modes, beside another with another probability."""
     with case(f"ListeningDropout({p}) in a model: train, eval, train"):
-        shares = trial(p, ones)
+        shares, same = trial(p, ones)
         right = [abs(shares[0] - p) < 0.03, shares[1] == 0, abs(shares[2] - p) < 0.03]
         told = f"shares of zeros {[round(share, 2) for share in shares]}"
         assert all(right), f"{told}, expected about {p}, 0, {p}"
+        assert not same, "in both training calls the same elements: each call draws anew"

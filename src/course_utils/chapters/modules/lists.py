@@ -9,6 +9,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from course_utils.chapters.modules.precision import check_digits
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close, check_equal
 
@@ -83,8 +84,12 @@ def check_trap(trial, sizes, heads, head, x):
     once = {f"{m} {n}": ((n, m), (n,)) for m, n in pairwise(sizes)}.values()
     words = "one layer for equal sizes: each step from a size to the next has a layer of its own"
     slips[words] = sorted([shape for layer in once for shape in layer] + ends_shapes)
+    once = {n: ((n, sizes[-1]), (n,)) for n in heads.values()}.values()
+    words = "one head for heads of one size: each name has a layer of its own"
+    slips[words] = sorted(shapes + [shape for layer in once for shape in layer])
+    slips = {words: slip for words, slip in slips.items() if slip != sorted(shapes + ends_shapes)}
     for words, slip in slips.items():
-        assert known != slip or slip == sorted(shapes + ends_shapes), f"the model knows {words}"
+        assert known != slip, f"the model knows {words}"
     check_equal(known, sorted(shapes + ends_shapes), "the parameters' shapes", why)
     for weight, bias in hidden:
         deep, y = y, F.linear(y, _fill(weight, x), _fill(bias, x)).relu()
@@ -124,9 +129,7 @@ def check_weight(trial, value, needs=True):
         assert torch.equal(value.detach(), old), words
     assert found["parameter"], "layer.weight is no nn.Parameter any more"
     assert not found["idle"], "set_weight changed nothing: is there an answer yet?"
-    if value.dtype == torch.float64 and torch.equal(found["set"], value.detach().float().double()):
-        words = "layer.weight went through float32 on its way: the dtype is float64"
-        assert torch.equal(found["set"], value.detach()), words
+    check_digits(found["set"], value.detach(), "layer.weight after set_weight")
     check_close(found["set"], value.detach(), "layer.weight after set_weight", rtol=0, atol=0)
     check_equal(found["needs"], needs, "layer.weight.requires_grad", "it stays as it was")
     assert found["leaf"], "the copy was recorded by autograd: do it under no_grad"

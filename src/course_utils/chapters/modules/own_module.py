@@ -108,11 +108,19 @@ def run_names(mini_module: Callable, parameter: type, changes: list[str]) -> tup
     return *lists, sorted(state), kind, value, other
 
 
-def run_modes(mini_module: Callable, parameter: type, deep: bool, mode: bool) -> tuple:
-    """The modes in the tree after a call, and whether the call returned the module."""
+def run_modes(
+    mini_module: Callable, parameter: type, deep: bool, mode: bool, mixed: bool = False
+) -> tuple:
+    """The modes in the tree after a call, and whether the call returned the module.
+
+    ``mixed``: the root is in that mode already, one leaf below it isn't.
+    """
     _, _, root = _tree(mini_module, parameter)
     part = root if deep else root.left
     root.train() if not mode else root.eval()
+    if mixed:
+        root.train(mode)
+        root.inner.leaf.train(not mode)
     returned = (part.train() if mode else part.eval()) if deep else part.train(mode)
     modules = (root, root.left, root.right, root.inner, root.inner.leaf)
     return [module.training for module in modules], returned is part
@@ -138,11 +146,11 @@ def run_state(
     def own():
         return root.scale, root.left.weight, root.left.seen, root.last.weight, root.last.twin
 
-    old, error, given = own(), "", list(state)
+    old, error, given = own(), "", list(state or {})
     try:
         root.load_state_dict(state)
     except RuntimeError as caught:
         error = str(caught) or "a RuntimeError without a message"
     same = all(a is b for a, b in zip(old, own(), strict=True)) and root.scale.is_leaf
-    flags = [tensor.requires_grad for tensor in own()], list(state) == given
+    flags = [tensor.requires_grad for tensor in own()], list(state or {}) == given
     return error, same, *flags, {name: t.detach().clone() for name, t in root.state_dict().items()}

@@ -84,9 +84,9 @@ def check_tree(trial, case):
             found = trial(method)
             twice = [name for name in found if name not in right]
             hint = f"; {', '.join(twice)}: listed a second time?" if twice else ""
-            if "last.weight" in right and "last.weight" not in found:
+            if [*found, "last.weight"] == right:
                 hint = "; last.weight is frozen, yet it is a parameter"
-            elif len(found) == len(right):
+            elif "right.weight" in found and "tied" not in found:
                 hint = "; the first name is the module's own: own ones first, then the children's"
             assert sorted(found) == sorted(right), f"expected {right}, got {found}{hint}"
             check_equal(found, right, "the order", "own ones first, then each child with all below")
@@ -153,3 +153,7 @@ def check_modes(trial, case):
             other = [mode] * 5 if deep else [not mode, mode, not mode, not mode, not mode]
             check_equal(modes, other, "training of root, left, right, inner, inner.leaf")
             assert itself, "it does not return the module"
+    for mode in (True, False):
+        with case(f"root.{'train' if mode else 'eval'}(), the root is in that mode, a leaf isn't"):
+            modes, _ = trial(True, mode, True)
+            check_equal(modes, [mode] * 5, "training of root, left, right, inner, inner.leaf")

@@ -91,8 +91,9 @@ def check_report(
     """Compare the report, and what the model holds afterwards, with the right names."""
     found, start = trial(kind, checkpoint), _target(small_net, kind).state_dict()
     report = found["report"]
-    told = f"a ValueError ({found['error']}), though {next(iter(loaded))} fits"
-    told += " once its prefixes are off; does more come off (lstrip, replace)?"
+    name = next(iter(loaded))
+    told = f"a ValueError ({found['error']}), though {name} has a name and a shape of the model's"
+    told += "" if name in checkpoint else ", once its prefixes are off, all of them and no more"
     assert not found["error"], told
     assert isinstance(report, dict), f"it returned {report!r}, not a dict: is there an answer yet?"
     right = {

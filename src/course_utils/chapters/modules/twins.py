@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 import torch.nn as nn
 
+from course_utils.chapters.modules.precision import check_digits
 from course_utils.learner.checks import check_close
 from course_utils.learner.operators import count_operators
 
@@ -100,6 +101,7 @@ def check_twin(trial, net_class, x, seed, backwards=False):
         parameters = dict(reversed(parameters.items()))
     y, grads = trial(parameters, x, weights)
     right = model(x)
+    check_digits(y, right.detach(), "the output")
     check_close(y, right.detach(), "the output", **_slack(x))
     (weights * right).sum().backward()
     for name, parameter in model.named_parameters():
@@ -110,6 +112,7 @@ def check_ensemble(trial, net_class, seeds, x):
     """Compare with each module; gives how many convolutions and products ran."""
     y, runs, changed = trial(seeds, x)
     right = torch.stack([_net(net_class, seed, x)(x).detach() for seed in seeds])
+    check_digits(y, right, "the result")
     check_close(y, right, "the result", **_slack(x))
     assert not changed, f"the models were changed: their {', '.join(changed)}"
     return runs
