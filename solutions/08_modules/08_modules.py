@@ -3,29 +3,29 @@
 #   course:
 #     title: Modules
 #     minutes: 240
-#     core: 145
+#     core: 150
 # ---
 # %% [markdown]
 # # Modules: what does a module know that a function does not?
 #
 # A layer is a function of its input and its weights. PyTorch has the functions: `F.linear`,
-# `F.conv2d`, `F.dropout`. Yet models are written as classes. So a module must know something that a
+# `F.conv2d`, `F.dropout`. Yet models are written as classes: a module must know something that a
 # function does not. This chapter finds out what, piece by piece: names, what to save, what to move,
-# what to train, and in which mode it is. Most bugs in model code are a module that does not know
-# what its author thinks it knows.
+# what to train, and which mode it is in. Behind most bugs in model code there is a module that does
+# not know what its author thinks it knows.
 #
 # **After this chapter you can**
 #
 # - say which tensors of a class will be trained, saved and moved, before you run it;
 # - write `nn.Module` yourself, in under a hundred lines, and train a network with it;
-# - turn a model into a pure function, and run a whole ensemble in one call;
+# - turn a model into a pure function, and run a whole ensemble in a single call;
 # - start weights so that twenty layers neither fade nor explode, and predict by how much;
 # - load a checkpoint that fits only in part, and know exactly what was loaded;
 # - freeze, count and replace layers in a model that you did not write.
 #
 # **It leans on** chapter 05 (graph, leaves, `.grad`). **Time:** four hours with all eleven exercises. The
-# sections and exercises marked *core* take two hours and twenty-five minutes; nothing later leans on
-# the rest. You can skip any exercise.
+# sections and exercises marked *core* take two and a half hours; nothing later leans on the rest. You
+# can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -35,7 +35,7 @@ from course_utils import check_predictions, device, every_case, runs_with_the_an
 from course_utils.chapters.modules import pictures, trials
 
 # %% [markdown]
-# ## A model that learns, and one that does not · core
+# ## A model that learns, and another that does not · core
 #
 # Two classes, one line apart. Both compute the same: three layers and a head. **Predict:** which of
 # the two learns?
@@ -62,8 +62,7 @@ class Second(First):
 
 
 # %% [markdown]
-# The task: a point's class depends on its distance from the centre. Both start from the same
-# weights.
+# The task: a point's class depends on its distance from the centre. Both start from the same weights.
 
 # %%
 import matplotlib.pyplot as plt
@@ -129,7 +128,7 @@ for name, parameter in layer.named_parameters():
     print(name, tuple(parameter.shape), "grad:", parameter.grad.tolist())
 
 # %% [markdown]
-# Modules may hold modules. Then names grow dots. A block that you use often is a class of its own:
+# Modules may hold modules. Then names grow dots. A block that you use often deserves its own class:
 
 
 # %% nbgrader={"grade_id": "small-net", "locked": true} topics=["module-subclass"]
@@ -171,13 +170,13 @@ print("modules: ", [name for name, _ in net.named_modules()])
 
 # %% topics=["modules-vs-children"]
 pictures.draw_tree(
-    net, "SmallNet as a tree of ten modules; most bytes lie in the second convolution."
+    net, "SmallNet as a tree of ten modules; most bytes belong to the second convolution."
 )
 
 # %% [markdown]
 # Follow a line down from `model` and join the words by dots. That is a tensor's full name:
-# `features.2.conv.weight`. Containers hold nothing themselves. Three quarters of the bytes lie in the
-# second convolution.
+# `features.2.conv.weight`. Containers hold nothing themselves. Three quarters of the bytes belong to
+# the second convolution.
 #
 # ### `nn.Sequential`
 #
@@ -188,18 +187,14 @@ pictures.draw_tree(
 from collections import OrderedDict
 
 layers = [nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3)]
-
-# %% topics=["sequential"]
 plain = nn.Sequential(*layers)
 named = nn.Sequential(OrderedDict(hidden=layers[0], relu=layers[1], out=layers[2]))
 print(list(plain.state_dict()))
 print(list(named.state_dict()))
-
-# %% topics=["sequential"]
 print(plain[:2].append(nn.Tanh()))
 
 # %% [markdown]
-# A slice holds the same layers, not copies. Both containers above hold the same ones, too: only
+# A slice holds the same layers, not copies. The two containers above share their layers as well: only
 # the names differ.
 #
 # ### Exercise 8.1 — Read the names ★ · 2 min · 1 point · core
@@ -234,7 +229,7 @@ check_predictions(
         "how many numbers": sum(parameter.numel() for parameter in tiny.parameters()),
     },
     because={
-        "name of the last layer's bias": "children are numbered from 0, and the ReLU is one too",
+        "name of the last layer's bias": "children are numbered from 0, the ReLU included",
         "how many names": "a weight and a bias for each layer that has any",
         "how many numbers": "a layer from m to n numbers has m times n weights and n biases",
     },
@@ -304,7 +299,7 @@ print("named_parameters:", [name for name, _ in norm.named_parameters()])
 print("trainable:       ", [name for name, p in norm.named_parameters() if p.requires_grad])
 
 # %% [markdown]
-# Because assignment is the door, two more things happen there. A plain tensor can't take a
+# Since assignment is the door, two more things happen there. A plain tensor can't take a
 # parameter's name (it would silently stop training). And the drawers are made by
 # `super().__init__()`: without it there is nothing to sort into.
 
@@ -324,7 +319,7 @@ for attempt in (Forgetful, lambda: setattr(nn.Linear(2, 2), "weight", torch.ones
 
 # %% [markdown]
 # Write `super().__init__()`, without arguments. In old code you see `super(Network, self)`. It means
-# the same while the name is right, and fails or goes astray once a class is renamed.
+# the same while the name is right, and fails once a class is renamed.
 # Here is a module that stores a tensor in ten ways. The next exercise asks about each of them.
 
 
@@ -380,7 +375,7 @@ trials.check_registration(predict_registration, Box)
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Ask first: what is the *type* of the value that stands right of the equals sign?
+# Ask first: what is the *type* of the value to the right of the equals sign?
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -475,16 +470,14 @@ print("weight:", layer.weight.tolist(), " grad:", layer.weight.grad.tolist())
 
 # %% [markdown]
 # It has a gradient, yet it doesn't move. The optimizer still holds the old parameter, which `forward` no longer
-# uses. So give a parameter new *values*; keep the object. `copy_` writes in place, and `no_grad` keeps autograd
-# out of it:
+# uses. Give a parameter new *values*, and keep the object. `copy_` writes in place, and `no_grad` keeps
+# autograd out of it:
 
 # %% topics=["init-with-tensor"]
 layer = nn.Linear(2, 1, bias=False)
 optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
 with torch.no_grad():
     layer.weight.copy_(torch.ones(1, 2))
-
-# %% topics=["init-with-tensor"]
 layer(torch.ones(1, 2)).sum().backward()
 optimizer.step()
 layer.weight.tolist()
@@ -613,8 +606,8 @@ with every_case() as case:
 # %% [markdown]
 # ## 4. Write it yourself · core
 #
-# You know the door and the drawers. Is there more to `nn.Module`? Let's build one and see. First,
-# the parameter: a tensor with another type, so that the door can tell it apart. Five lines:
+# You know the door and the drawers. Is there more to `nn.Module`? Build it and see. First comes the
+# parameter: a tensor with another type, so that the door can tell it apart. Five lines:
 
 
 # %% nbgrader={"grade_id": "mini-parameter", "locked": true} topics=["nn-parameter"]
@@ -650,10 +643,10 @@ assert names(net) == [name for name, _ in net.named_parameters()]
 print(names(net))
 
 # %% [markdown]
-# (A bias that a layer does without stands in the drawer as `None`: the name is kept free.)
+# (Where a layer does without a bias, the drawer holds `None` under that name: nothing else takes it.)
 #
-# One thing is missing. Two layers often share a weight: a language model reads and writes words by
-# one table. **Predict:** how many names does each line list?
+# Something is missing. Two layers often share a weight: a language model reads and writes words by
+# the same table. **Predict:** how many names does each line list?
 
 # %% topics=["count-parameters"]
 talker = nn.Sequential(nn.Embedding(5, 3), nn.Linear(3, 5, bias=False))
@@ -663,7 +656,7 @@ print("named_parameters: ", [name for name, _ in talker.named_parameters()])
 print("state_dict:       ", list(talker.state_dict()))
 
 # %% [markdown]
-# An optimizer that is told twice would take two steps, and a count would be wrong. So
+# An optimizer that is told twice would take two steps, and a count would be wrong. Therefore
 # `named_parameters()` lists a shared tensor once, under its first name. A state dict lists it under
 # both, so that either half can be loaded alone.
 #
@@ -699,8 +692,8 @@ drawer.y = 2
 print(drawer.numbers, "but drawer.y is", repr(drawer.y))
 
 # %% [markdown]
-# The name `y` is in the drawer and on the heap, and the heap wins. So
-# `__setattr__` must first take the name out of everywhere else. With that you know all the traps.
+# The name `y` is in the drawer and on the heap, and the heap wins. That is why
+# `__setattr__` must first take the name out of everywhere else. Now you know all the traps.
 #
 # ### Containers need nothing more
 #
@@ -726,7 +719,7 @@ assert torch.equal(MySequential(*layers)(x), nn.Sequential(*layers)(x))
 print(list(MySequential(*layers).state_dict()))
 
 # %% [markdown]
-# ### Exercise 8.4 — Your own Module ★★★ · 30 min · 6 points · core
+# ### Exercise 8.4 — Your own Module ★★★ · 35 min · 6 points · core
 #
 # Write `MiniModule`, without `nn.Module` and without `nn.Parameter`. A class is derived from it as
 # from `nn.Module`, and calls `super().__init__()` first. In two respects it is simpler than the real
@@ -1028,11 +1021,11 @@ F.dropout(torch.ones(12), p=0.75)
 
 # %% [markdown]
 # What survives is divided by 1 - p, here multiplied by 4. A quarter survives on average (of these
-# twelve it was two), four times as large. So on average the sum stays what it was, and at evaluation
+# twelve it was two), four times as large. On average the sum stays what it was, and at evaluation
 # nothing needs to be scaled.
 #
 # > **Often said.** *"`p` is the probability of keeping a unit."* It is the probability of dropping
-# > one. Count the zeros:
+# > it. Count the zeros:
 
 # %% topics=["dropout-semantics"] errata=["dropout-p-is-keep"]
 y = F.dropout(torch.ones(100_000), p=0.9, training=True)
@@ -1042,7 +1035,7 @@ print("mean:          ", round(y.mean().item(), 1))
 
 # %% [markdown]
 # Here a function shows what it lacks. `F.dropout` can't see the mode of your model. Its argument
-# `training` is `True` unless you say otherwise.
+# `training` is `True` by default.
 #
 # > **Then and now.** *"Drop out with `F.dropout(x, 0.5)` in `forward`."* Then it drops during
 # > evaluation as well. Pass `training=self.training`, or use `nn.Dropout`, which does just that. The
@@ -1068,7 +1061,7 @@ print("zeros in eval mode, listens:", bool((Listens().eval()(ones) == 0).any()))
 
 # %% [markdown]
 # Its relatives differ in what is dropped together. `Dropout2d` drops whole channels: in an image,
-# neighbours say nearly the same, so a single pixel is no loss. `AlphaDropout` sets elements to a
+# neighbours are nearly equal, so a single lost pixel costs little. `AlphaDropout` sets elements to a
 # negative value instead of zero and rescales, so that mean and variance both stay; it belongs to
 # SELU networks. In the picture each row is a channel of an image that is 1 everywhere.
 
@@ -1205,9 +1198,8 @@ with every_case() as case:
 # ## 6. Memory between two calls
 #
 # A function forgets. A module can remember something of every batch: batch norm's running mean, an
-# average of the loss, the centre of the features. The tool is a buffer that `forward` updates. It
-# looks like two lines. Here is a recipe that was handed around; **predict** what the second
-# step does:
+# average of the loss, the centre of the features. The tool is a buffer that `forward` updates, in what
+# looks like two lines. Here is a recipe that was handed around; **predict** what the second step does:
 
 
 # %% topics=["moving-average-buffer"] errata=["running-mean-keeps-graph"]
@@ -1231,8 +1223,8 @@ except RuntimeError as error:
 
 # %% [markdown]
 # > **Then and now.** *"Update a running mean in `forward` by `+=` on the buffer."* The batch mean hangs
-# > on the graph, so the buffer does from now on, and the next step's buffer on this one's. The second
-# > `backward()` wants to walk through the first step again, whose graph is gone.
+# > on the graph, so from now on the buffer does as well, and each step's buffer on the step before. The
+# > second `backward()` wants to walk through the first step again, whose graph is gone.
 #
 # Without a `backward()` in between nothing fails. The chain only grows. Count the graph's nodes
 # behind the buffer:
@@ -1270,7 +1262,7 @@ show(
 
 # %% [markdown]
 # A straight line up: each call adds its nodes, with the activations that they keep, and none
-# is ever freed. The graph is one of five ways in which such a recipe goes wrong:
+# is ever freed. Such a recipe can go wrong in five ways; the graph is only the first:
 #
 # | slip | what happens |
 # | --- | --- |
@@ -1353,7 +1345,7 @@ with every_case() as case:
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Go through the table above; each line is one word in your code.
+# Go through the table above; each line is a word in your code.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -1387,10 +1379,10 @@ class ConvNet(nn.Module):
 # The layers with numbers are modules; pooling and ReLU hold nothing, so a function or a method will do.
 # That is the whole rule: *state in modules, plain maths in functions*.
 #
-# A twin without modules takes a dict of tensors as its first argument. Old notes show one that looks
-# right and can't run:
+# A twin without modules takes a dict of tensors as its first argument. Old notes show a twin that
+# looks right and can't run:
 #
-# > **Then and now.** *"These two are functionally identical"*, said of a CNN from layers and one
+# > **Then and now.** *"These two are functionally identical"*, said of a CNN from layers and its twin
 # > from raw tensors. Both flattened the image before the first convolution, the twin forgot the
 # > pooling size, and its last weight lay the wrong way round.
 
@@ -1398,8 +1390,6 @@ class ConvNet(nn.Module):
 images, rows = torch.zeros(4, 1, 28, 28), torch.zeros(4, 256)
 attempts = [lambda: nn.Conv2d(1, 8, 5)(images.view(4, -1)), lambda: F.max_pool2d(images)]
 attempts.append(lambda: F.linear(rows, torch.rand(256, 10)))
-
-# %% topics=["functional-cnn"] errata=["functional-cnn-twin"]
 for attempt in attempts:
     try:
         attempt()
@@ -1407,9 +1397,9 @@ for attempt in attempts:
         print(f"{type(error).__name__}: {str(error).splitlines()[0][:70]}")
 
 # %% [markdown]
-# An untested twin is no twin. PyTorch derives one from any module: `functional_call` runs `forward`
-# with the tensors of a dict in the drawers, and puts the old ones back. The module itself is left as
-# it was; it may even lie on the device `meta`, where tensors have shapes and no numbers.
+# Don't trust a twin that was never compared. PyTorch derives it from any module: `functional_call` runs
+# `forward` with the tensors of a dict in the drawers, and puts the old tensors back. The module itself
+# is left as it was; it may even be on the device `meta`, where tensors have shapes and no numbers.
 
 # %% topics=["functional-cnn", "nn-vs-functional"]
 from torch.func import functional_call, grad, stack_module_state, vmap
@@ -1417,19 +1407,17 @@ from torch.func import functional_call, grad, stack_module_state, vmap
 model = ConvNet()
 doubled = {name: 2 * parameter for name, parameter in model.named_parameters()}
 skeleton = ConvNet().to("meta")
-
-# %% topics=["functional-cnn", "nn-vs-functional"]
 images = torch.rand(4, 1, 28, 28, generator=torch.Generator().manual_seed(0))
 y = functional_call(skeleton, dict(model.named_parameters()), (images,))
 print("equal to the module:", torch.allclose(y, model(images), atol=1e-6))
 print("changed by doubling:", not torch.allclose(functional_call(model, doubled, (images,)), y))
 
 # %% [markdown]
-# ### Many models, one call
+# ### Many models, a single call
 #
-# Why would you want that? Because functions can be transformed. Say you have eight models of one
-# kind. A loop over a list works, and calls eight times as many operators. With the weights *outside*,
-# they can be stacked: `stack_module_state` gives one dict whose tensors have a new first
+# Why would you want that? Because functions can be transformed. Suppose you have eight models of the
+# same kind. A loop over a list works, and calls eight times as many operators. With the weights *outside*,
+# they can be stacked: `stack_module_state` gives a dict whose tensors have a new first
 # dimension, and `vmap` runs the function along it.
 
 # %% topics=["list-of-models"]
@@ -1449,9 +1437,9 @@ together = vmap(call, in_dims=(0, None))(parameters, x)
 assert torch.allclose(together, torch.stack([model(x) for model in models]), atol=1e-6)
 
 # %% [markdown]
-# `grad` fits in the same way. So the cells below train all eight at once, each from its own start, on
+# `grad` fits in the same way. The cells below train all eight at once, each from its own start, on
 # the same thirty noisy points. The points have a hole in the middle. Adam works element by element, so
-# one optimizer on the stacked tensors is eight optimizers.
+# a single optimizer on the stacked tensors does the work of eight.
 
 # %% topics=["list-of-models"]
 generator = torch.Generator().manual_seed(0)
@@ -1486,7 +1474,7 @@ print("spread in the hole:            ", round(outside.item(), 2))
 
 # %% [markdown]
 # The networks agree where they saw points and differ in the hole: an ensemble knows where it is
-# guessing. And it cost one call per step.
+# guessing. And it cost a single call per step.
 #
 # ### Exercise 8.7 — Twins ★★★ · 25 min · 4 points
 #
@@ -1588,7 +1576,7 @@ with every_case() as case, case("three models, one image, float64"):
 # %% [markdown]
 # ## 8. Where the numbers start
 #
-# A module knows its layers by type. So one loop can start all weights of a model the way each kind
+# A module knows its layers by type. A single loop can start all weights of a model the way each kind
 # needs. Does the start matter? Send numbers of mean square 1 through twenty layers with ReLUs, and
 # look at the mean square of what each layer puts out. With three spreads for the weights:
 
@@ -1611,15 +1599,15 @@ for name, squares in measured.items():
     print(f"{name:<11}", [f"{squares[i]:.1e}" for i in (0, 1, 2, 19)])
 
 # %% [markdown]
-# One fades, one explodes, one stays near 2. You can predict these numbers with a pencil. Take one
-# unit: it sums n products. The weights have mean 0 and variance σ², so the terms' variances add up:
+# The first fades, the third explodes, the second stays near 2. You can predict these numbers with a
+# pencil. A unit sums n products. The weights have mean 0 and variance σ², so the terms' variances add up:
 #
 # $$q_{\text{out}} = n\,\sigma^2\,q_{\text{in}}$$
 #
 # where q is a mean square. Then the ReLU sets the negative half to zero, which halves q. For n = 1024
 # and σ² = 1/1024: the first layer gives 1024 · 1/1024 · 1 = 1. The ReLU makes that 1/2, and the second
 # layer gives 1/2, the third 1/4, the twentieth 1/2¹⁹ ≈ 2e-6. Forget the ReLU, and you predict 1
-# for all of them; the measurement above says otherwise. With σ² = 2/n, layer and ReLU together
+# for all of them; the measurement above contradicts that. With σ² = 2/n, layer and ReLU together
 # multiply by 1. That is **He** or **Kaiming** initialisation. The dashed lines are the pencil's:
 
 # %% topics=["weight-init"]
@@ -1644,8 +1632,6 @@ show(figure, "Mean squares over 20 layers: a line falls to 1e-6, one stays at 2,
 torch.manual_seed(0)
 layer = nn.Linear(400, 400)
 print("default:", round(layer.weight.std().item(), 3), " 1/√(3·400) =", round(1 / 1200**0.5, 3))
-
-# %% topics=["weight-init"]
 nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
 print("kaiming:", round(layer.weight.std().item(), 3), "   √(2/400) =", round((2 / 400) ** 0.5, 3))
 nn.init.xavier_uniform_(layer.weight)
@@ -1656,7 +1642,7 @@ print("xavier: ", round(layer.weight.std().item(), 3), "   √(2/800) =", round(
 #
 # If a checkpoint is loaded anyway, the random start is wasted time. On the device `meta` a model has
 # shapes and no numbers; `to_empty` gives it memory without filling it. `load_state_dict` with
-# `assign=True` puts the loaded tensors themselves in the drawers. `skip_init` is the same for one layer.
+# `assign=True` puts the loaded tensors themselves in the drawers. `skip_init` is the same for a single layer.
 
 # %% topics=["weight-init", "init-with-tensor"]
 with torch.device("meta"):
@@ -1689,17 +1675,17 @@ print(target.load_state_dict(source.state_dict(), assign=True), target.angles.de
 # **First**, `init_by_type(model)`: give new values to the layers of `model` at any depth, `model` itself
 # included; a subclass counts as its parent.
 #
-# - `nn.Conv2d`: weights normal, mean 0, variance 2 / fan_in. (fan_in is how many products one output
-#   sums up.) Bias 0, where there is one.
-# - `nn.Linear`: weights uniform between ±√(6 / (n_in + n_out)). Bias 0, where there is one.
-# - `nn.BatchNorm2d`: weight 1, bias 0, where there are any. Its running statistics stay.
+# - `nn.Conv2d`: weights normal, mean 0, variance 2 / fan_in. (fan_in is how many products an output
+#   sums up.) Bias 0, if any.
+# - `nn.Linear`: weights uniform between ±√(6 / (n_in + n_out)). Bias 0, if any.
+# - `nn.BatchNorm2d`: weight 1, bias 0, if any. Its running statistics stay.
 # - All else stays as it is: other layers (`Conv1d` and `ConvTranspose2d` among them), `requires_grad`,
 #   `.grad`, dtypes, the modes, the Parameter objects.
 # - The numbers are drawn from PyTorch's global generator, anew for each layer; you don't seed it.
 #
 # **Then**, `predict_squares(sizes, stds)`: the mean square of each linear layer's output, as a list of
 # numbers. Layer i goes from `sizes[i]` to `sizes[i + 1]` numbers, its weights have mean 0 and standard
-# deviation `stds[i]`, no bias; a ReLU stands between two layers. The input has mean square 1. Compute
+# deviation `stds[i]`, no bias; between two layers there is a ReLU. The input has mean square 1. Compute
 # it, don't draw.
 #
 # Example: `predict_squares([100, 50, 10], [0.1, 0.2])` is `[1.0, 1.0]`: 100 · 0.01, then 50 · 0.04 / 2.
@@ -1826,7 +1812,7 @@ print(list(in_place.state_dict()))
 #
 # > **Then and now.** *"Load a checkpoint that fits in part with `strict=False`."* With prefixed names
 # > **nothing** fits, so nothing is loaded, and you train on from random weights. **Predict** whether
-# > the cell says a word.
+# > the cell warns you.
 
 # %% errata=["strict-false-loads-nothing"] tags=["shows-false"]
 fresh, trained = nn.Linear(2, 2), wrapped.state_dict()
@@ -1854,7 +1840,7 @@ except RuntimeError as error:
     print(str(error).splitlines()[1].strip()[:75])
 
 # %% [markdown]
-# `removeprefix` is the right word. Try two others that look alike, on a name with the same letters in
+# `removeprefix` is the right word. Try two that look similar, on a name with the same letters in
 # other places. **Predict:**
 
 # %%
@@ -1864,12 +1850,12 @@ print("replace:     ", name.replace("module.", ""))
 print("lstrip:      ", name.lstrip("module."))
 
 # %% [markdown]
-# `replace` also hits the middle; `lstrip` takes off any of these *letters* until another one comes.
+# `replace` also hits the middle; `lstrip` takes off any of these *letters* until it meets another.
 #
 # ### Safe loading
 #
-# A pickled file may run any code when it is opened. So `torch.load` takes only tensors and plain
-# containers unless told otherwise: `weights_only=True` is the default. A whole module is refused; a
+# A pickled file may run any code when it is opened. Therefore `torch.load` takes only tensors and plain
+# containers by default: `weights_only=True`. A whole module is refused; a
 # state dict is all you need. `mmap=True` leaves the numbers in the file until they are touched.
 
 # %% topics=["weight-copy-between-models"]
@@ -2041,7 +2027,7 @@ chain(torch.ones(1, 2)).sum().backward()
 print([layer.weight.grad is not None for layer in chain])
 
 # %% [markdown]
-# The frozen one gets none, yet the gradient passes *through* it to the first. Freezing is enough. If
+# The frozen layer gets none, yet the gradient passes *through* it to the first. Freezing is enough. If
 # everything below is frozen as well, autograd records nothing there, all by itself. `detach` would
 # cut the first layer off, too.
 #
@@ -2064,7 +2050,7 @@ print("to be trained:", [name for name, p in net.named_parameters() if p.require
 
 # %% [markdown]
 # With a model from torchvision the recipe is the same: `resnet18(weights="DEFAULT")`, its head is
-# called `fc`. One thing goes wrong with either. Send thirty batches of brighter images through the
+# called `fc`. Something goes wrong with either. Send thirty batches of brighter images through the
 # network, as training would. Every parameter of its features is frozen; look at their running mean:
 
 # %% topics=["finetune-head", "train-eval-modes"]
@@ -2094,8 +2080,8 @@ show(
 #
 # ### Exercise 8.10 — Freeze by pattern, and count ★★ · 10 min · 4 points · core
 #
-# Write `freeze_and_count(model, patterns)`. `patterns` are strings as in a shell: `*` stands for any
-# letters (dots, too), `?` for one. Python's `fnmatch.fnmatchcase(name, pattern)` compares.
+# Write `freeze_and_count(model, patterns)`. `patterns` are strings as in a shell: `*` means any
+# letters (dots, too), `?` for a single letter. Python's `fnmatch.fnmatchcase(name, pattern)` compares.
 #
 # - Every parameter with a full name that matches any pattern is frozen. A shared parameter has several
 #   names, and each counts. The others stay as they are.
@@ -2203,7 +2189,7 @@ with every_case() as case:
 # Names, drawers, types: a module knows enough that you can rebuild it from outside. `apply` calls a
 # function for each module, children before parents. Use it to change modules; it can't swap them.
 #
-# To swap one, assign to its *parent*. Assignment is the door, here too:
+# To swap a module, assign to its *parent*. Assignment is the door, here too:
 
 # %% topics=["modules-vs-children"]
 net = SmallNet()
@@ -2213,8 +2199,8 @@ net.set_submodule("features.0.norm", nn.Identity())  # the same in one call
 print(net.features[0], net.features[2])
 
 # %% [markdown]
-# The case that everyone meets: batch norm. Its statistics come from one device's part of the batch.
-# With many devices and few images each, they are noise. `nn.SyncBatchNorm` averages over all
+# Everyone meets this case: batch norm. Each device computes the statistics of its own part of the
+# batch. With many devices and few images each, they are noise. `nn.SyncBatchNorm` averages over all
 # processes, and PyTorch converts a whole model:
 
 # %% topics=["syncbn-convert"]
@@ -2263,7 +2249,7 @@ print("in train mode as the other in eval:", torch.equal(frozen(x), norm.eval()(
 print(frozen.load_state_dict(norm.state_dict()))
 
 # %% [markdown]
-# Now a walk that swaps every layer of a kind. One attempt is in many notes: loop over
+# Now a walk that swaps every layer of a kind. Many notes have this attempt: loop over
 # `named_modules()` and call `add_module(name, …)`. **Predict** what stops it:
 
 # %% errata=["add-module-dotted-name"]
@@ -2275,9 +2261,9 @@ except KeyError as error:
     print("KeyError:", error)
 
 # %% [markdown]
-# A dotted name is a *path*, not a name. So the walk goes from parent to child. Two traps lie on it.
-# `named_children()` leaves out a module that it has listed already, so of two names for one module it
-# shows the first alone. **Predict** what the loop leaves of the two ReLUs:
+# A dotted name is a *path*, not a name: the walk must lead from parent to child. There are two traps.
+# `named_children()` leaves out a module that it has listed already, so of two names for the same module
+# it shows the first alone. **Predict** what the loop leaves of the two ReLUs:
 
 # %% topics=["modules-vs-children"]
 relu = nn.ReLU()
@@ -2287,19 +2273,19 @@ for name, _ in pair.named_children():
 print(pair)
 
 # %% [markdown]
-# The second name kept the ReLU. And it should not get a Tanh of its own, either: what was one module
-# before should be one afterwards. The other trap: a replacement that *contains* the old layer, such as
-# `nn.Sequential(old, nn.Dropout())`. A walk that goes into what it has just put there never ends.
+# The second name kept the ReLU. Nor should it get a second Tanh: what was a single module before
+# should be a single module afterwards. The other trap: a replacement that *contains* the old layer, such as
+# `nn.Sequential(old, nn.Dropout())`. A walk into what it has just put there never ends.
 #
 # ### Exercise 8.11 — Replace by type ★★ · 18 min · 4 points
 #
 # Write `replace_by_type(model, kind, make)`: put `make(old)` in the place of every module in `model`
 # that is an instance of `kind` (a class or a tuple of classes; subclasses count), at any depth.
 #
-# - `make` is called once for each such module; where a module stood in several places, its one
-#   replacement stands in all of them.
+# - `make` is called once for each such module; where a module was in several places, its replacement
+#   is in all of them.
 # - What is replaced isn't searched any further, and neither is its replacement.
-# - The replacement gets the mode of the old one: `new.train(old.training)`.
+# - The replacement gets the old module's mode: `new.train(old.training)`.
 # - All other modules stay the same objects, with their hooks; names keep their order. A child may be
 #   `None`.
 # - Return the model; if `model` itself is of that kind, return its replacement.
@@ -2368,12 +2354,12 @@ with every_case() as case:
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# A function that calls itself: it takes a module and returns what is to stand in its place. For a
+# A function that calls itself: it takes a module and returns what belongs in its place. For a
 # module of the kind that is the replacement; for any other, the module, after its children were visited.
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# `module._modules.items()` lists every name, also a second one for the same child, and `None`. A dict
+# `module._modules.items()` lists every name, also a second name for the same child, and `None`. A dict
 # from old to new makes sure that each module is treated once.
 # </details>
 
@@ -2382,7 +2368,7 @@ with every_case() as case:
 #
 # Does your `MiniModule` hold a real network? Below, a convolutional net learns to read handwritten
 # digits, 8 × 8 pixels each. `nn.Module` is not used: your class holds parameters and a buffer, your
-# dropout obeys your `eval()`, and your state dict goes through a file. Where an exercise is still
+# dropout obeys your `eval()`, and your state dict passes through a file. Where an exercise is still
 # open, PyTorch's own steps in.
 
 
@@ -2452,8 +2438,6 @@ from sklearn.datasets import load_digits
 digits = load_digits()
 pixels = torch.tensor(digits.images / 16, dtype=torch.float32, device=device).unsqueeze(1)
 labels = torch.tensor(digits.target, device=device)
-
-# %% topics=["simple-convnet"]
 torch.manual_seed(0)
 order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(0)).to(device)
 train, test = order[:1400], order[1400:]
@@ -2508,10 +2492,13 @@ show(figure, "The loss falls from above 2 to near 0.1; ten test digits, the hard
 # %% [markdown]
 # Some of the misread digits are sloppily written; others wouldn't trouble a person.
 #
-# ### A network that others wrote
+# What does a module know that a function does not? The names of its tensors, which of them to train,
+# save and move, and its mode. You saw it fit into a hundred lines. All the rest is functions.
 #
-# Is a contract by names worth the trouble? Here is the proof. ResNet-18, as torchvision lays it out,
-# from your `MiniModule`: five small classes, and the 122 names of its state dict arise by themselves.
+# ## 13. A network that others wrote
+#
+# Names are a contract. How far does it reach? Below is ResNet-18, as torchvision lays it out, from your
+# `MiniModule`: five small classes, and the 122 names of its state dict arise by themselves.
 
 
 # %% topics=["module-subclass", "weight-copy-between-models"]
@@ -2610,9 +2597,7 @@ print(
 print("equal scores for two photos:", torch.allclose(scores, wanted, rtol=1e-3, atol=1e-3))
 
 # %% [markdown]
-# Key for key, and number for number. What does a module know that a function does not? The names of its
-# tensors, which of them to train, save and move, and its mode. You saw it fit into a hundred lines. All
-# the rest is functions.
+# Key for key, and number for number. Any ResNet-18 checkpoint in the world fits your own class.
 
 # %% [markdown]
 # ## Heard elsewhere
@@ -2620,7 +2605,7 @@ print("equal scores for two photos:", torch.allclose(scores, wanted, rtol=1e-3, 
 # More sentences from old notes, each with a cell that answers.
 #
 # *"Use `nn.Xxx` everywhere; the functional form may be dropped in the next release."* Modules call
-# these functions, and newer ones keep coming in.
+# these functions, and new functions keep being added.
 
 # %% topics=["nn-vs-functional"] errata=["functional-going-away"]
 x = torch.tensor([-1.0, 2.0])
@@ -2666,7 +2651,7 @@ y = Returns()(x)
 print("the input itself:", y is x, " hangs on a graph:", y.requires_grad)
 
 # %% [markdown]
-# *"`nn.init.uniform(weight)`."* The names end in an underscore, because they work in place. The old ones warn.
+# *"`nn.init.uniform(weight)`."* The names end in an underscore, because they work in place. The old names warn.
 
 # %% topics=["weight-init"] errata=["init-without-underscore"] tags=["shows-deprecated"]
 import warnings
@@ -2690,8 +2675,8 @@ except UnboundLocalError as error:
     print("UnboundLocalError:", error)
 
 # %% [markdown]
-# *"Two models in a list lie at one address and take no extra memory."* The list holds references; each model
-# has weights of its own.
+# *"Two models in a list have the same address and take no extra memory."* The list holds references; each
+# model has its own weights.
 
 # %% topics=["list-of-models"] errata=["list-of-models-shares-memory"] tags=["shows-false"]
 a, b = nn.Linear(2, 2), nn.Linear(2, 2)

@@ -56,7 +56,7 @@ def predict_squares(sizes, stds):
     return found
 
 
-# %% wrong="halved at once" says=["the output is what is before it"]
+# %% wrong="halved at once" says=["an output is measured before it"]
 def init_by_type(model):
     for module in model.modules():
         if isinstance(module, nn.Conv2d):

@@ -66,7 +66,7 @@ def set_weight(layer, value):
     layer.weight = nn.Parameter(value.clone(), requires_grad=layer.weight.requires_grad)
 
 
-# %% wrong="shares the memory of value" says=["the weight lies in its memory"]
+# %% wrong="shares the memory of value" says=["the weight uses its memory"]
 def list_trap(sizes, heads):
     model = Trapped(sizes, heads)
     model.layers, model.heads = nn.ModuleList(model.layers), nn.ModuleDict(model.heads)

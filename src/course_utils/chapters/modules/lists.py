@@ -123,11 +123,9 @@ def check_weight(trial, value, needs=True):
     old = value.detach().clone()
     with forbid_changes(value):
         found = trial(value, needs)
-        words = (
-            "value changed when the layer trained: the weight lies in its memory; copy the numbers"
-        )
+        words = "value changed when the layer trained: the weight uses its memory; copy the numbers"
         assert torch.equal(value.detach(), old), words
-    assert found["parameter"], "layer.weight is no nn.Parameter any more"
+    assert found["parameter"], "layer.weight isn't an nn.Parameter any more"
     assert not found["idle"], "set_weight changed nothing: is there an answer yet?"
     check_digits(found["set"], value.detach(), "layer.weight after set_weight")
     check_close(found["set"], value.detach(), "layer.weight after set_weight", rtol=0, atol=0)

@@ -129,9 +129,7 @@ def check_swap(trial, small_net, kind, wanted, container=False):
     elif found["tree"] != tree:
         wrong.append("the names are in another order than before")
     elif found["groups"] != groups:
-        wrong.append(
-            "a module that stood in several places has several replacements, or the reverse"
-        )
+        wrong.append("a module that was in several places has several replacements, or the reverse")
     elif found["modes"] != modes:
         pairs = zip(tree, found["modes"], modes, strict=True)
         at = [name for (name, _), a, b in pairs if a != b]

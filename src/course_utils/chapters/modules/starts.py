@@ -139,9 +139,7 @@ def check_squares(predict_squares, sizes, stds, right):
     assert not torch.allclose(found, plain.cumprod(0), rtol=1e-4), (
         f"{words}: stds are standard deviations; the variance is their square"
     )
-    assert not halved, (
-        f"{words}: the ReLU stands between two layers; the output is what is before it"
-    )
+    assert not halved, f"{words}: the ReLU is between two layers; an output is measured before it"
     forgot = torch.allclose(found, without, rtol=1e-4) and not torch.allclose(right, without)
     assert not forgot, f"{words}: a ReLU halves the mean square on its way to the next layer"
     assert torch.allclose(found, right, rtol=1e-4), f"{words}, expected {right.tolist()}"

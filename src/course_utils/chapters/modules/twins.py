@@ -87,7 +87,7 @@ def _facts(model: nn.Module) -> dict:
 
 
 def _slack(x: torch.Tensor) -> dict:
-    """How far results may lie apart that were summed in another order."""
+    """How far results may differ that were summed in another order."""
     exact = x.dtype == torch.float64
     return {"rtol": 1e-9, "atol": 1e-9} if exact else {"rtol": 1e-3, "atol": 1e-3}
 
