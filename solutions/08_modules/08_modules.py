@@ -21,11 +21,12 @@
 # - turn a model into a pure function, and run a whole ensemble in a single call;
 # - start weights so that twenty layers neither fade nor explode, and predict by how much;
 # - load a checkpoint that fits only in part, and know exactly what was loaded;
-# - freeze, count and replace layers in a model that you did not write.
+# - freeze, count and replace layers in a model that you did not write;
+# - load torchvision's ResNet-18, name by name, into classes that you wrote yourself.
 #
-# **It leans on** chapter 05 (graph, leaves, `.grad`). **Time:** four hours with all eleven exercises. The
-# sections and exercises marked *core* take two and a half hours; nothing later leans on the rest. You
-# can skip any exercise.
+# **It leans on** chapter 05 (graph, leaves, `.grad`). **Time:** four to four and a half hours with all
+# eleven exercises. The sections and exercises marked *core* take two and a half hours; nothing later
+# leans on the rest. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -1702,6 +1703,11 @@ def try_init_alone(*case):
     return trials.run_init_alone(init_by_type, *case)
 
 
+@runs_with_the_answer
+def try_squares(*case):
+    return trials.run_squares(predict_squares, *case)
+
+
 # %% nbgrader={"grade_id": "init-by-type", "solution": true}
 def init_by_type(model: nn.Module) -> None:
     """Start convolutions, linear layers and batch norms of ``model``, in place."""
@@ -1739,16 +1745,16 @@ with every_case(at_most=12) as case:
 # %% nbgrader={"grade_id": "init-by-type-check-2", "grade": true, "points": 1}
 with every_case() as case:
     with case("the example"):
-        trials.check_squares(predict_squares, [100, 50, 10], [0.1, 0.2], [1.0, 1.0])
+        trials.check_squares(try_squares, [100, 50, 10], [0.1, 0.2], [1.0, 1.0])
     with case("three layers"):
-        trials.check_squares(predict_squares, [200, 100, 50, 25], [0.1, 0.1, 0.2], [2.0, 1.0, 1.0])
+        trials.check_squares(try_squares, [200, 100, 50, 25], [0.1, 0.1, 0.2], [2.0, 1.0, 1.0])
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("one layer"):
-        trials.check_squares(predict_squares, [64, 8], [0.5], [16.0])
+        trials.check_squares(try_squares, [64, 8], [0.5], [16.0])
     with case("four layers"):
         trials.check_squares(
-            predict_squares, [10, 20, 40, 80, 5], [0.3, 0.3, 0.3, 0.3], [0.9, 0.81, 1.458, 5.2488]
+            try_squares, [10, 20, 40, 80, 5], [0.3, 0.3, 0.3, 0.3], [0.9, 0.81, 1.458, 5.2488]
         )
 ### END HIDDEN TESTS
 
@@ -2597,7 +2603,7 @@ print(
 print("equal scores for two photos:", torch.allclose(scores, wanted, rtol=1e-3, atol=1e-3))
 
 # %% [markdown]
-# Key for key, and number for number. Any ResNet-18 checkpoint in the world fits your own class.
+# Key for key, and number for number. Any checkpoint of torchvision's ResNet-18 fits your own class.
 
 # %% [markdown]
 # ## Heard elsewhere

@@ -497,3 +497,27 @@ def predict_squares(sizes, stds):
         squares.append(sizes.pop(0) * std**2 * before)
         before = squares[-1] / 2
     return squares
+
+
+# %% wrong="takes the sizes off the list" says=["changed its lists"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, before = [], 1.0
+    for std in stds:
+        squares.append(sizes.pop(0) * std**2 * before)
+        before = squares[-1] / 2
+    return squares

@@ -146,11 +146,11 @@ def run_state(
     def own():
         return root.scale, root.left.weight, root.left.seen, root.last.weight, root.last.twin
 
-    old, error, given = own(), "", list(state or {})
+    old, error, given = own(), "", dict(state or {})
     try:
-        root.load_state_dict(state)
+        root.load_state_dict(given)
     except RuntimeError as caught:
         error = str(caught) or "a RuntimeError without a message"
     same = all(a is b for a, b in zip(old, own(), strict=True)) and root.scale.is_leaf
-    flags = [tensor.requires_grad for tensor in own()], list(state or {}) == given
+    flags = [tensor.requires_grad for tensor in own()], list(given) == list(state or {})
     return error, same, *flags, {name: t.detach().clone() for name, t in root.state_dict().items()}

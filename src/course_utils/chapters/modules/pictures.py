@@ -29,15 +29,15 @@ def draw_tree(model: nn.Module, alt: str) -> None:
             label="buffers" if y == 0 else None,
         )
         text = " + ".join(f"{n:,}" for n in sizes if n)
-        axes.text(sum(sizes) / 1000 + 0.05, y, text, va="center", fontsize=8)
+        axes.text(sum(sizes) / 1000 + 0.05, y, text, va="center", fontsize=9)
     for y, (name, _) in enumerate(rows):
         below = [
             i for i, (n, _) in enumerate(rows) if n and n.rpartition(".")[0] == name and i != y
         ]
         if below:
             x = -2.83 + 0.28 * (name.count(".") + bool(name))
-            axes.plot([x, x], [y + 0.35, max(below) + 0.1], color="#8a8a8a", linewidth=1)
-    axes.axvline(0, color="#8a8a8a", linewidth=1)
+            axes.plot([x, x], [y + 0.35, max(below) + 0.1], color="#666666", linewidth=1)
+    axes.axvline(0, color="#666666", linewidth=1)
     axes.set(xlim=(-3, 6), ylim=(len(rows) - 0.4, -0.6), yticks=[], xticks=range(6))
     axes.set_xlabel("kilobytes held by the module itself", loc="right")
     axes.spines[["top", "right", "left"]].set_visible(False)

@@ -114,13 +114,18 @@ def _check_spread(weight, name, uniform, fan_in, fan_out):
     assert abs(inside - share) < 0.04, words
 
 
-def check_squares(predict_squares, sizes, stds, right):
-    """Compare the predicted mean squares with ``right``."""
+def run_squares(predict_squares: Callable, sizes: list[int], stds: list[float]) -> tuple:
+    """The predicted mean squares, and whether the lists stayed as they were."""
     given = list(sizes), list(stds)
-    found = predict_squares(*given)
+    return predict_squares(*given), given == (sizes, stds)
+
+
+def check_squares(trial, sizes, stds, right):
+    """Compare the predicted mean squares with ``right``."""
+    found, kept = trial(sizes, stds)
     call = f"predict_squares({sizes}, {stds})"
     assert found is not None, f"{call} is None: is there an answer yet?"
-    assert given == (sizes, stds), f"{call} changed its lists: only read them"
+    assert kept, f"{call} changed its lists: only read them"
     found = [float(square) for square in found]
     check_equal(len(found), len(stds), f"{call}: how many numbers")
     found, right = (torch.tensor(given, dtype=torch.float64) for given in (found, right))

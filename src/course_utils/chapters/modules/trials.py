@@ -37,7 +37,13 @@ from course_utils.chapters.modules.own_module_checks import (
 )
 from course_utils.chapters.modules.registration import check_registration
 from course_utils.chapters.modules.replacing import check_swap, run_replace
-from course_utils.chapters.modules.starts import check_squares, check_zoo, run_init, run_init_alone
+from course_utils.chapters.modules.starts import (
+    check_squares,
+    check_zoo,
+    run_init,
+    run_init_alone,
+    run_squares,
+)
 from course_utils.chapters.modules.surgery import (
     Tricky,
     check_besides,
@@ -101,6 +107,7 @@ __all__ = [
     "run_names",
     "run_replace",
     "run_set_weight",
+    "run_squares",
     "run_state",
     "run_surgery",
     "run_tree",
