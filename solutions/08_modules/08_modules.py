@@ -939,6 +939,10 @@ with every_case() as case:
             ["right.seen"],
             "(1,) in place of (2,)",
         )
+    with case("load_state_dict, another shape for as many numbers"):
+        trials.check_load(
+            try_state, {**new, "scale": torch.zeros(1)}, ["scale"], "(1,) in place of ()"
+        )
     with case("load_state_dict, all three at once"):
         bad = {**without, "ear": torch.zeros(1), "scale": torch.zeros(2, 2)}
         trials.check_load(

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn as nn
 
-from course_utils.chapters.modules import dropping, precision, replacing, starts
+from course_utils.chapters.modules import dropping, precision, replacing, starts, surroundings
 
 
 class Net(nn.Module):
@@ -85,3 +85,21 @@ def test_every_layer_of_the_zoo_is_either_started_or_to_stay():
     for name, layer in starts._zoo().named_children():
         if list(layer.parameters()) and not isinstance(layer, nn.ModuleDict):
             assert isinstance(layer, started) != name.startswith(starts.OTHERS)
+
+
+def test_what_a_call_leaves_behind_is_put_back_and_said():
+    with surroundings.untouched(), torch.no_grad():
+        pass
+    told = pytest.raises(AssertionError, match="autograd is switched.* default dtype is another")
+    with told, surroundings.untouched():
+        torch.set_grad_enabled(False)
+        torch.set_default_dtype(torch.float64)
+    assert torch.is_grad_enabled()
+    assert torch.get_default_dtype() == torch.float32
+
+
+def test_an_error_of_the_call_itself_is_not_hidden():
+    with pytest.raises(KeyError), surroundings.untouched():
+        torch.set_grad_enabled(False)
+        raise KeyError
+    assert torch.is_grad_enabled()

@@ -521,3 +521,29 @@ def predict_squares(sizes, stds):
         squares.append(sizes.pop(0) * std**2 * before)
         before = squares[-1] / 2
     return squares
+
+
+# %% wrong="autograd stays off" says=["autograd is switched on or off for all that follows"]
+def init_by_type(model):
+    torch.set_grad_enabled(False)
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            module.weight.normal_(0, (2 / module.weight[0].numel()) ** 0.5)
+        elif isinstance(module, nn.Linear):
+            bound = (6 / sum(module.weight.shape)) ** 0.5
+            module.weight.uniform_(-bound, bound)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                module.weight.fill_(1)
+        else:
+            continue
+        if module.bias is not None:
+            module.bias.zero_()
+
+
+def predict_squares(sizes, stds):
+    squares, before = [], 1.0
+    for n, std in zip(sizes, stds):
+        squares.append(n * std**2 * before)
+        before = squares[-1] / 2
+    return squares

@@ -320,3 +320,19 @@ def list_trap(sizes, heads):
 def set_weight(layer, value):
     with torch.no_grad():
         layer.weight.copy_(value)
+
+
+# %% wrong="freezes the value that it reads" says=["value.requires_grad was changed"]
+class Freed(Trapped):
+    def __init__(self, sizes, heads):
+        super().__init__(sizes, heads)
+        self.layers = nn.ModuleList(self.layers)
+        self.heads = nn.ModuleDict(self.heads)
+
+
+def list_trap(sizes, heads):
+    return Freed(sizes, heads)
+
+
+def set_weight(layer, value):
+    layer.weight.data.copy_(value.requires_grad_(False))

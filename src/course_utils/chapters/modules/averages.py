@@ -8,6 +8,7 @@ import torch
 import torch.nn as nn
 
 from course_utils.chapters.modules.precision import check_digits
+from course_utils.chapters.modules.surroundings import untouched
 from course_utils.learner.checks import check_close, check_equal
 
 
@@ -34,7 +35,7 @@ def run_average(
     held, found = module.mean, {"y": [], "mean": [], "gradient": [], "fresh": fresh}
     for values, mode in zip(batches, modes, strict=True):
         x = values.clone().requires_grad_(grad)
-        with torch.set_grad_enabled(grad):
+        with torch.set_grad_enabled(grad), untouched():
             y = module.train(mode)(x)
         assert isinstance(y, torch.Tensor), f"the module returned {y!r}, not a tensor"
         assert torch.equal(x.detach(), values), "x was changed: return a new tensor"

@@ -9,6 +9,7 @@ import torch.nn as nn
 from torch.overrides import TorchFunctionMode
 
 from course_utils.chapters.modules.precision import check_digits
+from course_utils.chapters.modules.surroundings import untouched
 from course_utils.learner.checks import check_close, check_equal
 
 # How far a value may be from x / (1 - p), relatively: a few steps of the dtype.
@@ -45,7 +46,7 @@ def run_dropout(
     values, results = x.detach().clone(), []
     for _ in range(calls):
         before = _random_states()
-        with _NoDropout():
+        with untouched(), _NoDropout():
             y = dropout_that_listens(x, p, training)
         assert y is not None, "dropout_that_listens returned None: is there an answer yet?"
         kind = type(y).__name__

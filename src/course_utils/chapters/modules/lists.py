@@ -10,6 +10,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from course_utils.chapters.modules.precision import check_digits
+from course_utils.chapters.modules.surroundings import untouched
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close, check_equal
 
@@ -56,8 +57,13 @@ def run_set_weight(set_weight: Callable, value: torch.Tensor, needs: bool = True
     old, bias = layer.weight, layer.bias.detach().clone()
     optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
     before = old.detach().clone()
-    set_weight(layer, torch.zeros_like(before))
-    set_weight(layer, value)
+    flag = value.requires_grad
+    with untouched():
+        set_weight(layer, torch.zeros_like(before))
+        set_weight(layer, value)
+    told = "value.requires_grad was changed: value is only read"
+    assert value.requires_grad == flag, told
+    assert layer.bias.requires_grad, "the bias was frozen as well"
     found = {"set": layer.weight.detach().clone(), "object": layer.weight is old}
     found |= {"idle": torch.equal(layer.weight, before)}
     found |= {"needs": layer.weight.requires_grad, "leaf": layer.weight.is_leaf}

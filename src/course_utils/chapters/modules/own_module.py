@@ -7,6 +7,8 @@ from collections.abc import Callable
 import torch
 import torch.nn as nn
 
+from course_utils.chapters.modules.surroundings import untouched
+
 
 def _tree(mini_module: Callable, parameter: type) -> tuple:
     """The learner's class, a class of leaves, and the root of a small tree of such modules."""
@@ -148,7 +150,8 @@ def run_state(
 
     old, error, given = own(), "", dict(state or {})
     try:
-        root.load_state_dict(given)
+        with untouched():
+            root.load_state_dict(given)
     except RuntimeError as caught:
         error = str(caught) or "a RuntimeError without a message"
     same = all(a is b for a, b in zip(old, own(), strict=True)) and root.scale.is_leaf

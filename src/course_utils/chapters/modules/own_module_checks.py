@@ -48,6 +48,7 @@ CHANGES = {
     "module, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
     "tensor": ([], [], [], "Tensor", [2.0]),
     "buffer, tensor": ([], ["x"], ["x"], "Tensor", [2.0]),
+    "parameter, tensor": ([], [], [], "Tensor", [2.0]),
     "buffer, number": ([], [], [], "int", None),
     "buffer, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
     "module, text": ([], [], [], "str", None),

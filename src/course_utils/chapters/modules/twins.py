@@ -8,6 +8,7 @@ import torch
 import torch.nn as nn
 
 from course_utils.chapters.modules.precision import check_digits
+from course_utils.chapters.modules.surroundings import untouched
 from course_utils.learner.checks import check_close
 from course_utils.learner.operators import count_operators
 
@@ -56,7 +57,7 @@ def run_ensemble(
         weight = model.get_parameter("fc.weight")
         weight.grad = torch.ones_like(weight)
     given, before = list(models), [_facts(model) for model in models]
-    with count_operators() as counts:
+    with untouched(), count_operators() as counts:
         y = ensemble(models, x)
     assert y is not None, "ensemble returned None: is there an answer yet?"
     assert isinstance(y, torch.Tensor), f"ensemble returned {type(y).__name__}, not a tensor"
