@@ -494,3 +494,26 @@ class ListeningDropout(nn.Module):
         if self.mask is None:
             self.mask = dropout_that_listens(torch.ones_like(x), self.p, True)
         return x * self.mask
+
+
+# %% wrong="the second half repeats the first" says=["the same elements at index 0 and 1"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError
+    if not training:
+        return x
+    if p == 1:
+        return x * 0
+    n = x.numel()
+    half = torch.rand((n + 1) // 2, device=x.device)
+    mask = torch.cat([half, half])[:n].view(x.shape) >= p
+    return x * mask / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)

@@ -511,3 +511,28 @@ def freeze_and_count(model, patterns):
         "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
     }
+
+
+# %% wrong="a pattern matches inside of names" says=["frozen, and should not be: stillfilm.weight"]
+def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not any(fnmatchcase(n, pattern) for n, _ in named):
+            raise ValueError(pattern)
+    for n, p in named:
+        if any(fnmatchcase(n, "*" + pattern + "*") for pattern in patterns):
+            p.requires_grad_(False)
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+            and m.weight is not None
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }

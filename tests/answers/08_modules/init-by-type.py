@@ -547,3 +547,30 @@ def predict_squares(sizes, stds):
         squares.append(n * std**2 * before)
         before = squares[-1] / 2
     return squares
+
+
+# %% wrong="a generator for each layer" says=["two layers of one shape: they have the same weights"]
+def init_by_type(model):
+    pass
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            torch.nn.init.kaiming_normal_(
+                m.weight, generator=torch.Generator(m.weight.device).manual_seed(m.weight.numel())
+            )
+        elif isinstance(m, nn.Linear):
+            nn.init.xavier_uniform_(m.weight)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                nn.init.ones_(m.weight)
+                nn.init.zeros_(m.bias)
+        if isinstance(m, (nn.Conv2d, nn.Linear)) and m.bias is not None:
+            nn.init.zeros_(m.bias)
+    pass
+
+
+def predict_squares(sizes, stds):
+    squares, before = [], 1.0
+    for n, std in zip(sizes, stds):
+        squares.append(n * std**2 * before)
+        before = squares[-1] / 2
+    return squares

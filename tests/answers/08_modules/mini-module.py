@@ -3092,3 +3092,90 @@ class MiniModule:
 
 def mini_module():
     return MiniModule
+
+
+# %% wrong="loads whole numbers only" says=["load_state_dict, all fits: scale, loaded: expected 13.5, got 13"]
+class MiniModule:
+    def __init__(self):
+        vars(self).update(parts={}, fleeting=set(), training=True)
+
+    def __setattr__(self, name, value):
+        keeps = isinstance(value, torch.Tensor) and self.parts.get(name, ("",))[0] == "buffer"
+        if isinstance(value, MiniParameter):
+            self.put(name, "parameter", value)
+        elif isinstance(value, MiniModule):
+            self.put(name, "child", value)
+        elif keeps:
+            self.parts[name] = ("buffer", value)
+        else:
+            self.put(name, None, value)
+
+    def put(self, name, kind, value):
+        vars(self).pop(name, None)
+        self.parts.pop(name, None)
+        self.fleeting.discard(name)
+        if kind is None:
+            vars(self)[name] = value
+        else:
+            self.parts[name] = (kind, value)
+
+    def __getattr__(self, name):
+        parts = vars(self).get("parts", {})
+        if name in parts:
+            return parts[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.put(name, "buffer", tensor)
+        if not persistent:
+            self.fleeting.add(name)
+
+    def walk(self, prefix=""):
+        for name, (kind, value) in self.parts.items():
+            if kind != "child":
+                yield prefix + name, kind, value, name in self.fleeting
+        for name, (kind, value) in self.parts.items():
+            if kind == "child":
+                yield from value.walk(prefix + name + ".")
+
+    def listed(self, wanted):
+        seen = set()
+        for name, kind, value, _ in self.walk():
+            if kind == wanted and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.listed("parameter")
+
+    def named_buffers(self):
+        return self.listed("buffer")
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.parts.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, _, value, fleeting in self.walk() if not fleeting}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+        if wrong:
+            raise RuntimeError(" ".join(wrong))
+        for name, value in own.items():
+            value.data.copy_(state[name].long())
+
+
+def mini_module():
+    return MiniModule

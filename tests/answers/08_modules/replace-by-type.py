@@ -244,3 +244,23 @@ def replace_by_type(model, kind, make):
         return done[module]
 
     return visit(model)
+
+
+# %% wrong="children that are None are deleted" says=["a child that is None is no longer there"]
+def replace_by_type(model, kind, make):
+    done = {}
+
+    def visit(module):
+        if module not in done:
+            if isinstance(module, kind):
+                done[module] = make(module).train(module.training)
+            else:
+                done[module] = module
+                for name, child in list(module._modules.items()):
+                    if child is None:
+                        del module._modules[name]
+                    else:
+                        module._modules[name] = visit(child)
+        return done[module]
+
+    return visit(model)

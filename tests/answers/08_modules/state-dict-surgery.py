@@ -439,3 +439,43 @@ def state_dict_surgery(model, checkpoint):
         "missing": [name for name in own if name not in found],
         "unexpected": [name for name in found if name not in own],
     }
+
+
+# %% wrong="takes off model. as well" says=["lacks ['model.nose.weight']"]
+def state_dict_surgery(model, checkpoint):
+    own, found = model.state_dict(), {}
+    for name, tensor in checkpoint.items():
+        while name not in own and name.startswith(("module.", "_orig_mod.", "model.")):
+            name = name.partition(".")[2]
+        found[name] = tensor
+    both = [n for n in own if n in found]
+    loaded = [n for n in both if found[n].shape == own[n].shape]
+    if not loaded:
+        raise ValueError("nothing")
+    model.load_state_dict({n: found[n] for n in loaded}, strict=False)
+    return {
+        "loaded": loaded,
+        "mismatched": [n for n in both if n not in loaded],
+        "missing": [n for n in own if n not in found],
+        "unexpected": [n for n in found if n not in own],
+    }
+
+
+# %% wrong="small letters only" says=["'loaded' lacks ['Gain']"]
+def state_dict_surgery(model, checkpoint):
+    own, found = model.state_dict(), {}
+    for name, tensor in checkpoint.items():
+        while name not in own and name.startswith(("module.", "_orig_mod.")):
+            name = name.partition(".")[2]
+        found[name.lower()] = tensor
+    both = [n for n in own if n in found]
+    loaded = [n for n in both if found[n].shape == own[n].shape]
+    if not loaded:
+        raise ValueError("nothing")
+    model.load_state_dict({n: found[n] for n in loaded}, strict=False)
+    return {
+        "loaded": loaded,
+        "mismatched": [n for n in both if n not in loaded],
+        "missing": [n for n in own if n not in found],
+        "unexpected": [n for n in found if n not in own],
+    }

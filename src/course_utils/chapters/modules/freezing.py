@@ -35,7 +35,7 @@ class Kinds(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.line, self.image, self.film = nn.BatchNorm1d(2), nn.BatchNorm2d(2), nn.BatchNorm3d(2)
-        self.layer, self.still = nn.LayerNorm(2), nn.BatchNorm2d(3).eval()
+        self.layer, self.stillfilm = nn.LayerNorm(2), nn.BatchNorm2d(3).eval()
 
 
 def _model(small_net: type[nn.Module], kind: str) -> nn.Module:
@@ -154,8 +154,8 @@ def check_small(check_freeze, case):
 
 def check_norms(check_freeze, case):
     """Batch norms of every kind, one of them in eval mode before."""
-    with case('norms for 1, 2 and 3 dimensions, ["*e.*", "*m.weight", "layer.weight"]'):
+    with case('norms for 1, 2 and 3 dimensions, ["*e.*", "film.weight", "layer.weight"]'):
         frozen = [f"{name}.{part}" for name in ("line", "image") for part in ("weight", "bias")]
-        patterns = ["*e.*", "*m.weight", "layer.weight"]
-        asleep = ["line", "image", "film", "still"]
+        patterns = ["*e.*", "film.weight", "layer.weight"]
+        asleep = ["line", "image", "film", "stillfilm"]
         check_freeze("norms", patterns, [*frozen, "film.weight", "layer.weight"], asleep, 10)

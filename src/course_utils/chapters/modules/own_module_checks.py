@@ -10,7 +10,7 @@ from course_utils.learner.checks import check_close, check_equal
 def check_load(trial, state, bad, words):
     """Load a state into the tree; ``bad`` are the names that its RuntimeError has to contain."""
     right = mini_state()
-    new = {name: tensor + 10 for name, tensor in right.items()}
+    new = {name: tensor + 10.5 for name, tensor in right.items()}
     error, same, flags, kept, after = trial("load", state)
     assert same, "the model's tensors are new objects, or not leaves: copy the values in place"
     if bad:

@@ -83,6 +83,7 @@ def run_replace(
         "groups": [numbers.setdefault(id(module), len(numbers)) for module in after.values()],
         "modes": [module.training for module in after.values()],
         "calls": len(made),
+        "gaps": sum(child is None for m in new.modules() for child in m._modules.values()),
         "twice": len({old for old, _ in made}) < len(made),
         "hooks": all(len(module._forward_hooks) == 1 for module in kept),
         "root": new is (made[0][1] if isinstance(places[""], wanted_kind) and made else model),
@@ -134,6 +135,9 @@ def check_swap(trial, small_net, kind, wanted, container=False):
         pairs = zip(tree, found["modes"], modes, strict=True)
         at = [name for (name, _), a, b in pairs if a != b]
         wrong.append(f"the mode is not the old one's at {at}")
+    gaps = sum(child is None for m in old.modules() for child in m._modules.values())
+    if found["gaps"] != gaps:
+        wrong.append("a child that is None is no longer there, under its name")
     flags = {
         "root": "what is returned is neither the model nor the replacement of its root",
         "olds": "modules that are not of the kind are other objects now (copies?)",

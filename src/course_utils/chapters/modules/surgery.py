@@ -31,6 +31,7 @@ class Tied(nn.Module):
         self.table = nn.Embedding(5, 3)
         self.out = nn.Linear(3, 5, bias=False)
         self.out.weight = self.table.weight
+        self.Gain = nn.Parameter(torch.ones(1))
         self.register_buffer("mask", torch.ones(2), persistent=False)
 
 
@@ -181,4 +182,4 @@ def check_unlike(check_report, case):
         check_report("linear", {"weight": weight, "bias": bias}, ["bias"], ["weight"])
     with case("a tied weight under both names, and a buffer that isn't saved"):
         tied = {**filled(Tied().to(device)), "mask": torch.ones(2, device=device)}
-        check_report("tied", tied, ["table.weight", "out.weight"], [], [], ["mask"])
+        check_report("tied", tied, ["table.weight", "out.weight", "Gain"], [], [], ["mask"])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import torch
 
 
 @contextmanager
-def untouched() -> Iterator[None]:
+def untouched() -> Generator[None]:
     """Put back what the block changed of grad mode and default dtype, and say that it did.
 
     Raises:
