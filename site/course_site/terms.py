@@ -1,0 +1,48 @@
+"""Which sections teach a term: those that say it oftenest, most of all in a heading or set apart.
+
+The terms are listed in ``site/terms.txt``, one a line: the term, and where its forms differ behind a
+colon what is looked for, as a regular expression.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from course_site.chapters import Section
+from course_site.names import MOST, SHARE
+
+TERMS = Path(__file__).resolve().parents[1] / "terms.txt"
+HEADING_WEIGHT, APART_WEIGHT = 8, 5
+# A term that is said so seldom in a section is not explained there.
+LEAST = 2
+
+
+def index_of_terms(
+    sections: Iterable[Section], listed: Path = TERMS
+) -> list[tuple[str, list[Section]]]:
+    """Each term with the sections that teach it, the best first; terms of no section are left out."""
+    read = [(section, " ".join(section.prose().split())) for section in sections]
+    found = []
+    for line in listed.read_text(encoding="utf-8").splitlines():
+        term, _, pattern = line.partition(": ")
+        teaching = _teaching(pattern or re.escape(term) + "s?", read)
+        if teaching:
+            found.append((term, teaching))
+    return sorted(found, key=lambda entry: entry[0].lower())
+
+
+def _teaching(pattern: str, read: list[tuple[Section, str]]) -> list[Section]:
+    said = re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.IGNORECASE)
+    apart = re.compile(rf"\*(?:{pattern})\*", re.IGNORECASE)
+    weights = []
+    for section, prose in read:
+        weight = len(said.findall(prose)) + APART_WEIGHT * len(apart.findall(prose))
+        weight += HEADING_WEIGHT * bool(said.search(section.title))
+        weight *= section.weight
+        if weight >= LEAST:
+            weights.append((weight, section))
+    weights.sort(key=lambda entry: -entry[0])
+    enough = SHARE * weights[0][0] if weights else 0
+    return [section for weight, section in weights[:MOST] if weight >= enough]
