@@ -39,6 +39,8 @@ html_copy_source = False
 html_show_sphinx = False
 html_domain_indices = False
 html_use_index = False
+html_sidebars = {"index": []}
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "A PyTorch course"},
     "navbar_align": "left",
@@ -48,7 +50,9 @@ html_theme_options = {
     "show_nav_level": 1,
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {
+        folder: ["page-toc"] for folder in ("chapters/**", "instructors/**", "authors/**")
+    },
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",

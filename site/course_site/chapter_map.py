@@ -24,8 +24,9 @@ class Layout:
     characters: int
 
 
-WIDE = Layout("map-wide", 4, 172, 62, 38, 58, 118, 19)
-NARROW = Layout("map-narrow", 2, 150, 62, 34, 44, 20, 17)
+WIDE = Layout("map-wide", 4, 182, 66, 44, 62, 112, 17)
+# Too narrow for arrows: each box says what it leans on.
+NARROW = Layout("map-narrow", 2, 168, 84, 10, 10, 2, 15)
 
 
 def drawn(chapters: list[WrittenChapter]) -> str:
@@ -57,7 +58,7 @@ def _places(layout: Layout, chapters: list[WrittenChapter]) -> tuple[dict, list,
     planned = {name for names in COURSE.values() for name in names}
     more = {chapter.name: "" for chapter in chapters if chapter.name not in planned}
     corners, parts, row = {}, [], 0
-    heading = 0 if layout.margin > 60 else 26
+    heading = 0 if layout.margin > 60 else 34
     top = 8
     for part, names in {**COURSE, **({"More": more} if more else {})}.items():
         top += heading if part else 0
@@ -75,9 +76,9 @@ def _drawing(chapters: list[WrittenChapter], layout: Layout) -> str:
     width = layout.margin + layout.columns * (layout.width + layout.across) - layout.across + 20
     written = {chapter.name: chapter for chapter in chapters}
     titles = {name: title for names in COURSE.values() for name, title in names.items()}
-    lines = [
-        _arrow(corners[one], corners[other], layout, one, other) for one, other in arrows(chapters)
-    ]
+    lines = []
+    if layout is WIDE:
+        lines = [_arrow(corners, layout, one, other) for one, other in arrows(chapters)]
     boxes = [
         _box(name, corner, layout, written.get(name), titles.get(name, ""))
         for name, corner in corners.items()
@@ -124,8 +125,13 @@ def _box(
         f'<rect x="{left}" y="{top}" width="{layout.width}" height="{layout.height}" rx="8"/>'
         f'<text class="map-number" x="{left + 10}" y="{top + 27}">{name[:2]}</text>'
         f'<text class="map-title">{words}</text>'
-        f'<text class="map-minutes" x="{left + 10}" y="{top + layout.height - 8}">{below}</text>'
+        f'<text class="map-minutes" x="{left + 10}" y="{top + 56}">{below}</text>'
     )
+    if layout is NARROW and chapter and chapter.leans_on:
+        leans = " ".join(chapter.leans_on)
+        rectangle += (
+            f'<text class="map-minutes" x="{left + 10}" y="{top + 74}">leans on {leans}</text>'
+        )
     if not chapter:
         return f'<g class="map-box map-planned">{rectangle}</g>'
     return (
@@ -134,27 +140,38 @@ def _box(
     )
 
 
-def _arrow(one: tuple[int, int], other: tuple[int, int], layout: Layout, name: str, to: str) -> str:
-    """A line from one box to the next: beside it in a row, else from its foot to the other's head."""
-    wide, high = layout.width, layout.height
+def _arrow(corners: dict[str, tuple[int, int]], layout: Layout, name: str, to: str) -> str:
+    """A line from a chapter's box to that of one that leans on it.
+
+    Beside each other in a row: straight. From one row to the next: from foot to head. Further: down
+    the gap between two columns, so that it passes behind no box.
+    """
+    one, other = corners[name], corners[to]
+    wide, high, step = layout.width, layout.height, layout.height + layout.down
+    # Lines from different chapters that share a way keep a little apart.
+    shift = (int(name[:2]) * 7 % 5 - 2) * 6
     if one[1] == other[1] and other[0] - one[0] == wide + layout.across:
-        start, end = (one[0] + wide, one[1] + high / 2), (other[0] - 2, other[1] + high / 2)
-        path = f"M{start[0]} {start[1]:g} L{end[0]} {end[1]:g}"
-    elif one[1] == other[1]:
-        start, end = (one[0] + wide / 2, one[1] + high), (other[0] + wide / 2 - 14, other[1] + high)
-        dip = layout.down * 0.7
+        path = f"M{one[0] + wide} {one[1] + high / 2:g} H{other[0] - 2}"
+    elif other[1] - one[1] <= step:
+        start, end = one[0] + wide / 2 + shift, other[0] + wide / 2 + 3 * shift
+        foot, head = one[1] + high, other[1] - 2
+        if one[1] == other[1]:
+            foot, head, end = one[1] + high, other[1] + high + 2, other[0] + wide / 2
+        half = layout.down * 0.8 if head >= foot else layout.down * 0.6
+        sign = 1 if one[1] == other[1] else -1
         path = (
-            f"M{start[0]:g} {start[1]} C{start[0]:g} {start[1] + dip:g} "
-            f"{end[0]:g} {end[1] + dip:g} {end[0]:g} {end[1] + 2}"
+            f"M{start:g} {foot} C{start:g} {foot + half:g} {end:g} {head + sign * half:g} "
+            f"{end:g} {head}"
         )
     else:
-        shift = (int(name[:2]) % 5 - 2) * wide / 9
-        start = (one[0] + wide / 2 + shift, one[1] + high)
-        end = (other[0] + wide / 2 + shift, other[1] - 2)
-        bend = min(layout.down * 0.9, (end[1] - start[1]) / 2)
+        start, end = one[0] + wide / 2 + shift, other[0] + wide / 2 + 3 * shift
+        foot, head = one[1] + high, other[1] - 2
+        gap = other[0] - layout.across / 2 + shift
+        bend = layout.down
         path = (
-            f"M{start[0]:g} {start[1]} C{start[0]:g} {start[1] + bend:g} "
-            f"{end[0]:g} {end[1] - bend:g} {end[0]:g} {end[1]}"
+            f"M{start:g} {foot} C{start:g} {foot + bend * 0.7:g} {gap:g} {foot + bend * 0.3:g} "
+            f"{gap:g} {foot + bend:g} V{head - bend:g} "
+            f"C{gap:g} {head - bend * 0.3:g} {end:g} {head - bend * 0.7:g} {end:g} {head}"
         )
     return (
         f'<path class="map-line" d="{path}" marker-end="url(#tip-{layout.style})" '

@@ -38,7 +38,7 @@ def drawn(source: str, theme: str) -> str:
     picture = picture.replace("my-svg", own)
     words = " ".join(re.findall(r'"([^"]+)"', source)).replace("<br>", " ")
     size = re.search(r'viewBox="[\d.-]+ [\d.-]+ ([\d.]+) ([\d.]+)"', picture)
-    width = f' style="width: {float(size[1]):.0f}px"' if size else ""
+    width = f' style="--natural: {float(size[1]):.0f}px"' if size else ""
     picture = re.sub(r' style="max-width[^"]*"', "", picture, count=1)
     picture = re.sub(
         r' role="graphics-document document"[^>]*?>',
