@@ -24,9 +24,9 @@ class Layout:
     characters: int
 
 
-WIDE = Layout("map-wide", 4, 182, 66, 44, 62, 112, 17)
+WIDE = Layout("map-wide", 4, 182, 66, 44, 62, 112, 15)
 # Too narrow for arrows: each box says what it leans on.
-NARROW = Layout("map-narrow", 2, 168, 84, 10, 10, 2, 15)
+NARROW = Layout("map-narrow", 2, 170, 84, 8, 10, 2, 15)
 
 
 def drawn(chapters: list[WrittenChapter]) -> str:
