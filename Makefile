@@ -12,7 +12,7 @@ SITE_INSTALLED := .venv/installed-site
 JUPYTER := $(CURDIR)/etc/jupyter
 
 .DEFAULT_GOAL := help
-.PHONY: help lab install formgrader demo build docs site test bench lint format lock clean
+.PHONY: help lab install install-site formgrader demo build docs site test bench lint format lock clean
 
 help:
 	@echo "make lab         take the course: JupyterLab in a folder of your own"
@@ -37,6 +37,9 @@ lab: $(INSTALLED)
 	@exec $(BIN)/course lab $(LAB_ARGS)
 
 install: $(INSTALLED)
+
+# What the site and its tests need beyond that.
+install-site: $(SITE_INSTALLED)
 
 formgrader: $(INSTALLED)
 	@JUPYTER_CONFIG_PATH="$(JUPYTER)" exec $(BIN)/jupyter lab $(LAB_ARGS)

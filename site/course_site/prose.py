@@ -23,7 +23,7 @@ KEPT = re.compile(
     r"|^\#{1,6} .*$)",
     re.MULTILINE | re.DOTALL,
 )
-CHAPTER_LINK = re.compile(r"\]\(\.\./(?P<name>\d\d_\w+)/(?P=name)\.ipynb\)")
+CHAPTER_LINK = re.compile(r"\[(?P<words>[^\]]*)\]\(\.\./(?P<name>\d\d_\w+)/(?P=name)\.ipynb\)")
 NAMED = re.compile(
     r"(?P<chapter>\b[Cc]hapter (?P<chapter_number>\d\d)\b)"
     r"|(?P<exercise>\b[Ee]xercise (?P<exercise_number>\d\d?\.\d+))"
@@ -96,7 +96,8 @@ def linked(source: str, place: Callable[[str, str], str | None]) -> str:
 
     def chapter(found: re.Match[str]) -> str:
         target = place("chapter", found["name"][:2])
-        return f"]({target})" if target else found[0]
+        # A chapter that is not there yet, or not on this site.
+        return f"[{found['words']}]({target})" if target else found["words"]
 
     return CHAPTER_LINK.sub(chapter, "".join(parts))
 

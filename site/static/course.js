@@ -4,12 +4,21 @@ if (window.location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "un
 }
 
 document.addEventListener("DOMContentLoaded", () => {
+  nameFolds();
   nameChapters();
   lightUpTheMap();
   document.querySelectorAll("pre").forEach((block) => {
     if (block.scrollWidth > block.clientWidth) block.tabIndex = 0;
   });
 });
+
+/* What opens a chapter's sections in the sidebar is an arrow: say which chapter's. */
+function nameFolds() {
+  document.querySelectorAll("li.has-children > details > summary").forEach((summary) => {
+    const link = summary.closest("li").querySelector("a");
+    summary.setAttribute("aria-label", `Sections of ${link.textContent.trim()}`);
+  });
+}
 
 /* Beside each result of a search, which chapter it is in: many sections have a short title. */
 function nameChapters() {
