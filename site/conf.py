@@ -3,7 +3,7 @@
 project = "A PyTorch course that checks your answers"
 html_title = "A PyTorch course"
 author = "the authors of the course"
-project_copyright = "text and pictures CC BY 4.0, code MIT"
+project_copyright = "by its authors: text and pictures under CC BY 4.0, code under MIT"
 language = "en"
 
 extensions = [
@@ -13,7 +13,7 @@ extensions = [
     "course_site.mathematics",
     "course_site.diagrams",
 ]
-exclude_patterns = []
+exclude_patterns = ["_made"]
 source_suffix = {".ipynb": "myst-nb", ".md": "myst-nb"}
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
@@ -58,3 +58,15 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+
+def setup(app):
+    """Add what is made for each site: which sections teach a name, for the search page alone."""
+    app.config.html_static_path.append(str(app.srcdir / "_made"))
+
+    def for_search(app, page, template, context, doctree):
+        if page == "search":
+            app.add_js_file("names.js")
+
+    app.connect("html-page-context", for_search)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

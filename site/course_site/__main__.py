@@ -40,12 +40,9 @@ def build_pages(folder: Path) -> int:
     # Later than the sources: without what `make site` installs the sources can still be made.
     from sphinx.cmd.build import main as sphinx
 
-    return sphinx(
-        ["-b", "html", "-q", "-W", "--keep-going"]
-        + ["-j", str(min(2, os.cpu_count() or 1))]
-        + ["-c", str(SITE), "-d", str(folder / "doctrees")]
-        + [str(folder / "source"), str(folder / "html")]
-    )
+    how = ["-b", "html", "-q", "-W", "--keep-going", "-j", str(min(2, os.cpu_count() or 1))]
+    where = ["-c", SITE, "-d", folder / "doctrees", folder / "source", folder / "html"]
+    return sphinx([*how, *map(str, where)])
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """The pages that lead into the chapters: by name, by term, by what an older tutorial says.
 
-They are HTML in a page's source: Sphinx's search does not read that, so a search for a name finds
-the sections that teach it and not these lists.
+Search leaves these pages out: who looks for a name wants the sections that teach it. Those it shows
+first, by what ``names.js`` says.
 """
 
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Iterable
 from itertools import groupby
@@ -48,28 +49,40 @@ def index_pages(root: Path, chapters: list[WrittenChapter]) -> dict[str, str]:
         "then-and-now": _page(
             "Then and now",
             f"{len(rows)} recipes that were once right, or were often said, and what holds today. "
-            "In its section each has a cell that shows it.",
+            "Each has a cell in its section that shows it.",
             _table(("what is said", "what holds", "where"), rows),
         ),
         "errata": _page(
             "Errata of older tutorials",
-            f"{len(wrong)} statements of widely read tutorials that are wrong, or wrong by now. Each "
-            "is corrected by a cell that runs: follow the link to it.",
+            f"{len(wrong)} statements of widely read tutorials that are wrong, or wrong by now. "
+            "Each is corrected by a cell that runs: follow the link to it.",
             _table(
                 ("what is said", "what holds", "the cell"),
                 [(*_claim_and_truth(errata[name]), shown[name]) for name in wrong],
             ),
         ),
     }
+    first, last = names[0].name, names[-1].name
     counts = (
-        f"- [Names of PyTorch](names.md): {len(names)}, from `{names[0].name}` to `{names[-1].name}`\n"
+        f"- [Names of PyTorch](names.md): {len(names)}, from `{first}` to `{last}`\n"
         f"- [Terms](terms.md): {len(terms)}\n"
         f"- [Then and now](then-and-now.md): {len(rows)} old recipes in one table\n"
-        f"- [Errata of older tutorials](errata.md): {len(wrong)}, each with the cell that shows it\n"
+        f"- [Errata of older tutorials](errata.md): {len(wrong)}, each with its cell\n"
     )
     tree = "\n".join(TREE)
     pages["index"] = f"# Index\n\n{counts}\n```{{toctree}}\n:hidden:\n\n{tree}\n```\n"
-    return {f"indexes/{name}.md": text for name, text in pages.items()}
+    sources = {f"indexes/{name}.md": text for name, text in pages.items()}
+    return {**sources, "_made/names.js": _for_search(names)}
+
+
+def _for_search(names: Iterable[Name]) -> str:
+    """What the search page knows of names: for each the pages that teach it, with their labels."""
+    known = {
+        name.name.lower(): [[f"{one.page}.html", prose.one_line_html(one.label)] for one in where]
+        for name in names
+        for where in [name.sections]
+    }
+    return f"const TAUGHT = {json.dumps(known, ensure_ascii=False, indent=0)};\n"
 
 
 def meanings(root: Path, kind: str) -> dict[str, str]:
@@ -138,7 +151,7 @@ def _homes(name: Name) -> str:
 
 
 def _page(title: str, words: str, body: str) -> str:
-    return f"# {title}\n\n{words}\n\n```{{raw}} html\n{body}\n```\n"
+    return f"---\nnosearch: true\n---\n\n# {title}\n\n{words}\n\n```{{raw}} html\n{body}\n```\n"
 
 
 def _letters(entries: Iterable[tuple[str, str, list[Section]]]) -> str:
@@ -166,6 +179,6 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     heads = "".join(f'<th scope="col">{cell}</th>' for cell in head)
     body = "\n".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return (
-        f'<div class="wide" tabindex="0"><table class="table claims"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>\n{body}\n</tbody></table></div>"
+        '<div class="wide" tabindex="0"><table class="table claims">'
+        f"<thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table></div>"
     )

@@ -43,7 +43,7 @@ def _core_table(chapters: list[WrittenChapter]) -> str:
     """The core path by parts: its hours, and those of everything."""
     rows = []
     parts = {chapter.part or "Start" for chapter in chapters}
-    for part in [*("Start" if not name else name for name in COURSE), "More"]:
+    for part in [*(name or "Start" for name in COURSE), "More"]:
         mine = [chapter for chapter in chapters if (chapter.part or "Start") == part]
         if part not in parts or not mine:
             continue

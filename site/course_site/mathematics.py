@@ -1,4 +1,4 @@
-"""Mathematics as MathML, which browsers lay out themselves: no script, no network, and it is read out.
+"""Mathematics as MathML, which browsers lay out and read out themselves: no script, no network.
 
 The font that it needs, STIX Two Math, comes with the package ziamath.
 """

@@ -1,4 +1,4 @@
-"""Sphinx's sources of the chapters: a notebook for each section, and what leads from one to the next."""
+"""Sphinx's sources of the chapters: a notebook for each section, and links between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that Sphinx reads, written into one folder: only what changed, so that little is built anew."""
+"""All that Sphinx reads, in one folder. Only what changed is written: so little is built anew."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def made_sources(root: Path, wanted: Iterable[str] = ()) -> dict[str, str | byte
 
 
 def write_sources(root: Path, folder: Path, wanted: Iterable[str] = ()) -> None:
-    """Make ``folder`` hold the sources and nothing else; a file that stays the same is not touched."""
+    """Make ``folder`` hold the sources and nothing else; what stays the same is not touched."""
     sources = made_sources(root, wanted)
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_file() and path.relative_to(folder).as_posix() not in sources:

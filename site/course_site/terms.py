@@ -1,7 +1,7 @@
 """Which sections teach a term: those that say it oftenest, most of all in a heading or set apart.
 
-The terms are listed in ``site/terms.txt``, one a line: the term, and where its forms differ behind a
-colon what is looked for, as a regular expression.
+The terms are listed in ``site/terms.txt``, one a line. Where a term has several forms, a regular
+expression behind a colon says what is looked for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LEAST = 2
 def index_of_terms(
     sections: Iterable[Section], listed: Path = TERMS
 ) -> list[tuple[str, list[Section]]]:
-    """Each term with the sections that teach it, the best first; terms of no section are left out."""
+    """Each term that some section teaches, with these sections, the best first."""
     read = [(section, " ".join(section.prose().split())) for section in sections]
     found = []
     for line in listed.read_text(encoding="utf-8").splitlines():

@@ -6,6 +6,7 @@ if (window.location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "un
 document.addEventListener("DOMContentLoaded", () => {
   nameFolds();
   nameChapters();
+  showWhatTeaches();
   lightUpTheMap();
   document.querySelectorAll("pre").forEach((block) => {
     if (block.scrollWidth > block.clientWidth) block.tabIndex = 0;
@@ -36,6 +37,28 @@ function nameChapters() {
   const look = () => results.querySelectorAll("ul.search li > a").forEach(name);
   new MutationObserver(look).observe(results, { childList: true, subtree: true });
   look();
+}
+
+/* Above the results, where a name of PyTorch is taught: the index knows that, a search does not. */
+function showWhatTeaches() {
+  const results = document.getElementById("search-results");
+  const asked = new URLSearchParams(window.location.search).get("q");
+  if (!results || !asked || typeof TAUGHT === "undefined") return;
+  const name = asked.trim().replace(/\(.*\)$/, "").split(".").pop();
+  const sections = Object.hasOwn(TAUGHT, name.toLowerCase()) ? TAUGHT[name.toLowerCase()] : null;
+  if (!sections) return;
+  const box = document.createElement("div");
+  box.className = "taught";
+  const head = document.createElement("p");
+  head.append(Object.assign(document.createElement("code"), { textContent: name }), " is taught in");
+  const list = document.createElement("ul");
+  for (const [page, label] of sections) {
+    const link = Object.assign(document.createElement("a"), { href: page, innerHTML: label });
+    list.append(document.createElement("li"));
+    list.lastChild.append(link);
+  }
+  box.append(head, list);
+  results.before(box);
 }
 
 /* A chapter on the map lights up what it leans on and what leans on it. */

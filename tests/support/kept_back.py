@@ -1,7 +1,7 @@
 """What no reader of the site may find: solutions, hidden tests, named answers; and a search for it.
 
-Spaces don't count, for a page breaks lines and colours words. What some release itself shows learners,
-outside of its checks, is not kept back.
+Spaces don't count, for a page breaks lines and colours words. What some release itself shows
+learners, outside of its checks, is not kept back.
 """
 
 from __future__ import annotations
