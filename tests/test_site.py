@@ -103,7 +103,8 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages(site) -> dict[str, Page]:
-    return {path.relative_to(site).as_posix(): Page(path) for path in site.rglob("*.html")}
+    paths = [path for path in site.rglob("*.html") if "_static" not in path.parts]
+    return {path.relative_to(site).as_posix(): Page(path) for path in paths}
 
 
 def shown_chapters(site):
