@@ -38,11 +38,14 @@ def _teaching(pattern: str, read: list[tuple[Section, str]]) -> list[Section]:
     apart = re.compile(rf"\*(?:{pattern})\*", re.IGNORECASE)
     weights = []
     for section, prose in read:
-        weight = len(said.findall(prose)) + APART_WEIGHT * len(apart.findall(prose))
-        weight += HEADING_WEIGHT * bool(said.search(section.title))
+        heading, set_apart = bool(said.search(section.title)), len(apart.findall(prose))
+        weight = len(said.findall(prose)) + APART_WEIGHT * set_apart + HEADING_WEIGHT * heading
         weight *= section.weight
         if weight >= LEAST:
-            weights.append((weight, section))
+            weights.append((weight, heading or set_apart > 0, section))
     weights.sort(key=lambda entry: -entry[0])
     enough = SHARE * weights[0][0] if weights else 0
-    return [section for weight, section in weights[:MOST] if weight >= enough]
+    taught = [entry for entry in weights[:MOST] if entry[0] >= enough]
+    # Where it is set apart it is explained: before those that only say it somewhat oftener.
+    taught.sort(key=lambda entry: not (entry[1] and entry[0] >= enough * 2))
+    return [section for *_, section in taught]
