@@ -22,8 +22,8 @@ LONG = 40
 
 
 def squeezed(text: str) -> str:
-    """A text without its white space."""
-    return re.sub(r"\s+", "", text)
+    """A text without its white space, and without the marks that a page shows as code."""
+    return re.sub(r"[\s`]+", "", text)
 
 
 @cache
