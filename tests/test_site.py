@@ -72,6 +72,8 @@ def site(tmp_path_factory) -> Path:
 
 # Where an element says what is loaded for it.
 LOADED = {"script": "src", "img": "src", "link": "href", "source": "src", "iframe": "src"}
+# What is not read as words. A formula of a statement may read like a line of its solution.
+SILENT = ("script", "style", "math")
 
 
 class Page(HTMLParser):
@@ -84,7 +86,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         given = dict(attributes)
-        self.silent += tag in ("script", "style")
+        self.silent += tag in SILENT
         self.ids.add(given.get("id"))
         if tag == "a" and given.get("href"):
             self.links.append(given["href"])
@@ -94,7 +96,7 @@ class Page(HTMLParser):
             self.loaded.append(f"picture without alt: {given['src']}")
 
     def handle_endtag(self, tag):
-        self.silent -= tag in ("script", "style")
+        self.silent -= tag in SILENT
 
     def handle_data(self, data):
         if not self.silent:
