@@ -28,6 +28,7 @@ HEAVY = (
     "test_grade",
     "test_kindness",
     "test_browser",
+    "test_site",
 )
 # What takes long for each chapter; dealt out chapter by chapter.
 WHOLE_CHAPTERS = ("test_nbval", "test_independence", "test_sync")
@@ -56,6 +57,14 @@ def chapter_of(item) -> str:
     """The name of the chapter that a test is about; empty for all others."""
     chapter = getattr(item, "callspec", None) and item.callspec.params.get("chapter")
     return chapter.name if isinstance(chapter, Chapter) else ""
+
+
+def concerns(item, chapter: Chapter) -> bool:
+    """Whether a test is about a chapter, or about what lies in the chapter's package."""
+    of_the_package = item.path.parent.name == "chapters"
+    return chapter_of(item) == chapter.name or (
+        of_the_package and item.path.stem == f"test_{chapter.topic}"
+    )
 
 
 def group_of(item) -> str:
@@ -116,7 +125,7 @@ def pytest_collection_modifyitems(config, items):
     wanted = config.getoption("--chapter")
     if wanted:
         (chapter,) = pick_chapters(ROOT, [wanted])
-        keep(config, items, lambda item: chapter_of(item) == chapter.name)
+        keep(config, items, lambda item: concerns(item, chapter))
     if not config.getoption("--every-answer"):
         is_another = another_wrong_answer()
         keep(config, items, lambda item: not is_another(item))
