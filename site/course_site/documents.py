@@ -24,6 +24,7 @@ PAGES = {
     "rules": "authors/rules",
     "architecture": "authors/architecture",
 }
+# Made from the code, in place of a document of that name.
 REFERENCE = {"command": "instructors/command", "library": "authors/library"}
 TREES = {
     "instructors/index": {"instructors/command": "The course command"},
@@ -42,7 +43,7 @@ def document_pages(root: Path) -> dict[str, str | bytes]:
     Raises:
         CourseError: docs/ holds a document that has no page here, or lacks one that has.
     """
-    found = {path.stem for path in (root / "docs").glob("*.md")}
+    found = {path.stem for path in (root / "docs").glob("*.md")} - set(REFERENCE)
     if found != set(PAGES):
         raise CourseError(
             f"docs/ holds {sorted(found)}; course_site/documents.py has pages for {sorted(PAGES)}"
@@ -66,7 +67,8 @@ def _placed(text: str, page: str) -> str:
         stem, anchor = Path(link["to"]).stem, link["anchor"] or ""
         if link["to"].startswith("images/"):
             return f"]({up}{link['to']})"
-        return f"]({up}{PAGES[stem]}.md{anchor})" if stem in PAGES else link[0]
+        pages = PAGES | REFERENCE
+        return f"]({up}{pages[stem]}.md{anchor})" if stem in pages else link[0]
 
     return LINK.sub(moved, text)
 

@@ -18,6 +18,8 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 # What a cell shows of its outputs, best first, is myst-nb's to choose: see conf.py.
+# How a picture comes: graphs as a PNG, all others as HTML with a rendering for each theme.
+PICTURES = ("image/png", "text/html")
 COMMAND = "make lab LAB_ARGS={chapter}/{chapter}.ipynb"
 
 
@@ -124,10 +126,9 @@ def _shown(outputs: list[NotebookNode]) -> list[NotebookNode]:
     shown = []
     for output in outputs:
         data = output.get("data", {})
-        if "image/png" in data:
-            output = NotebookNode(
-                {**output, "data": NotebookNode({"image/png": data["image/png"]})}
-            )
+        picture = next((kind for kind in PICTURES if kind in data), None)
+        if picture == "image/png" or "course-picture" in data.get("text/html", ""):
+            output = NotebookNode({**output, "data": NotebookNode({picture: data[picture]})})
         shown.append(output)
     return shown
 
