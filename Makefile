@@ -8,10 +8,11 @@ BENCH_ARGS ?=
 
 BIN := .venv/bin
 INSTALLED := .venv/installed
+SITE_INSTALLED := .venv/installed-site
 JUPYTER := $(CURDIR)/etc/jupyter
 
 .DEFAULT_GOAL := help
-.PHONY: help lab install formgrader demo build docs test bench lint format lock clean
+.PHONY: help lab install install-site formgrader demo build docs site test bench lint format lock clean
 
 help:
 	@echo "make lab         take the course: JupyterLab in a folder of your own"
@@ -20,10 +21,11 @@ help:
 	@echo "make demo        the instructor's loop on a class of made-up students"
 	@echo "make build       build the notebooks from the sources under solutions/"
 	@echo "make docs        write what of the documents is made from the code"
+	@echo "make site        the course as a static site to read, in build/site/html"
 	@echo "make test        run every test"
 	@echo "make bench       measure how long grading a class takes (some ten minutes)"
 	@echo "make lint        ruff's rules and format, types by ty, imports;  make format mends the former"
-	@echo "make lock        renew requirements.lock"
+	@echo "make lock        renew requirements.lock and requirements-site.lock"
 	@echo "make clean       remove .venv and everything that tools leave behind"
 	@echo
 	@echo "Linux without a GPU, the small PyTorch build:  UV_TORCH_BACKEND=cpu make lab"
@@ -35,6 +37,9 @@ lab: $(INSTALLED)
 	@exec $(BIN)/course lab $(LAB_ARGS)
 
 install: $(INSTALLED)
+
+# What the site and its tests need beyond that.
+install-site: $(SITE_INSTALLED)
 
 formgrader: $(INSTALLED)
 	@JUPYTER_CONFIG_PATH="$(JUPYTER)" exec $(BIN)/jupyter lab $(LAB_ARGS)
@@ -54,6 +59,10 @@ test: $(INSTALLED)
 docs: $(INSTALLED)
 	@PYTHONPATH=tests $(BIN)/python -m support.documents
 
+# From the committed notebooks: nothing is executed. Pages that did not change stay.
+site: $(SITE_INSTALLED)
+	@PYTHONPATH=site OMP_NUM_THREADS=1 $(BIN)/python -m course_site
+
 bench: $(INSTALLED)
 	@PYTHONPATH=tests $(BIN)/python benchmarks/grading.py $(BENCH_ARGS)
 
@@ -70,7 +79,18 @@ format: $(INSTALLED)
 # Without the variable for one machine's torch build: the lock serves every machine.
 lock: $(BIN)/uv
 	@unset UV_TORCH_BACKEND; UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --upgrade --universal \
-		--all-extras --python-version 3.11 pyproject.toml --output-file requirements.lock
+		--extra test --python-version 3.11 pyproject.toml --output-file requirements.lock
+	@$(BIN)/python -c "$$SITE_EXTRA" | UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile \
+		--quiet --upgrade --universal --python-version 3.11 --constraint requirements.lock - \
+		--output-file requirements-site.lock
+
+# The extra `site` alone: what it shares with the course is held to the first lock.
+define SITE_EXTRA
+import tomllib
+with open("pyproject.toml", "rb") as file:
+    print(*tomllib.load(file)["project"]["optional-dependencies"]["site"], sep="\n")
+endef
+export SITE_EXTRA
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache build dist
@@ -83,6 +103,11 @@ $(INSTALLED): pyproject.toml requirements.lock | $(BIN)/uv
 		--requirement requirements.lock --editable . || { \
 		echo "The installation stopped. With a network it goes on: run make again." \
 			"If it stops once more: make clean, then make again."; exit 1; }
+	@touch $@
+
+$(SITE_INSTALLED): requirements-site.lock $(INSTALLED)
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode \
+		--requirement requirements-site.lock
 	@touch $@
 
 # Without ensurepip, which Debian and Ubuntu keep in a package of its own.

@@ -28,6 +28,7 @@ HEAVY = (
     "test_grade",
     "test_kindness",
     "test_browser",
+    "test_site",
 )
 # What takes long for each chapter; dealt out chapter by chapter.
 WHOLE_CHAPTERS = ("test_nbval", "test_independence", "test_sync")

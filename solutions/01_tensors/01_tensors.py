@@ -1023,7 +1023,7 @@ def draw_stretched(a, b):
             real = i < own[0] and j < own[1]
             look = {"facecolor": "#bfe0f5", "lw": 1.6} if real else {"fill": False, "ls": ":"}
             panel.add_patch(plt.Rectangle((j, i), 0.94, 0.94, edgecolor="#0072b2", **look))
-            ink = "#1a1a1a" if real else "#8a8a8a"
+            ink = "#1a1a1a" if real else "#6b6b6b"
             panel.text(j + 0.47, i + 0.5, values[i][j], ha="center", va="center", color=ink)
         panel.set(xlim=(-0.1, total.shape[1]), ylim=(total.shape[0], -0.1), aspect="equal")
         panel.set_title(f"{sign}{tuple(x.shape)}", fontsize=11)
@@ -1088,7 +1088,7 @@ valid
 
 # %% nbgrader={"grade_id": "broadcast-shape", "solution": true}
 def broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of the sum of two tensors of shapes ``a`` and ``b``; ValueError if there is none."""
+    """The shape of a sum of tensors of shapes ``a`` and ``b``; ValueError if there is none."""
     ### BEGIN SOLUTION
     shape = ()
     for dim in range(-1, -max(len(a), len(b)) - 1, -1):

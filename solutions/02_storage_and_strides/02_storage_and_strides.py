@@ -1096,7 +1096,7 @@ for y in (line.view(5, 6)[:, 2], line[4].expand(6), line[1::3], line.double()):
 
 # %% nbgrader={"grade_id": "one-channel", "solution": true}
 def one_channel(image: torch.Tensor, kernel: torch.Tensor) -> torch.Tensor:
-    """What the kernel (kh, kw) gives at each place of the image (h, w): (h - kh + 1, w - kw + 1)."""
+    """The kernel (kh, kw) at each place of the image (h, w): (h - kh + 1, w - kw + 1)."""
     ### BEGIN SOLUTION
     (height, width), (kh, kw) = image.shape, kernel.shape
     size = (height - kh + 1, width - kw + 1, kh, kw)
@@ -1501,7 +1501,10 @@ def draw_channels(images, channels_of):
         axes.text(-0.2, 1.5 * row + 0.5, name, ha="right", va="center")
     axes.set(xlim=(-1.6, count), ylim=(2.6, -0.1))
     axes.set_axis_off()
-    words = "all reds, then all greens, then all blues; below, red, green and blue of one pixel, by turns"
+    words = (
+        "all reds, then all greens, then all blues; below, red, green and blue of one pixel, "
+        "by turns"
+    )
     show(figure, f"Two rows of twelve boxes. Above, {words}.")
 
 

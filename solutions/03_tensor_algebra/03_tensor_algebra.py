@@ -160,7 +160,7 @@ check_predictions(
         "(2, 3) * (3,)": "* multiplies number by number and sums nothing",
         "(2, 3) @ (2, 3)": "the last size of the left has to meet the first of the right",
         "(7, 2, 3) @ (3, 4)": "the matrix on the right serves each of the 7 matrices",
-        "(5, 1, 2, 3) @ (6, 3, 4)": "the dimensions before the last two broadcast: (5, 1) with (6,)",
+        "(5, 1, 2, 3) @ (6, 3, 4)": "what is before the last two broadcasts: (5, 1) with (6,)",
         "torch.bmm of (7, 2, 3) and (3, 4)": "the named products take exactly their shapes",
     },
 )
@@ -387,55 +387,8 @@ print(torch.allclose(wrong, torch.einsum("bthd,bsd->bhts", q, all_heads)))
 # Mind the order of the result of `scores`: it is not the one of the picture.
 
 
-# %% nbgrader={"grade_id": "einsum-truths", "locked": true} jupyter={"source_hidden": true}
-def truths_of_eight(draw, b, t, s, h, d, n, k, m, o) -> dict:
-    """For each name of the table: operands of these sizes, and the result without einsum."""
-    u, v, p = draw(n), draw(k), draw(b, t, h, s)
-    square, x, y, q, keys = draw(n, n), draw(n, k), draw(n, k), draw(b, t, h, d), draw(b, s, h, d)
-    first, w, second, left, right = (
-        draw(b, n),
-        draw(o, n, m),
-        draw(b, m),
-        draw(b, n, k),
-        draw(b, k, m),
-    )
-    between = (q[:, :, None] * keys[:, None]).sum(-1).transpose(2, 3)
-    return {
-        "trace": ([square], square.trace()),
-        "column sums": ([x], x.sum(0)),
-        "outer": ([u, v], u[:, None] * v),
-        "row by row": ([x, y], (x * y).sum(1)),
-        "batched product": ([left, right], left @ right),
-        "bilinear": ([first, w, second], ((first @ w).movedim(0, 1) * second[:, None]).sum(-1)),
-        "scores": ([q, keys], between),
-        "mix": ([p, keys], (p[..., None] * keys.transpose(1, 2)[:, None]).sum(3)),
-    }
-
-
 # %% nbgrader={"grade_id": "einsum-rules", "locked": true} jupyter={"source_hidden": true}
-def check_strings(strings, names, kind, seed, *sizes):
-    """Compare einsum by a learner's strings with the results without einsum, name by name."""
-    generator = torch.Generator().manual_seed(seed)
-
-    def draw(*size):
-        return torch.randn(size, generator=generator, dtype=torch.float64).to(device)
-
-    truths = truths_of_eight(draw, *sizes)
-    with every_case() as case:
-        for name in names:
-            operands, expected = truths[name]
-            string = strings.get(name)
-            with case(f"{name}, {string!r}, {kind}"):
-                assert isinstance(string, str), "is there an answer yet? write an einsum string"
-                try:
-                    result = torch.einsum(string, *operands)
-                except (RuntimeError, ValueError) as error:
-                    raise AssertionError(f"einsum refuses {string!r} ({error})") from None
-                sums = "which letters are missing from its result, and so summed over?"
-                if "->" not in string:
-                    sums = "without an arrow every letter that appears twice is summed over"
-                check_close(result, expected, f"the result ({sums})")
-
+from course_utils.chapters.tensor_algebra import check_strings
 
 # %% nbgrader={"grade_id": "einsum-eight", "solution": true}
 einsum_eight = {
@@ -606,69 +559,15 @@ print(dict(counts))
 
 
 # %% nbgrader={"grade_id": "einops-truths", "locked": true} jupyter={"source_hidden": true}
-def truths_of_six(x: torch.Tensor, tokens: torch.Tensor) -> dict:
-    """For each name of the table: function, its operands, the result without einops, a hint."""
-    patches = F.unfold(x, 2, stride=2).transpose(1, 2)
-    wide = x.repeat_interleave(2, dim=2).repeat_interleave(2, dim=3)
-    heads = tokens.unflatten(2, (4, 3)).transpose(1, 2)
-    order = "are a patch's pixels neighbours? which index is first?"
-    return {
-        "channels first": (rearrange, (x.movedim(1, -1),), x, "the channels move to the front"),
-        "global average": (reduce, (x, "mean"), x.mean((2, 3)), "one number for each channel"),
-        "upsample": (repeat, (x,), wide, "does each pixel stay beside its copies?"),
-        "heads": (rearrange, (tokens,), heads, "4 heads of 3 neighbouring channels"),
-        "patches": (rearrange, (x,), patches, order),
-        "back": (rearrange, (patches,), x, "the way back from the patches"),
-    }
-
+from course_utils.chapters.tensor_algebra import truths_of_six
 
 # %% nbgrader={"grade_id": "tile-pictures", "locked": true} jupyter={"source_hidden": true}
 import matplotlib.pyplot as plt
 
-
-def draw_tiles() -> torch.Tensor:
-    """Six tiles (6, 9, 7, 3), each with a ground of its own and its number on it."""
-    # A digit of a text is a row of three pixels, as a number.
-    rows = ("75557", "26227", "71747", "71717", "55711", "74717")
-    tiles = torch.empty(6, 9, 7, 3)
-    for n, digit in enumerate(rows):
-        tiles[n] = torch.tensor(plt.colormaps["Dark2"](n)[:3])
-        for y, row in enumerate(digit):
-            for x in range(3):
-                if int(row) >> (2 - x) & 1:
-                    tiles[n, 2 + y, 2 + x] = 1.0
-    return tiles
-
-
-def truths_of_tiles(tiles: torch.Tensor) -> dict:
-    """The three pictures, without einops, in the form of ``truths_of_six``."""
-    turned = tiles.transpose(1, 2)
-    columns = torch.cat([torch.cat([*tiles[j : j + 2]]) for j in (0, 2, 4)], dim=1)
-    pairs = torch.cat([torch.cat([*turned[i : i + 2]], dim=1) for i in (0, 2, 4)])
-    return {
-        "a row": (rearrange, (tiles,), torch.cat([*tiles], dim=1), "all tiles side by side"),
-        "columns": (rearrange, (tiles,), columns, "tile 1 lies below tile 0: which runs faster?"),
-        "turned": (rearrange, (tiles,), pairs, "two in a row; a tile's rows have become columns"),
-    }
-
+from course_utils.chapters.tensor_algebra import draw_tiles, truths_of_tiles
 
 # %% nbgrader={"grade_id": "compare-patterns", "locked": true} jupyter={"source_hidden": true}
-def check_patterns(truths, name):
-    with every_case() as case:
-        for key, (function, operands, expected, because) in truths.items():
-            pair = einops_six.get(key)
-            with case(f"{key}, {name}"):
-                fits = isinstance(pair, (tuple, list)) and [*map(type, pair)] == [str, dict]
-                form = '("pattern", {}), with sizes in the dict'
-                assert fits, f"it is {pair!r}: is there an answer yet? write {form}"
-                try:
-                    result = function(operands[0], pair[0], *operands[1:], **pair[1])
-                except Exception as error:
-                    reason = " ".join(str(error).split("}.\n")[-1].split())
-                    reason += ": sizes go into the dict" * ("Non-unitary" in reason)
-                    raise AssertionError(f"einops refuses {pair[0]!r} ({reason})") from None
-                check_close(result, expected, f"the result ({because})")
-
+from course_utils.chapters.tensor_algebra import check_patterns
 
 # %% nbgrader={"grade_id": "show-tiles", "locked": true}
 tiles = draw_tiles()
@@ -708,18 +607,18 @@ einops_six = {
 
 # %% nbgrader={"grade_id": "einops-six-check", "grade": true, "points": 3}
 x, tokens = torch.arange(144.0).view(2, 3, 6, 4), torch.arange(120.0).view(2, 5, 12)
-check_patterns(truths_of_six(x, tokens), "images of 6 × 4 pixels")
+check_patterns(einops_six, truths_of_six(x, tokens), "images of 6 × 4 pixels")
 wide = torch.arange(360, dtype=torch.float64).view(2, 3, 6, 10)
-check_patterns(truths_of_six(wide, tokens), "images of 6 × 10 pixels")
-check_patterns(truths_of_tiles(draw_tiles()), "the tiles")
+check_patterns(einops_six, truths_of_six(wide, tokens), "images of 6 × 10 pixels")
+check_patterns(einops_six, truths_of_tiles(draw_tiles()), "the tiles")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(2)
 for batch, channels, width, time in ((1, 1, 2, 1), (3, 2, 10, 4), (2, 5, 6, 7), (4, 3, 8, 2)):
     x = torch.randn(batch, channels, 6, width, generator=generator, dtype=torch.float64).to(device)
     tokens = torch.randn(batch, time, 12, generator=generator, dtype=torch.float64).to(device)
-    check_patterns(truths_of_six(x, tokens), f"images of shape {tuple(x.shape)}")
+    check_patterns(einops_six, truths_of_six(x, tokens), f"images of shape {tuple(x.shape)}")
     tiles = torch.randn(6, batch, width, channels, generator=generator).to(device)
-    check_patterns(truths_of_tiles(tiles), f"tiles of shape {tuple(tiles.shape)}")
+    check_patterns(einops_six, truths_of_tiles(tiles), f"tiles of shape {tuple(tiles.shape)}")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -975,7 +874,10 @@ allowed = (
     "eq ne lt le gt ge bitwise_and bitwise_or bitwise_not _to_copy "
     "clone _unsafe_view squeeze squeeze_"  # what @ may need inside
 )
-others = "einsum outer ger inner tensordot kron linear diff dot vdot mv mm bmm"  # these end in operators above
+others = (
+    "einsum outer ger inner tensordot kron linear diff dot vdot mv mm "
+    "bmm"
+)  # these end in operators above
 out = "tolist item numpy unbind storage untyped_storage __array__ __dlpack__ __int__ __index__"
 out += " __bool__ __float__ __contains__ __format__ tensor as_tensor"
 spelt = {  # what Python calls for you, as you write it
@@ -986,6 +888,8 @@ spelt = {  # what Python calls for you, as you write it
     "select": "an index that is a number",
     "slice": "a slice, such as x[1:]",
 }
+
+# %% nbgrader={"grade_id": "puzzle-rules-2", "locked": true} jupyter={"source_hidden": true}
 slips = {
     "outer": (lambda x, y: [[a * b for a in x] for b in y], "rows and columns have changed places"),
     "running sum": (lambda x: [sum(x[i:]) for i in range(len(x))], "it runs from the other end"),
@@ -1010,6 +914,7 @@ slips = {
 }
 
 
+# %% nbgrader={"grade_id": "puzzle-rules-3", "locked": true} jupyter={"source_hidden": true}
 def spell(names) -> str:
     return ", ".join(spelt.get(name, name) for name in sorted(names))
 
@@ -1035,6 +940,7 @@ def try_puzzle(name: str, *args):
     return *watched(counted, *args), ran
 
 
+# %% nbgrader={"grade_id": "puzzle-rules-4", "locked": true} jupyter={"source_hidden": true}
 def check_puzzle(case, name: str, *inputs: tuple) -> None:
     """Compare an answer with its specification, and look at what it ran."""
     with case(name):

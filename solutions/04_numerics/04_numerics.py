@@ -125,7 +125,8 @@ check_predictions(
         "256 + 1, bfloat16": "from 2**8 on the marks are 2 apart; halfway, the last digit 0 wins",
         "70_000 fits into float16": "its largest number stands at the end of the section",
         "0.1 + 0.2 == 0.3, float64": (
-            "all three are rounded; here the roundings do not cancel, and the sum is one mark above. "
+            "all three are rounded; here the roundings do not cancel, and the sum is one mark "
+            "above. "
             "In float32 they do"
         ),
     },
@@ -1789,7 +1790,10 @@ rulers = {
 # %%
 itself = torch.eye(150, dtype=torch.bool)
 guesses = {name: row[d.masked_fill(itself, torch.inf).argmin(1)] for name, d in rulers.items()}
-alt = "Three maps: most plants are ringed with the puzzle's line, some with centred distances, few at last."
+alt = (
+    "Three maps: most plants are ringed with the puzzle's line, some with centred distances, "
+    "few at last."
+)
 numerics.draw_guesses(along, across, row, guesses, alt)
 
 # %% [markdown]

@@ -253,8 +253,10 @@ print("grad required:   ", w.is_leaf, (w * 2).is_leaf, (w * 2).detach().is_leaf)
 # %% topics=["leaf-tensors"] tags=["shows-false"]
 w = torch.ones(2, requires_grad=True)
 for name, moved in (
-    ('to("cpu")', w.to("cpu")), ('to("meta")', w.to("meta")), ("double()", w.double()),
-):  # fmt: skip
+    ('to("cpu")', w.to("cpu")),
+    ('to("meta")', w.to("meta")),
+    ("double()", w.double()),
+):
     print(f"w.{name:<10} is w: {moved is w!s:5}  leaf: {moved.is_leaf}")
 
 # %% [markdown]
@@ -938,7 +940,7 @@ def draw_matrix(place, shaded: torch.Tensor, title: str, rows: tuple, columns: t
     place.set_xticks(range(len(columns)), columns)
     place.set_xticks([n - 0.5 for n in range(1, len(columns))], minor=True)
     place.set_yticks([n - 0.5 for n in range(1, len(rows))], minor=True)
-    place.grid(which="minor", color="#8a8a8a")
+    place.grid(which="minor", color="#6b6b6b")
     place.tick_params(which="both", length=0)
 
 
@@ -1204,7 +1206,7 @@ check_vjps(
 )
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
-draw = lambda *size: torch.randn(size, generator=generator, dtype=torch.float64)  # noqa: E731
+draw = lambda *size: torch.randn(size, generator=generator, dtype=torch.float64)
 cases = [("transposed a and b", "matmul", draw(4, 4), draw(3, 4).t(), draw(4, 3).t())]
 for n, k, m in ((2, 5, 3), (1, 1, 4), (0, 2, 3), (3, 0, 2)):
     cases.append((f"n, k, m = {n, k, m}", "matmul", draw(n, m), draw(n, k), draw(k, m)))
@@ -1238,7 +1240,7 @@ check_vjps(
 )
 ### BEGIN HIDDEN TESTS
 generator, cases = torch.Generator().manual_seed(1), []
-draw = lambda *size: torch.randn(size, generator=generator, dtype=torch.float64)  # noqa: E731
+draw = lambda *size: torch.randn(size, generator=generator, dtype=torch.float64)
 for size in ((4,), (2, 3, 4), (5, 1)):
     cases.append((f"x {size}", "logsumexp", draw(*size[:-1]), draw(*size)))
 for n, d in ((3, 7), (1, 2), (6, 4)):
@@ -1318,7 +1320,7 @@ for recording, style, name in ((True, "o-", "recording"), (False, "s--", "under 
     course = bytes_over_time(recording)
     colour = "#0072b2" if recording else "#b04500"
     axes.plot(range(len(course)), course, style, color=colour, label=name)
-axes.axvline(6, color="#8a8a8a", linewidth=1)
+axes.axvline(6, color="#6b6b6b", linewidth=1)
 axes.text(5.9, 25, "forward", ha="right", color="#5a5a5a")
 axes.text(6.1, 25, "backward", ha="left", color="#5a5a5a")
 axes.set(xlabel="layer by layer, forward and back", ylabel="kilobytes kept", xticks=range(13))
@@ -1831,9 +1833,10 @@ print("detached:", (w * 2).detach().requires_grad)
 
 # %% topics=["detach-vs-no-grad", "no-grad-inference"]
 for name, line in (
-    ("quiet * w", lambda: quiet * w), ("silent + w", lambda: silent + w),
+    ("quiet * w", lambda: quiet * w),
+    ("silent + w", lambda: silent + w),
     ("silent * w", lambda: silent * w),
-):  # fmt: skip
+):
     try:
         print(f"{name:<11}records: {line().grad_fn.name()}")
     except RuntimeError as error:
@@ -2151,7 +2154,7 @@ figure.colorbar(image, label="share of class 1")
 figure.tight_layout()
 show(
     figure,
-    "Left: the loss falls from about 1 to nearly 0. Right: two rings of points; the share of class 1 "
+    "Left: the loss falls from about 1 to nearly 0. Right: two rings; the share of class 1 "
     "is near 0 inside the inner ring and near 1 around it.",
 )
 

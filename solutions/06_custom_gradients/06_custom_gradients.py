@@ -457,7 +457,7 @@ for dtype, colour in ((torch.float32, "#d55e00"), (torch.float64, "#0072b2")):
     slope = ((x + h).sin() - (x - h).sin()) / (2 * h)
     error = (slope.double() - torch.ones(1, dtype=torch.float64).cos()).abs() + 1e-16
     axes.loglog(steps, error, color=colour, label=str(dtype))
-axes.loglog(steps, steps**2 / 11, "--", color="#7f7f7f", label="Taylor: cos(1) h² / 6")
+axes.loglog(steps, steps**2 / 11, "--", color="#6b6b6b", label="Taylor: cos(1) h² / 6")
 axes.set(xlabel="h", ylabel="error of the slope", ylim=(1e-14, 3), title="Too large, too small")
 axes.legend(loc="lower right")
 show(figure, "Error against h: along the dashed line down to 1e-5 or 1e-2, then up again, jagged.")
@@ -622,7 +622,7 @@ inside = (x.abs() <= 1).float()
 figure, (left, right) = plt.subplots(1, 2, figsize=(7.5, 2.4), sharex=True)
 left.plot(x, torch.where(x < 0, -1.0, 1.0), color="#0072b2")
 left.set(title="forward: the sign", xlabel="x", yticks=[-1, 0, 1])
-right.plot(x, 0 * x, color="#7f7f7f", label="true slope: 0")
+right.plot(x, 0 * x, color="#6b6b6b", label="true slope: 0")
 right.plot(x, inside, color="#d55e00", label="slope that is used")
 right.set(title="backward: 1 where |x| ≤ 1", xlabel="x", yticks=[0, 1], ylim=(-0.1, 1.75))
 right.legend(loc="upper center", fontsize=8)
@@ -835,7 +835,7 @@ for size in ((4, 5), (), (0, 3)):
 # %% nbgrader={"grade_id": "line-up", "locked": true} jupyter={"source_hidden": true}
 from collections.abc import Callable
 
-from course_utils.chapters.custom_gradients import line_up  # noqa: F401
+from course_utils.chapters.custom_gradients import line_up
 
 
 @runs_with_the_answer
@@ -1497,7 +1497,7 @@ figure, both = plt.subplots(1, 2, figsize=(8.5, 3.4), sharex=True, sharey=True)
 arrow = {"angles": "xy", "scale_units": "xy", "scale": 1}
 for axes, rows, title in zip(both, (gradients, clipped), ("as is", "clipped to 1"), strict=True):
     mean = rows.mean(0)
-    axes.quiver(*torch.zeros(2, 6), *rows.t(), color="#7f7f7f", width=0.006, **arrow)
+    axes.quiver(*torch.zeros(2, 6), *rows.t(), color="#6b6b6b", width=0.006, **arrow)
     axes.quiver(0, 0, *mean, color="#d55e00", width=0.016, label="mean", **arrow)
     axes.set(xlim=(-1.4, 1.4), ylim=(-1.2, 1.2))
     axes.set_title(f"{title}: mean ({mean[0]:.2f}, {mean[1]:.2f})", fontsize=10)

@@ -164,7 +164,8 @@ because = {
     "layer(x)": "a call of the module runs its hooks, once",
     "layer.forward(x)": "the hooks are called by Module.__call__, and this bypasses it",
     "nn.Sequential(layer, nn.Tanh(), layer)(x)": "it runs at each call of the layer, whoever calls",
-    "F.linear(x, layer.weight, layer.bias)": "the hook is attached to the module, not to its weight",
+    "F.linear(x, layer.weight, layer.bias)": "the hook is attached to the module, not to its "
+    "weight",
     "handle.remove(); layer(x)": "the hook is gone",
 }
 counts = {name: -len(ran) + (call(), len(ran))[1] for name, call in calls.items()}
@@ -218,7 +219,7 @@ _ = lstm(input=torch.ones(1, 4, 2))
 # %%
 patient, seen = make_patient(), []
 for name, module in patient.named_children():
-    module.register_forward_hook(lambda *_: seen.append(name))  # noqa: B023
+    module.register_forward_hook(lambda *_: seen.append(name))
 _ = patient(torch.ones(1, 2, device=device))
 print(seen)
 
@@ -872,12 +873,12 @@ for height, row, colour in ((1, forward, "#0072b2"), (0, backward, "#b04500")):
         box = {"facecolor": "white", "edgecolor": colour, "boxstyle": "round,pad=0.4", "lw": 1.5}
         axes.text(place, height, name, ha="center", va="center", color=colour, bbox=box, fontsize=8)
 for (start, end), height, name in (((-0.8, 4.8), 1, "xy"), ((4.8, -0.8), 0, ("dL/dy", "dL/dx"))):
-    arrow = {"arrowstyle": "-|>", "color": "#8a8a8a", "lw": 1.5}
+    arrow = {"arrowstyle": "-|>", "color": "#6b6b6b", "lw": 1.5}
     axes.annotate("", (end, height), (start, height), zorder=0, arrowprops=arrow)
     for place, word in zip((start, end), name, strict=True):
         axes.text(place, height + 0.12, word, ha="center")
 for place in (0.5, 3.5):
-    axes.plot([place, place], [-0.45, 1.4], "--", color="#8a8a8a", zorder=0)
+    axes.plot([place, place], [-0.45, 1.4], "--", color="#6b6b6b", zorder=0)
 axes.text(2, 1.42, "one call of the layer", ha="center", color="#595959")
 axes.set(xlim=(-1.1, 5.1), ylim=(-0.5, 1.6))
 axes.set_axis_off()
@@ -1469,7 +1470,7 @@ check_case([batches[0][:1]], 1.0, 0.0, "leaky")
 
 # %% topics=["post-accumulate-hooks"]
 def living_gradients(step_inside: bool) -> list[tuple[int, int]]:
-    """How many gradients were made so far, and the bytes that live in ``.grad``, moment by moment."""
+    """How many gradients were made so far, and the bytes in ``.grad``, moment by moment."""
     network, course = make_patient(), [(0, 0)]
     parameters = [*network.parameters()]
 
@@ -1495,12 +1496,13 @@ figure, axes = plt.subplots(figsize=(7, 2.8))
 for inside, colour, label in ((False, "#0072b2", "plain"), (True, "#b04500", "a step in the hook")):
     axes.plot(*zip(*living_gradients(inside), strict=True), ".-", color=colour, label=label)
 weights = sum(p.nbytes for p in make_patient().parameters())
-axes.axhline(weights, color="#7f7f7f", linestyle="--", label=f"all weights: {weights} bytes")
+axes.axhline(weights, color="#6b6b6b", linestyle="--", label=f"all weights: {weights} bytes")
 axes.set(xlabel="gradients made so far", ylabel="bytes in .grad", title="During one backward()")
 axes.legend()
 show(
     figure,
-    "Plain, the bytes climb to those of all weights; with steps in the hook they rise and fall to 0, "
+    "Plain, the bytes climb to those of all weights; with steps in the hook they rise and fall "
+    "to 0, "
     "to 256 at most.",
 )
 
@@ -1576,10 +1578,16 @@ def check_back(numbers, dtype):
 
 
 kinds = (
-    ([[0.1, -7.0]], torch.float32), ([1 / 3], torch.float64), ([3, 2**40], torch.int64),
-    ([True, False], torch.bool), ([1 / 3, 2.0], torch.bfloat16), ([1 / 3 + 2j], torch.complex64),
-    (0.1, torch.float32), ([[]], torch.float32), ([1 / 3, 2.0], torch.float16),
-)  # fmt: skip
+    ([[0.1, -7.0]], torch.float32),
+    ([1 / 3], torch.float64),
+    ([3, 2**40], torch.int64),
+    ([True, False], torch.bool),
+    ([1 / 3, 2.0], torch.bfloat16),
+    ([1 / 3 + 2j], torch.complex64),
+    (0.1, torch.float32),
+    ([[]], torch.float32),
+    ([1 / 3, 2.0], torch.float16),
+)
 images = torch.randn(2, 2, 12, 12, generator=torch.Generator().manual_seed(0)).to(device)
 with every_case() as case:
     for numbers, dtype in kinds:
@@ -1993,7 +2001,7 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
 
 
 # %% nbgrader={"grade_id": "committee", "locked": true}
-from course_utils.chapters.hooks import make_committee, transplant  # noqa: F401
+from course_utils.chapters.hooks import make_committee, transplant
 
 
 # %% nbgrader={"grade_id": "try-intervention", "locked": true}
@@ -2116,7 +2124,7 @@ figure, axes = plt.subplots(figsize=(7, 2.8))
 axes.bar(
     shares.keys(),
     shares.values(),
-    color=["#009e73" if s > 0.9 else "#8a8a8a" for s in shares.values()],
+    color=["#009e73" if s > 0.9 else "#6b6b6b" for s in shares.values()],
 )
 axes.axhline(share_right(damaged(x)), color="#b04500", linestyle="--", label="without a transplant")
 axes.set(

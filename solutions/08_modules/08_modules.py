@@ -3,39 +3,40 @@
 #   course:
 #     title: Modules
 #     minutes: 240
-#     core: 145
+#     core: 150
 # ---
 # %% [markdown]
 # # Modules: what does a module know that a function does not?
 #
 # A layer is a function of its input and its weights. PyTorch has the functions: `F.linear`,
-# `F.conv2d`, `F.dropout`. Yet models are written as classes. So a module must know something that a
+# `F.conv2d`, `F.dropout`. Yet models are written as classes: a module must know something that a
 # function does not. This chapter finds out what, piece by piece: names, what to save, what to move,
-# what to train, and in which mode it is. Most bugs in model code are a module that does not know
-# what its author thinks it knows.
+# what to train, and which mode it is in. Behind most bugs in model code there is a module that does
+# not know what its author thinks it knows.
 #
 # **After this chapter you can**
 #
 # - say which tensors of a class will be trained, saved and moved, before you run it;
 # - write `nn.Module` yourself, in under a hundred lines, and train a network with it;
-# - turn a model into a pure function, and run a whole ensemble in one call;
+# - turn a model into a pure function, and run a whole ensemble in a single call;
 # - start weights so that twenty layers neither fade nor explode, and predict by how much;
 # - load a checkpoint that fits only in part, and know exactly what was loaded;
-# - freeze, count and replace layers in a model that you did not write.
+# - freeze, count and replace layers in a model that you did not write;
+# - load torchvision's ResNet-18, name by name, into classes that you wrote yourself.
 #
-# **It leans on** chapter 05 (graph, leaves, `.grad`). **Time:** four hours with all eleven exercises. The
-# sections and exercises marked *core* take two hours and twenty-five minutes; nothing later leans on
-# the rest. You can skip any exercise.
+# **It leans on** chapter 05 (graph, leaves, `.grad`). **Time:** four to four and a half hours with all
+# eleven exercises. The sections and exercises marked *core* take two and a half hours; nothing later
+# leans on the rest. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from course_utils import check_close, check_equal, check_predictions, count_operators, device
-from course_utils import every_case, forbid_changes, runs_with_the_answer, show
+from course_utils import check_predictions, device, every_case, runs_with_the_answer, show
+from course_utils.chapters.modules import pictures, trials
 
 # %% [markdown]
-# ## A model that learns, and one that does not · core
+# ## A model that learns, and another that does not · core
 #
 # Two classes, one line apart. Both compute the same: three layers and a head. **Predict:** which of
 # the two learns?
@@ -62,8 +63,7 @@ class Second(First):
 
 
 # %% [markdown]
-# The task: a point's class depends on its distance from the centre. Both start from the same
-# weights.
+# The task: a point's class depends on its distance from the centre. Both start from the same weights.
 
 # %%
 import matplotlib.pyplot as plt
@@ -129,7 +129,7 @@ for name, parameter in layer.named_parameters():
     print(name, tuple(parameter.shape), "grad:", parameter.grad.tolist())
 
 # %% [markdown]
-# Modules may hold modules. Then names grow dots. A block that you use often is a class of its own:
+# Modules may hold modules. Then names grow dots. A block that you use often deserves its own class:
 
 
 # %% nbgrader={"grade_id": "small-net", "locked": true} topics=["module-subclass"]
@@ -169,51 +169,15 @@ print("modules: ", [name for name, _ in net.named_modules()])
 # model but are not trained. Here they are the running statistics of the batch norms.
 
 
-# %% jupyter={"source_hidden": true} topics=["modules-vs-children"]
-def draw_tree(model: nn.Module, alt: str) -> None:
-    """The modules of a model as an indented tree, with the bytes that each one holds itself."""
-    rows = list(model.named_modules())
-    figure, axes = plt.subplots(figsize=(9, 0.36 * len(rows) + 0.9))
-    for y, (name, module) in enumerate(rows):
-        depth = name.count(".") + bool(name)
-        label = f"{name.rpartition('.')[2] or 'model'}: {type(module).__name__}"
-        axes.text(-2.9 + 0.28 * depth, y, label, va="center", fontsize=9)
-        sizes = [
-            sum(t.nbytes for t in group(recurse=False))
-            for group in (module.parameters, module.buffers)
-        ]
-        axes.barh(y, sizes[0] / 1000, color="#0072b2", label="parameters" if y == 0 else None)
-        axes.barh(
-            y,
-            sizes[1] / 1000,
-            left=sizes[0] / 1000,
-            color="#e69f00",
-            label="buffers" if y == 0 else None,
-        )
-        text = " + ".join(f"{n:,}" for n in sizes if n)
-        axes.text(sum(sizes) / 1000 + 0.05, y, text, va="center", fontsize=8)
-    for y, (name, _) in enumerate(rows):
-        below = [
-            i for i, (n, _) in enumerate(rows) if n and n.rpartition(".")[0] == name and i != y
-        ]
-        if below:
-            x = -2.83 + 0.28 * (name.count(".") + bool(name))
-            axes.plot([x, x], [y + 0.35, max(below) + 0.1], color="#8a8a8a", linewidth=1)
-    axes.axvline(0, color="#8a8a8a", linewidth=1)
-    axes.set(xlim=(-3, 6), ylim=(len(rows) - 0.4, -0.6), yticks=[], xticks=range(6))
-    axes.set_xlabel("kilobytes held by the module itself", loc="right")
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.legend(loc="upper right", frameon=False)
-    show(figure, alt)
-
-
 # %% topics=["modules-vs-children"]
-draw_tree(net, "SmallNet as a tree of ten modules; most bytes lie in the second convolution.")
+pictures.draw_tree(
+    net, "SmallNet as a tree of ten modules; most bytes belong to the second convolution."
+)
 
 # %% [markdown]
 # Follow a line down from `model` and join the words by dots. That is a tensor's full name:
-# `features.2.conv.weight`. Containers hold nothing themselves. Three quarters of the bytes lie in the
-# second convolution.
+# `features.2.conv.weight`. Containers hold nothing themselves. Three quarters of the bytes belong to
+# the second convolution.
 #
 # ### `nn.Sequential`
 #
@@ -224,18 +188,14 @@ draw_tree(net, "SmallNet as a tree of ten modules; most bytes lie in the second 
 from collections import OrderedDict
 
 layers = [nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3)]
-
-# %% topics=["sequential"]
 plain = nn.Sequential(*layers)
 named = nn.Sequential(OrderedDict(hidden=layers[0], relu=layers[1], out=layers[2]))
 print(list(plain.state_dict()))
 print(list(named.state_dict()))
-
-# %% topics=["sequential"]
 print(plain[:2].append(nn.Tanh()))
 
 # %% [markdown]
-# A slice holds the same layers, not copies. Both containers above hold the same ones, too: only
+# A slice holds the same layers, not copies. The two containers above share their layers as well: only
 # the names differ.
 #
 # ### Exercise 8.1 — Read the names ★ · 2 min · 1 point · core
@@ -270,7 +230,7 @@ check_predictions(
         "how many numbers": sum(parameter.numel() for parameter in tiny.parameters()),
     },
     because={
-        "name of the last layer's bias": "children are numbered from 0, and the ReLU is one too",
+        "name of the last layer's bias": "children are numbered from 0, the ReLU included",
         "how many names": "a weight and a bias for each layer that has any",
         "how many numbers": "a layer from m to n numbers has m times n weights and n biases",
     },
@@ -302,23 +262,31 @@ for drawer in ("_parameters", "_modules", "_buffers"):
     print(f"{drawer:<12}", list(getattr(box, drawer)))
 print("the heap:   ", [name for name in vars(box) if name in "abcd"])
 
+# %% topics=["nn-parameter", "fixed-tensors-buffers"]
+pictures.draw_drawers()
+
 # %% [markdown]
-# Three drawers, and a heap for everything else. `parameters()`, `state_dict()`, `to()` and
-# `train()` open the drawers and never look at the heap. So a plain tensor such as `box.c` is used
-# by `forward`, and otherwise forgotten.
+# Three drawers, and a heap for everything else. Follow the arrows from the left: the type of the value
+# decides. Then from the right: `parameters()`, `state_dict()`, `to()` and `train()` open the drawers,
+# and nothing ever looks at the heap. `forward` can use a plain tensor such as `box.c`; everybody else
+# has forgotten it.
+#
+# A buffer may also be assigned, wrapped in `nn.Buffer`; `register_buffer` is the older spelling.
 #
 # > **Then and now.** *"Keep a fixed weight as a plain tensor attribute: `self.w = torch.rand(2, 2)`."*
 # > It works until the model moves or is saved. `register_buffer` is the drawer for such tensors;
 # > with `persistent=False` it moves but is not saved.
 
 # %% topics=["fixed-tensors-buffers"] errata=["constant-tensor-as-attribute"]
-box.register_buffer("e", torch.zeros(2), persistent=False)
+box.e = nn.Buffer(torch.zeros(2), persistent=False)
 box.double()
 print("moved:", {name: str(getattr(box, name).dtype) for name in "acde"})
 print("saved:", list(box.state_dict()))
 
 # %% [markdown]
-# `state_dict()` gives what is to be saved: parameters and persistent buffers.
+# `state_dict()` gives what is to be saved: parameters and persistent buffers. And note that
+# `box.double()` changed the box itself. A tensor's `x.double()` or `x.to(device)` returns another
+# tensor and leaves `x` alone: write `x = x.to(device)`.
 #
 # > **Often said.** *"`state_dict()`, or `named_parameters()`, lists the trainable parameters."*
 # > Neither does. The first holds buffers as well, and its tensors are detached. The second holds
@@ -332,7 +300,7 @@ print("named_parameters:", [name for name, _ in norm.named_parameters()])
 print("trainable:       ", [name for name, p in norm.named_parameters() if p.requires_grad])
 
 # %% [markdown]
-# Because assignment is the door, two more things happen there. A plain tensor can't take a
+# Since assignment is the door, two more things happen there. A plain tensor can't take a
 # parameter's name (it would silently stop training). And the drawers are made by
 # `super().__init__()`: without it there is nothing to sort into.
 
@@ -352,7 +320,7 @@ for attempt in (Forgetful, lambda: setattr(nn.Linear(2, 2), "weight", torch.ones
 
 # %% [markdown]
 # Write `super().__init__()`, without arguments. In old code you see `super(Network, self)`. It means
-# the same while the name is right, and fails or goes astray once a class is renamed.
+# the same while the name is right, and fails once a class is renamed.
 # Here is a module that stores a tensor in ten ways. The next exercise asks about each of them.
 
 
@@ -384,416 +352,6 @@ class Box(nn.Module):
 #   `torch.optim.SGD(box.parameters(), lr=1)` changes it.
 
 
-# %% nbgrader={"grade_id": "trials-1-4", "locked": true} jupyter={"source_hidden": true}
-# How the exercises of sections 1 to 4 are tried. You need not read this; the checks below say what is wrong.
-def tensor_in(box, name):
-    value = getattr(box, name)
-    value = value[0] if isinstance(value, (list, tuple, nn.ParameterList)) else value
-    return value.weight if isinstance(value, nn.Module) else value
-
-
-def fill(shape: tuple, x: torch.Tensor) -> torch.Tensor:
-    """The values that a parameter of this shape is given before the model is tried."""
-    n = torch.Size(shape).numel()
-    return torch.linspace(-1, 1.3, n, device=x.device).view(shape)
-
-
-@runs_with_the_answer
-def try_list_trap(sizes: list[int], heads: dict, head: str, x: torch.Tensor) -> dict:
-    """What the model knows, what it gives for known weights, and how many parameters train."""
-    model = list_trap(sizes, heads)
-    kind = f"list_trap returned {type(model).__name__}"
-    assert isinstance(model, nn.Module), f"{kind}, not a module: is there an answer yet?"
-    model = model.to(x.device)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(fill(tuple(parameter.shape), x))
-    y = model(x, head)
-    if isinstance(y, torch.Tensor) and y.requires_grad:
-        y.sum().backward()
-    grads = sum(parameter.grad is not None for parameter in model.parameters())
-    shapes = sorted(tuple(parameter.shape) for parameter in model.parameters())
-    return {"shapes": shapes, "y": y, "grads": grads}
-
-
-@runs_with_the_answer
-def try_set_weight(value: torch.Tensor, needs: bool = True) -> dict:
-    """A layer before and after, and after a step of an optimizer that was made before."""
-    layer = nn.Linear(value.shape[1], value.shape[0]).to(value.device, value.dtype)
-    layer.weight.requires_grad_(needs)
-    old, bias = layer.weight, layer.bias.detach().clone()
-    optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
-    before = old.detach().clone()
-    set_weight(layer, value)
-    found = {"set": layer.weight.detach().clone(), "object": layer.weight is old}
-    found |= {"idle": torch.equal(layer.weight, before)}
-    found |= {"needs": layer.weight.requires_grad, "leaf": layer.weight.is_leaf}
-    found |= {"parameter": isinstance(layer.weight, nn.Parameter)}
-    found["bias"] = torch.equal(layer.bias, bias)
-    layer(torch.ones(1, value.shape[1], device=value.device, dtype=value.dtype)).sum().backward()
-    optimizer.step()
-    return found | {"trained": layer.weight.detach().clone()}
-
-
-def check_trap(sizes, heads, head, x):
-    hidden = [((n, m), (n,)) for m, n in pairwise(sizes)]
-    ends = {name: ((n, sizes[-1]), (n,)) for name, n in heads.items()}
-    found, y = try_list_trap(sizes, heads, head, x), x
-    shapes = [shape for layer in hidden for shape in layer]
-    ends_shapes = [shape for layer in ends.values() for shape in layer]
-    known, why = found["shapes"], "sorted; one for each weight and bias of every layer and head"
-    slips = {
-        "no parameter: layers in a plain list or dict are unknown to it": [],
-        "only the heads: the layers are still in a plain list": sorted(ends_shapes),
-        "only the layers: the heads are still in a plain dict": sorted(shapes),
-    }
-    for words, slip in slips.items():
-        assert known != slip or slip == sorted(shapes + ends_shapes), f"the model knows {words}"
-    check_equal(known, sorted(shapes + ends_shapes), "the parameters' shapes", why)
-    for weight, bias in hidden:
-        deep, y = y, F.linear(y, fill(weight, x), fill(bias, x)).relu()
-    last = [fill(shape, x) for shape in ends[head]]
-    y = F.linear(y, *last)
-    got = found["y"] if isinstance(found["y"], torch.Tensor) else y
-    alike = lambda other: got.shape == other.shape and torch.allclose(got, other, 1e-4, 1e-4)  # noqa: E731
-    if not alike(y):
-        assert not alike(y.relu()), "model(x, head): no ReLU stands behind the head"
-        if hidden:
-            bare = F.linear(deep, *(fill(shape, x) for shape in hidden[-1]))
-            words = (
-                "model(x, head): a ReLU stands behind every layer, the last one before the head too"
-            )
-            assert not alike(F.linear(bare, *last)), words
-    check_close(found["y"], y, "model(x, head)", rtol=1e-4, atol=1e-4)
-    what = "how many parameters get a gradient from one head"
-    check_equal(found["grads"], len(shapes) + 2, what)
-
-
-def check_weight(value, needs=True):
-    old = value.detach().clone()
-    with forbid_changes(value):
-        found = try_set_weight(value, needs)
-        words = (
-            "value changed when the layer trained: the weight lies in its memory; copy the numbers"
-        )
-        assert torch.equal(value.detach(), old), words
-    assert found["parameter"], "layer.weight is no nn.Parameter any more"
-    assert not found["idle"], "set_weight changed nothing: is there an answer yet?"
-    check_close(found["set"], value.detach(), "layer.weight after set_weight")
-    check_equal(found["needs"], needs, "layer.weight.requires_grad", "it stays as it was")
-    assert found["leaf"], "the copy was recorded by autograd: do it under no_grad"
-    assert found["bias"], "the bias was changed as well"
-    words = "the optimizer's step did not move it: it trains the old parameter object"
-    trained = value.detach() - 1 if needs else value.detach()
-    assert not needs or not torch.equal(found["trained"], found["set"]), words
-    check_close(found["trained"], trained, "layer.weight after a step with gradient 1")
-
-
-def mini_tree() -> tuple:
-    """The learner's class, a class of leaves, and the root of a small tree of such modules."""
-    Mini = mini_module()
-    assert isinstance(Mini, type), f"mini_module() returned {Mini!r}, not a class"
-    assert not issubclass(Mini, nn.Module), (
-        "MiniModule is derived from nn.Module: write it yourself"
-    )
-
-    class Leaf(Mini):
-        def __init__(self, start):
-            super().__init__()
-            self.weight = MiniParameter(torch.tensor([start, start + 1.0]))
-            self.register_buffer("seen", torch.zeros(2))
-            self.register_buffer("cache", torch.zeros(3), persistent=False)
-            self.note = "plain"
-
-        def forward(self, x):
-            return x * self.weight
-
-    class Root(Mini):
-        def __init__(self):
-            super().__init__()
-            self.left = Leaf(1.0)
-            self.scale = MiniParameter(torch.tensor(3.0))
-            self.right = Leaf(5.0)
-            self.again = self.left
-            self.tied = self.right.weight
-            self.inner = Mini()
-            self.inner.leaf = Leaf(7.0)
-
-        def forward(self, x, shift=0.0):
-            return self.scale * self.right(self.left(x)) + shift
-
-    try:
-        return Mini, Leaf, Root()
-    except AttributeError as error:
-        raise AssertionError(f"AttributeError: {error}: is there an answer yet?") from error
-
-
-def pairs_of(root, method: str) -> list:
-    """The names that a method lists, after a look at its form."""
-    pairs = getattr(root, method)()
-    assert pairs is not None, f"{method}() returned None: is there an answer yet?"
-    pairs = list(pairs)
-    right = all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs)
-    assert right, f"{method}() gives {pairs[:1]}, expected pairs of a full name and a tensor"
-    return [name for name, tensor in pairs]
-
-
-@runs_with_the_answer
-def try_tree(what: str) -> object:
-    """One question to the tree."""
-    _, _, root = mini_tree()
-    if what == "call":
-        return root(torch.tensor([1.0, 2.0]), shift=1.0)
-    if what == "plain":
-        return root.left.note, root.left.training
-    if what == "unknown":
-        return hasattr(root, "nose")
-    if what == "trains":
-        (root(torch.ones(2))).sum().backward()
-        return [None if p.grad is None else p.grad.tolist() for _, p in root.named_parameters()]
-    if what == "same objects":
-        tensors = {id(tensor) for _, tensor in root.named_parameters()}
-        return {id(root.scale), id(root.left.weight), id(root.tied)} <= tensors
-    return pairs_of(root, what)
-
-
-@runs_with_the_answer
-def try_names(changes: list[str]) -> tuple:
-    """Parameters, buffers, state and the value of ``x`` after assignments to one name."""
-    Mini, leaf, _ = mini_tree()
-    module = Mini()
-    values = {
-        "parameter": lambda: MiniParameter(torch.tensor([1.0])),
-        "module": lambda: leaf(1.0),
-        "tensor": lambda: torch.tensor([2.0]),
-        "text": lambda: "word",
-        "number": lambda: 5,
-    }
-    for change in changes:
-        if change in ("buffer", "fleeting"):
-            module.register_buffer("x", torch.zeros(1), persistent=change == "buffer")
-        else:
-            module.x = values[change]()
-    state = module.state_dict()
-    assert state is not None, "state_dict() returned None: is there an answer yet?"
-    kind = type(module.x).__name__ if changes[-1] != "module" else "module"
-    value = module.x.tolist() if isinstance(module.x, torch.Tensor) else None
-    lists = [pairs_of(module, method) for method in ("named_parameters", "named_buffers")]
-    return *lists, sorted(state), kind, value
-
-
-@runs_with_the_answer
-def try_modes(deep: bool, mode: bool) -> tuple:
-    """The modes in the tree after a call, and whether the call returned the module."""
-    _, _, root = mini_tree()
-    part = root if deep else root.left
-    root.train() if not mode else root.eval()
-    returned = (part.train() if mode else part.eval()) if deep else part.train(mode)
-    modules = (root, root.left, root.right, root.inner, root.inner.leaf)
-    return [module.training for module in modules], returned is part
-
-
-@runs_with_the_answer
-def try_state(what: str, state: dict | None = None) -> object:
-    """The tree's state, and what loading one does to it."""
-    _, _, root = mini_tree()
-    found = root.state_dict()
-    assert isinstance(found, dict), f"state_dict() returned {type(found).__name__}, not a dict"
-    if what == "state":
-        return {name: tensor.clone() for name, tensor in found.items()}
-    if what == "detached":
-        return [name for name, tensor in found.items() if tensor.requires_grad]
-    if what == "memory":
-        with torch.no_grad():
-            root.left.weight.fill_(9)
-            root.left.seen.fill_(8)
-        return found["left.weight"].tolist(), found["left.seen"].tolist()
-    old, error = (root.scale, root.left.weight, root.left.seen), ""
-    try:
-        root.load_state_dict(state)
-    except RuntimeError as caught:
-        error = str(caught) or "a RuntimeError without a message"
-    same = all(
-        a is b for a, b in zip(old, (root.scale, root.left.weight, root.left.seen), strict=True)
-    )
-    same = same and root.scale.requires_grad and root.scale.is_leaf
-    return error, same, {name: t.detach().clone() for name, t in root.state_dict().items()}
-
-
-def check_load(state, bad, words):
-    right = mini_state()
-    new = {name: tensor + 10 for name, tensor in right.items()}
-    error, same, after = try_state("load", state)
-    assert same, "the model's tensors are new objects, or not leaves: copy the values in place"
-    if bad:
-        assert error, f"{words}: no RuntimeError was raised"
-        silent = [name for name in bad if name not in error]
-        assert not silent, f"{words}: the message does not name {', '.join(silent)}: {error!r}"
-    else:
-        assert not error, f"a state dict that fits raised a RuntimeError: {error}"
-    for name, tensor in (right if bad else new).items():
-        what = f"{name} after a load that failed (nothing is loaded)" if bad else f"{name}, loaded"
-        assert name in after, f"{name} is not in state_dict()"
-        check_close(after[name], tensor, what)
-
-
-def letters_in(predicted):
-    """The predictions, each with its letters in one order."""
-    assert isinstance(predicted, dict), f"predict_registration is a {type(predicted).__name__}"
-    guesses = dict(predicted)
-    for name, guess in guesses.items():
-        if guess is not None and guess is not ...:
-            assert isinstance(guess, str), (
-                f"{name}: {guess!r}? write a string of letters, such as 'PS'"
-            )
-            guesses[name] = "".join(letter for letter in "PBSMT" if letter in guess.upper())
-            extra = sorted(set(guess.upper()) - set("PBSMT ,"))
-            assert not extra, f"{name}: {guess!r}? the letters are P, B, S, M and T"
-    return guesses
-
-
-def letters_of_boxes():
-    """What the machine says."""
-    actual = {}
-    box, doubled = Box(), Box().double()
-    before = {name: tensor_in(box, name).detach().clone() for name in "abcdefghij"}
-    sum(tensor_in(box, name).sum() for name in before).backward()
-    torch.optim.SGD(box.parameters(), lr=1).step()
-    for name in before:
-        t = tensor_in(box, name)
-        holds = {
-            "P": any(t is p for p in box.parameters()),
-            "B": any(t is b for b in box.buffers()),
-            "S": any(t.data_ptr() == saved.data_ptr() for saved in box.state_dict().values()),
-            "M": tensor_in(doubled, name).dtype == torch.float64,
-            "T": not torch.equal(t, before[name]),
-        }
-        actual[name] = "".join(letter for letter, yes in holds.items() if yes)
-    return actual
-
-
-WHY_REGISTERED = {
-    "a": "a Parameter goes through the door: known, saved, moved, trained",
-    "b": "a plain tensor lands on the heap, whatever it is used for",
-    "c": "it gets a gradient, but no drawer holds it, so no optimizer is told of it",
-    "d": "a buffer is saved and moved, and not trained",
-    "e": "not persistent means only: not saved",
-    "f": "assignment looks at the list's type, and never into it",
-    "g": "a ParameterList is a module: it makes Parameters of tensors and is known itself",
-    "h": "a tuple is not looked into either; the layer in it is unknown",
-    "i": "a frozen parameter is still a parameter; it only gets no gradient",
-    "j": "times 1.0 gives a new tensor, a plain result of the graph and no Parameter",
-}
-
-
-CHANGES = {
-    "parameter, text": ([], [], [], "str", None),
-    "text, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
-    "parameter, module": (
-        ["x.weight"],
-        ["x.seen", "x.cache"],
-        ["x.seen", "x.weight"],
-        "module",
-        None,
-    ),
-    "module, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
-    "tensor": ([], [], [], "Tensor", [2.0]),
-    "buffer, tensor": ([], ["x"], ["x"], "Tensor", [2.0]),
-    "buffer, number": ([], [], [], "int", None),
-    "buffer, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
-    "module, text": ([], [], [], "str", None),
-    "buffer, text, tensor": ([], [], [], "Tensor", [2.0]),
-    "parameter, buffer": ([], ["x"], ["x"], "Tensor", [0.0]),
-    "module, buffer": ([], ["x"], ["x"], "Tensor", [0.0]),
-    "number, buffer": ([], ["x"], ["x"], "Tensor", [0.0]),
-    "fleeting, tensor": ([], ["x"], [], "Tensor", [2.0]),
-    "fleeting, buffer": ([], ["x"], ["x"], "Tensor", [0.0]),
-    "fleeting, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
-}
-ASKED = ("named_parameters()", "named_buffers()", "state_dict()", "the type of x", "the value of x")
-
-
-def check_one_name(changes, right):
-    """One name, assigned to several times: what the module says of it."""
-    for what, expected, got in zip(ASKED, right, try_names(changes), strict=True):
-        check_equal(got, expected, what, "a name holds one thing")
-
-
-def check_tree(case):
-    """Names, calls and attributes of a small tree."""
-    listed = ["scale", "tied", "left.weight", "inner.leaf.weight"]
-    buffers = [
-        f"{leaf}.{name}" for leaf in ("left", "right", "inner.leaf") for name in ("seen", "cache")
-    ]
-    tree_names = {"named_parameters": listed, "named_buffers": buffers}
-    for method, right in tree_names.items():
-        with case(method):
-            found = try_tree(method)
-            twice = [name for name in found if name not in right]
-            hint = f"; {', '.join(twice)}: listed a second time?" if twice else ""
-            if len(found) == len(right):
-                hint = "; the first name is the module's own: own ones first, then the children's"
-            assert sorted(found) == sorted(right), f"expected {right}, got {found}{hint}"
-            check_equal(found, right, "the order", "own ones first, then child after child")
-    with case("the parameters that are listed"):
-        assert try_tree("same objects") is True, "they are not the objects that were assigned"
-    with case("module(x, shift=1.0) calls forward"):
-        right = torch.tensor([3.0 * 5 + 1, 2.0 * 3 * 2 * 6 + 1])
-        check_close(try_tree("call"), right, "its result")
-    with case("gradients"):
-        grads = [sum([1.0 * 5, 2.0 * 6]), [3.0, 6.0], [15.0, 18.0], None]
-        check_equal(try_tree("trains"), grads, "the parameters' grad after backward()")
-    with case("a plain attribute, and training"):
-        check_equal(try_tree("plain"), ("plain", True), "leaf.note and leaf.training of a new leaf")
-    with case("a name that doesn't exist"):
-        assert try_tree("unknown") is False, "no AttributeError: hasattr(module, 'nose') is True"
-
-
-def check_names(case):
-    """One name, assigned to several times; a fleeting buffer is one that is not persistent."""
-    for change, right in CHANGES.items():
-        with case(f"one name: {change}"):
-            check_one_name(change.split(", "), right)
-
-
-def mini_state():
-    """The right state dict of the tree."""
-    right = {"scale": torch.tensor(3.0), "tied": torch.tensor([5.0, 6.0])}
-    for leaf, start in {"left": 1.0, "right": 5.0, "again": 1.0, "inner.leaf": 7.0}.items():
-        right[f"{leaf}.weight"] = torch.tensor([start, start + 1])
-        right[f"{leaf}.seen"] = torch.zeros(2)
-    return right
-
-
-def check_state(case, right):
-    """state_dict()."""
-    with case("state_dict"):
-        found = try_state("state")
-        fleeting = [name for name in found if "cache" in name]
-        assert not fleeting, f"{', '.join(fleeting)}: not persistent, so not to be saved"
-        missing = [name for name in right if name not in found]
-        assert not missing, f"not in it: {', '.join(missing)} (shared ones are under each name)"
-        check_equal(sorted(found), sorted(right), "its names")
-        for name, tensor in right.items():
-            check_close(found[name], tensor, name)
-    with case("state_dict, detached"):
-        check_equal(try_state("detached"), [], "those that require grad")
-    with case("state_dict, in the model's memory"):
-        memory = try_state("memory")
-        check_equal(memory, ([9.0, 9.0], [8.0, 8.0]), "the dict after the model changed in place")
-
-
-def check_modes(case):
-    """train() and eval()."""
-    for deep, mode in ((True, False), (True, True), (False, True), (False, False)):
-        call = f"{'root' if deep else 'left'}.{'train' if mode or not deep else 'eval'}"
-        with case(f"{call}({'' if deep else mode})"):
-            modes, itself = try_modes(deep, mode)
-            other = [mode] * 5 if deep else [not mode, mode, not mode, not mode, not mode]
-            check_equal(modes, other, "training of root, left, right, inner, inner.leaf")
-            assert itself, "it does not return the module"
-
-
 # %% nbgrader={"grade_id": "predict-registration", "solution": true}
 predict_registration = {
     "a": None,
@@ -813,12 +371,12 @@ predict_registration |= {"g": "PSMT", "h": "", "i": "PSM", "j": ""}
 ### END SOLUTION
 
 # %% nbgrader={"grade_id": "predict-registration-check", "grade": true, "points": 3}
-check_predictions(letters_in(predict_registration), letters_of_boxes(), WHY_REGISTERED)
+trials.check_registration(predict_registration, Box)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Ask first: what is the *type* of the value that stands right of the equals sign?
+# Ask first: what is the *type* of the value to the right of the equals sign?
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -894,8 +452,9 @@ print("steps:", steps, " y:", y.item())
 print("grad of the one weight:", repeat.shrink.weight.grad.item())
 
 # %% [markdown]
-# The weight was used four times: y = 12 w⁴, and 48 w³ is 6. Such a fork has a price later: compilers
-# break the graph there, and `torch.export` asks for `torch.cond` in its place.
+# The weight was used four times: y = 12 w⁴, and 48 w³ is 6. Such a loop has a price later: compilers
+# break the graph there, and `torch.export` refuses it, since the data decide how often it runs. For
+# export you write it with `torch.while_loop`, and an `if` on data with `torch.cond`.
 #
 # ### One more way to lose a parameter
 #
@@ -911,17 +470,15 @@ optimizer.step()
 print("weight:", layer.weight.tolist(), " grad:", layer.weight.grad.tolist())
 
 # %% [markdown]
-# It has a gradient and stays. The optimizer still holds the old parameter, which `forward` no longer
-# uses. So give a parameter new *values*; keep the object. `copy_` writes in place, and `no_grad` keeps autograd
-# out of it:
+# It has a gradient, yet it doesn't move. The optimizer still holds the old parameter, which `forward` no longer
+# uses. Give a parameter new *values*, and keep the object. `copy_` writes in place, and `no_grad` keeps
+# autograd out of it:
 
 # %% topics=["init-with-tensor"]
 layer = nn.Linear(2, 1, bias=False)
 optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
 with torch.no_grad():
     layer.weight.copy_(torch.ones(1, 2))
-
-# %% topics=["init-with-tensor"]
 layer(torch.ones(1, 2)).sum().backward()
 optimizer.step()
 layer.weight.tolist()
@@ -934,14 +491,17 @@ layer.weight.tolist()
 # **First**, `list_trap(sizes, heads)`: return a module that computes the same as `Trapped`, called as
 # `model(x, head)`, and knows all its layers, those of every head, and no parameter besides.
 #
-# - `sizes`, e.g. `[3, 5, 4]`: a linear layer and a ReLU from each size to the next. `[3]`: none.
+# - `sizes`, e.g. `[3, 5, 4]`: a linear layer and a ReLU from each size to the next, also where two
+#   sizes are equal. `[3]`: none.
 # - `heads`, e.g. `{"colour": 2, "shape": 6}`: a linear layer for each name, from the last size; no
-#   ReLU behind it. The names are plain Python names, as in the example.
+#   ReLU behind it. The names are such as `nn.ModuleDict` takes: without a dot, and not those of its
+#   own methods.
+# - Each call makes new layers. `sizes` and `heads` stay as they are.
 #
 # **Then**, `set_weight(layer, value)`: give an `nn.Linear` the weight `value`, a tensor of the same
-# shape and dtype, so that an optimizer made earlier goes on training it. Whether the weight needs a
-# gradient stays as it was. `value` is only read: it must not change later, when the layer trains. It
-# may be a view, or another layer's weight, which needs a gradient itself.
+# shape and dtype, in the precision of that dtype, so that an optimizer made earlier continues to train
+# it. Whether the weight needs a gradient stays as it was. `value` is only read: it must not change later, when the
+# layer trains. It may be a view, or another layer's weight, which needs a gradient itself.
 #
 # Example: `list_trap([3, 5, 4], {"colour": 2, "shape": 6})` has eight parameters.
 
@@ -960,6 +520,17 @@ class Trapped(nn.Module):
         for layer in self.layers:
             x = layer(x).relu()
         return self.heads[head](x)
+
+
+# %% nbgrader={"grade_id": "try-list-trap", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_list_trap(*case):
+    return trials.run_list_trap(list_trap, *case)
+
+
+@runs_with_the_answer
+def try_set_weight(*case):
+    return trials.run_set_weight(set_weight, *case)
 
 
 # %% nbgrader={"grade_id": "list-trap", "solution": true}
@@ -990,34 +561,36 @@ x = torch.tensor([[1.0, -2.0, 0.5], [0.0, 3.0, 1.0]], device=device)
 with every_case() as case:
     for head in ("colour", "shape"):
         with case(f"sizes [3, 5, 4], head {head!r}"):
-            check_trap([3, 5, 4], {"colour": 2, "shape": 6}, head, x)
+            trials.check_trap(try_list_trap, [3, 5, 4], {"colour": 2, "shape": 6}, head, x)
+    with case("sizes [3, 4, 4, 4], two layers of one shape"):
+        trials.check_trap(try_list_trap, [3, 4, 4, 4], {"one": 5, "two": 5}, "two", x)
     with case("sizes [3], no hidden layer"):
-        check_trap([3], {"only": 2}, "only", x)
+        trials.check_trap(try_list_trap, [3], {"only": 2}, "only", x)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("sizes [3, 7, 7, 2], three heads"):
-        check_trap([3, 7, 7, 2], {"one": 1, "two": 9, "three": 3}, "two", -x)
+        trials.check_trap(try_list_trap, [3, 7, 7, 2], {"one": 1, "two": 9, "three": 3}, "two", -x)
     with case("an empty batch"):
-        check_trap([3, 4], {"one": 1}, "one", x[:0])
+        trials.check_trap(try_list_trap, [3, 4], {"one": 1}, "one", x[:0])
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "list-trap-check-2", "grade": true, "points": 2}
 value = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], device=device)
 with every_case() as case:
     with case("a 3 × 2 weight"):
-        check_weight(value)
+        trials.check_weight(try_set_weight, value)
     with case("a frozen weight"):
-        check_weight(value, needs=False)
+        trials.check_weight(try_set_weight, value, needs=False)
     with case("a value that requires grad"):
-        check_weight(value[1:].clone().requires_grad_())
-    with case("a transposed view, float64"):
-        check_weight(value.double().t())
+        trials.check_weight(try_set_weight, value[1:].clone().requires_grad_())
+    with case("a transposed view of thirds, float64"):
+        trials.check_weight(try_set_weight, value.double().t() / 3)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a frozen weight, and a value that requires grad"):
-        check_weight(value[1:].clone().requires_grad_(), needs=False)
+        trials.check_weight(try_set_weight, value[1:].clone().requires_grad_(), needs=False)
     with case("an expanded row"):
-        check_weight(value[:1].expand(4, 2))
+        trials.check_weight(try_set_weight, value[:1].expand(4, 2))
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1034,8 +607,8 @@ with every_case() as case:
 # %% [markdown]
 # ## 4. Write it yourself · core
 #
-# You know the door and the drawers. Is there more to `nn.Module`? Let's build one and see. First,
-# the parameter: a tensor with another type, so that the door can tell it apart. Five lines:
+# You know the door and the drawers. Is there more to `nn.Module`? Build it and see. First comes the
+# parameter: a tensor with another type, so that the door can tell it apart. Five lines:
 
 
 # %% nbgrader={"grade_id": "mini-parameter", "locked": true} topics=["nn-parameter"]
@@ -1071,10 +644,10 @@ assert names(net) == [name for name, _ in net.named_parameters()]
 print(names(net))
 
 # %% [markdown]
-# (A bias that a layer does without stands in the drawer as `None`: the name is kept free.)
+# (Where a layer does without a bias, the drawer holds `None` under that name: nothing else takes it.)
 #
-# One thing is missing. Two layers often share a weight: a language model reads and writes words by
-# one table. **Predict:** how many names does each line list?
+# Something is missing. Two layers often share a weight: a language model reads and writes words by
+# the same table. **Predict:** how many names does each line list?
 
 # %% topics=["count-parameters"]
 talker = nn.Sequential(nn.Embedding(5, 3), nn.Linear(3, 5, bias=False))
@@ -1084,7 +657,7 @@ print("named_parameters: ", [name for name, _ in talker.named_parameters()])
 print("state_dict:       ", list(talker.state_dict()))
 
 # %% [markdown]
-# An optimizer that is told twice would take two steps, and a count would be wrong. So
+# An optimizer that is told twice would take two steps, and a count would be wrong. Therefore
 # `named_parameters()` lists a shared tensor once, under its first name. A state dict lists it under
 # both, so that either half can be loaded alone.
 #
@@ -1120,8 +693,8 @@ drawer.y = 2
 print(drawer.numbers, "but drawer.y is", repr(drawer.y))
 
 # %% [markdown]
-# The name `y` is in the drawer and on the heap, and the heap wins. So
-# `__setattr__` must first take the name out of everywhere else. With that you know all the traps.
+# The name `y` is in the drawer and on the heap, and the heap wins. That is why
+# `__setattr__` must first take the name out of everywhere else. Now you know all the traps.
 #
 # ### Containers need nothing more
 #
@@ -1147,21 +720,23 @@ assert torch.equal(MySequential(*layers)(x), nn.Sequential(*layers)(x))
 print(list(MySequential(*layers).state_dict()))
 
 # %% [markdown]
-# ### Exercise 8.4 — Your own Module ★★★ · 30 min · 6 points · core
+# ### Exercise 8.4 — Your own Module ★★★ · 35 min · 6 points · core
 #
 # Write `MiniModule`, without `nn.Module` and without `nn.Parameter`. A class is derived from it as
-# from `nn.Module`, and calls `super().__init__()` first.
+# from `nn.Module`, and calls `super().__init__()` first. In two respects it is simpler than the real
+# one; below the exercise you will see which.
 #
 # *Attributes and tree*
 #
-# - `module.name = value`: a `MiniParameter` becomes a parameter, a `MiniModule` a child, anything else
-#   a plain attribute. A name holds one thing: what it held before, of whatever kind, is gone. But a
-#   plain tensor assigned to a buffer's name is the buffer's new value, as persistent as the old one.
+# - `module.name = value`: a `MiniParameter` becomes a parameter, a `MiniModule` a child (instances of
+#   subclasses, too), anything else a plain attribute. A name holds one thing: what it held before, of
+#   whatever kind, is gone. But a plain tensor of any shape assigned to a buffer's name is the buffer's
+#   new value, as persistent as the old one.
 # - `module.name` reads it. A name that doesn't exist is an `AttributeError`.
 # - `register_buffer(name, tensor, persistent=True)`: here, too, the name's old holder is gone.
-# - `named_parameters()`: pairs (full name, parameter), the module's own first, then child after child,
-#   each in the order of assignment. Each parameter once, under its first name; a child may be shared,
-#   too. `named_buffers()`: likewise, persistent or not.
+# - `named_parameters()`: pairs (full name, parameter), frozen or not. The module's own first, then
+#   child after child with all below it, each in the order of assignment. Each parameter once, under
+#   its first name; a child may be shared, too. `named_buffers()`: likewise, persistent or not.
 # - `module(...)` calls `forward(...)`.
 #
 # *Mode and state*
@@ -1170,12 +745,34 @@ print(list(MySequential(*layers).state_dict()))
 #   at any depth, and return the module.
 # - `state_dict()`: a dict from each full name to its tensor, detached and in the model's memory:
 #   parameters and persistent buffers, shared ones under each of their names.
-# - `load_state_dict(state)` copies the values into the model's tensors, which stay the same objects.
+# - `load_state_dict(state)` copies the values into the model's tensors, which stay the same objects
+#   of the same dtype; `state` is only read.
 #   If a name is missing, is unexpected, or has another shape: `RuntimeError`, whose message contains
 #   every such name, and nothing was loaded.
 #
 # Pairs may come as a list or a generator. Last in the cell, `mini_module()` hands your class to the
 # check; leave it.
+
+
+# %% nbgrader={"grade_id": "try-mini-module", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_tree(*case):
+    return trials.run_tree(mini_module, MiniParameter, *case)
+
+
+@runs_with_the_answer
+def try_names(*case):
+    return trials.run_names(mini_module, MiniParameter, *case)
+
+
+@runs_with_the_answer
+def try_modes(*case):
+    return trials.run_modes(mini_module, MiniParameter, *case)
+
+
+@runs_with_the_answer
+def try_state(*case):
+    return trials.run_state(mini_module, MiniParameter, *case)
 
 
 # %% nbgrader={"grade_id": "mini-module", "solution": true}
@@ -1301,43 +898,63 @@ def mini_module() -> type:
 
 # %% nbgrader={"grade_id": "mini-module-check", "grade": true, "points": 3}
 with every_case() as case:
-    check_tree(case)
-    check_names(case)
+    trials.check_tree(try_tree, case)
+    trials.check_names(try_names, case)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("one name: parameter, text, parameter"):
-        check_one_name(["parameter", "text", "parameter"], CHANGES["text, parameter"])
+        trials.check_one_name(
+            try_names, ["parameter", "text", "parameter"], trials.CHANGES["text, parameter"]
+        )
     with case("one name: fleeting, text, buffer"):
-        check_one_name(["fleeting", "text", "buffer"], CHANGES["parameter, buffer"])
+        trials.check_one_name(
+            try_names, ["fleeting", "text", "buffer"], trials.CHANGES["parameter, buffer"]
+        )
     with case("one name: buffer, fleeting"):
-        check_one_name(["buffer", "fleeting"], ([], ["x"], [], "Tensor", [0.0]))
+        trials.check_one_name(try_names, ["buffer", "fleeting"], ([], ["x"], [], "Tensor", [0.0]))
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "mini-module-check-2", "grade": true, "points": 3}
-right = mini_state()
-new = {name: tensor + 10 for name, tensor in right.items()}
+right = trials.mini_state()
+new = {name: tensor + 10.5 for name, tensor in right.items()}
 without = {name: tensor for name, tensor in new.items() if name != "inner.leaf.weight"}
 with every_case() as case:
-    check_state(case, right)
-    check_modes(case)
+    trials.check_state(try_state, case, right)
+    trials.check_modes(try_modes, case)
     with case("load_state_dict, all fits"):
-        check_load(new, [], "all fits")
+        trials.check_load(try_state, new, [], "all fits")
+    with case("load_state_dict, float64 values"):
+        double = {name: tensor.double() for name, tensor in new.items()}
+        trials.check_load(try_state, double, [], "all fits")
     with case("load_state_dict, a missing name"):
-        check_load(without, ["inner.leaf.weight"], "a name is missing")
+        trials.check_load(try_state, without, ["inner.leaf.weight"], "a name is missing")
     with case("load_state_dict, an unexpected name"):
-        check_load({**new, "nose": torch.zeros(1)}, ["nose"], "a name is unexpected")
+        trials.check_load(
+            try_state, {**new, "nose": torch.zeros(1)}, ["nose"], "a name is unexpected"
+        )
     with case("load_state_dict, another shape"):
-        check_load({**new, "right.seen": torch.zeros(1)}, ["right.seen"], "(1,) in place of (2,)")
+        trials.check_load(
+            try_state,
+            {**new, "right.seen": torch.zeros(1)},
+            ["right.seen"],
+            "(1,) in place of (2,)",
+        )
+    with case("load_state_dict, another shape for as many numbers"):
+        trials.check_load(
+            try_state, {**new, "scale": torch.zeros(1)}, ["scale"], "(1,) in place of ()"
+        )
     with case("load_state_dict, all three at once"):
         bad = {**without, "ear": torch.zeros(1), "scale": torch.zeros(2, 2)}
-        check_load(bad, ["inner.leaf.weight", "ear", "scale"], "three things are wrong")
+        trials.check_load(
+            try_state, bad, ["inner.leaf.weight", "ear", "scale"], "three things are wrong"
+        )
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("load_state_dict, two of each"):
     bad = {**without, "ear": torch.zeros(1), "left.nose": torch.zeros(1)}
     del bad["again.weight"]
     bad |= {"scale": torch.zeros(2, 2), "left.seen": torch.zeros(2, 1)}
     names = ["inner.leaf.weight", "again.weight", "ear", "left.nose", "scale", "left.seen"]
-    check_load(bad, names, "six things are wrong")
+    trials.check_load(try_state, bad, names, "six things are wrong")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1356,13 +973,36 @@ with every_case() as case, case("load_state_dict, two of each"):
 # Compare tensors by `id`, never by `==`. For loading: first collect all that is wrong, then raise,
 # then copy. A detached tensor shares the memory, so `copy_` into it changes the parameter.
 # </details>
+#
+# **Where the real `nn.Module` differs.** It is stricter at the door: a name that holds a parameter, a
+# child or a buffer takes nothing of another kind but `None`, and `register_buffer` takes no name that is
+# in use. A slip such as `self.weight = weight.data` is an error there. And it is less strict with a state
+# dict: it loads what fits, *then* raises. **Predict** the last line:
+
+# %% topics=["nn-parameter", "module-subclass"]
+layer = nn.Linear(1, 2)
+try:
+    layer.weight = "a word"
+except TypeError as error:
+    print("TypeError:", error)
+
+# %% topics=["nn-parameter", "module-subclass"]
+try:
+    layer.load_state_dict({"weight": torch.tensor([[7.0], [7.0]])})
+except RuntimeError as error:
+    print(str(error).splitlines()[1].strip(), "The weight is now", layer.weight.tolist())
+
+# %% [markdown]
+# Whoever catches that error goes to work with half a checkpoint.
 
 # %% [markdown]
 # ## 5. A mode that functions don't have · core
 #
-# You just wrote `training`. What is it for? Two kinds of layers do one thing while the model learns
-# and another when it is used: dropout, and batch norm. `train()` and `eval()` set the flag in the
-# whole tree; those two read it; every other layer doesn't care.
+# You just wrote `training`. What is it for? Some layers do one thing while the model learns and
+# another when it is used. They draw random numbers (the dropouts, `nn.RReLU`, an LSTM or attention with
+# `dropout=`) or keep statistics of their batches (the batch norms, `nn.InstanceNorm2d` with
+# `track_running_stats=True`). `train()` and `eval()` set the flag in the whole tree, and these layers
+# read it. A convolution or a linear layer ignores it.
 
 # %% topics=["train-eval-modes"]
 torch.manual_seed(0)
@@ -1386,11 +1026,11 @@ F.dropout(torch.ones(12), p=0.75)
 
 # %% [markdown]
 # What survives is divided by 1 - p, here multiplied by 4. A quarter survives on average (of these
-# twelve it was two), four times as large. So on average the sum stays what it was, and at evaluation
+# twelve it was two), four times as large. On average the sum stays what it was, and at evaluation
 # nothing needs to be scaled.
 #
 # > **Often said.** *"`p` is the probability of keeping a unit."* It is the probability of dropping
-# > one. Count the zeros:
+# > it. Count the zeros:
 
 # %% topics=["dropout-semantics"] errata=["dropout-p-is-keep"]
 y = F.dropout(torch.ones(100_000), p=0.9, training=True)
@@ -1400,7 +1040,7 @@ print("mean:          ", round(y.mean().item(), 1))
 
 # %% [markdown]
 # Here a function shows what it lacks. `F.dropout` can't see the mode of your model. Its argument
-# `training` is `True` unless you say otherwise.
+# `training` is `True` by default.
 #
 # > **Then and now.** *"Drop out with `F.dropout(x, 0.5)` in `forward`."* Then it drops during
 # > evaluation as well. Pass `training=self.training`, or use `nn.Dropout`, which does just that. The
@@ -1426,7 +1066,7 @@ print("zeros in eval mode, listens:", bool((Listens().eval()(ones) == 0).any()))
 
 # %% [markdown]
 # Its relatives differ in what is dropped together. `Dropout2d` drops whole channels: in an image,
-# neighbours say nearly the same, so a single pixel is no loss. `AlphaDropout` sets elements to a
+# neighbours are nearly equal, so a single lost pixel costs little. `AlphaDropout` sets elements to a
 # negative value instead of zero and rescales, so that mean and variance both stay; it belongs to
 # SELU networks. In the picture each row is a channel of an image that is 1 everywhere.
 
@@ -1467,408 +1107,29 @@ print("model:", served.training, " its new head:", served.head.training)
 # Write `dropout_that_listens(x, p, training)`, and the module `ListeningDropout(p)` that calls it and
 # obeys `train()` and `eval()`. No dropout of PyTorch's may be called.
 #
-# - `x` has any shape and any floating dtype, which the result keeps. `x` itself isn't changed.
-# - In training each element is set to zero with probability `p`, each by a draw of its own. The
-#   others are divided by `1 - p`. For `p = 1` all are zero.
-# - Otherwise the values are those of `x`, and PyTorch's random generator is left alone.
+# - `x` has any shape, also that of a single number, `()`, and any floating dtype. The result keeps
+#   both, to the last digits of the dtype. `x` itself isn't changed.
+# - In training each element of each call is set to zero with probability `p`, independently of all
+#   others. What survives is divided by `1 - p`. For `p = 1` all are zero.
+# - In evaluation the values are those of `x`, and PyTorch's random generator is left alone.
 # - The draws come from PyTorch's global generator: `torch.manual_seed` makes them repeat.
-# - The gradient is `1 / (1 - p)` for what survived, and 0 for what was dropped.
+# - The gradient is `1 / (1 - p)` for what survived, and 0 for what was dropped. (For `p = 1` a result
+#   without a graph will do.)
 # - `p` below 0 or above 1 is a `ValueError`, in training or not.
 #
 # Example: of `dropout_that_listens(torch.ones(1000), 0.75, True)` about 750 elements are 0 and the
 # others 4.
 
 
-# %% nbgrader={"grade_id": "trials-5-8", "locked": true} jupyter={"source_hidden": true}
-# How the exercises of sections 5 to 8 are tried. You need not read this; the checks below say what is wrong.
-from collections import OrderedDict
-from torch.overrides import TorchFunctionMode
-
-
-def random_states():
-    """The state of every generator that a dropout may draw from."""
-    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-    return torch.cat([torch.get_rng_state(), *cuda])
-
-
-class NoDropout(TorchFunctionMode):
-    """Refuses PyTorch's own dropouts."""
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        name = getattr(func, "__name__", "")
-        assert "dropout" not in name, f"torch's own {name} was called: write it yourself"
-        return func(*args, **(kwargs or {}))
+# %% nbgrader={"grade_id": "try-dropout", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_dropout(*case):
+    return trials.run_dropout(dropout_that_listens, *case)
 
 
 @runs_with_the_answer
-def try_dropout(x: torch.Tensor, p: float, training: bool, seed: int = 0) -> dict:
-    """The result, the gradient at x, and whether the generator moved."""
-    torch.manual_seed(seed)
-    leaf = x.clone().requires_grad_()
-    x = leaf * 1
-    before = random_states(), x.detach().clone()
-    with NoDropout():
-        y = dropout_that_listens(x, p, training)
-    assert y is not None, "dropout_that_listens returned None: is there an answer yet?"
-    assert isinstance(y, torch.Tensor), f"the result is of type {type(y).__name__}, not a tensor"
-    quiet = torch.equal(random_states(), before[0])
-    assert torch.equal(x.detach(), before[1]), "x was changed: return a new tensor"
-    assert y.requires_grad, "no gradient flows from the result to x"
-    (gradient,) = torch.autograd.grad(y.sum(), leaf)
-    return {"y": y.detach(), "gradient": gradient, "quiet": quiet}
-
-
-@runs_with_the_answer
-def try_module(p: float, x: torch.Tensor) -> list:
-    """The share of zeros that a model with the module in it gives, in four modes."""
-    model, shares = nn.Sequential(nn.Identity(), nn.Sequential(ListeningDropout(p))), []
-    for mode in (True, False, True):
-        with NoDropout():
-            y = model.train(mode)(x)
-        assert isinstance(y, torch.Tensor), f"ListeningDropout gives {y!r}: is there an answer yet?"
-        shares.append(y.eq(0).float().mean().item())
-    return shares
-
-
-def check_training(x, p, seed=0):
-    found = try_dropout(x, p, True, seed)
-    y, tolerance = found["y"], 6 * (p * (1 - p) / max(x.numel(), 1)) ** 0.5
-    check_equal((tuple(y.shape), y.dtype), (tuple(x.shape), x.dtype), "shape and dtype")
-    assert not y.isnan().any(), f"p = {p}: there are NaNs (what is 0 times infinity?)"
-    dropped = y == 0
-    share = dropped.float().mean().item() if x.numel() else p
-    if x.dim() > 1 and x.numel() > 2000 and 0.1 < p < 0.9:
-        lines = [dropped.float().mean(dim) for dim in (0, -1)]
-        alone = all(
-            ((line > 0) & (line < 1)).any() for line in lines if line.numel() < x.numel() / 4
-        )
-        assert alone, (
-            "whole rows or columns are dropped together: each element has a draw of its own"
-        )
-    slip = abs(share - (1 - p)) <= tolerance and abs(share - p) > tolerance
-    assert not slip, f"{share:.2f} of the elements are 0: p is the share that is dropped, not kept"
-    assert abs(share - p) <= tolerance, f"{share:.3f} of the elements are 0, expected about {p}"
-    kept, values = ~dropped, (x / (1 - p) if p < 1 else x)
-    words = f"p = {p}: what survived is not x / (1 - p), so the expectation is not that of x"
-    assert torch.allclose(y[kept], values[kept], rtol=5e-3), words
-    slope = kept / (1 - p) if p < 1 else kept * 0.0
-    assert not found["gradient"].isnan().any(), (
-        f"p = {p}: the gradient holds NaNs (0 times infinity)"
-    )
-    words = "the gradient is 1 / (1 - p) where an element survived, 0 elsewhere"
-    assert torch.allclose(found["gradient"].float(), slope.float(), rtol=5e-3), words
-    return dropped
-
-
-def check_still(x, p):
-    found = try_dropout(x, p, False)
-    words = "training is False: the values have to be those of x"
-    assert torch.equal(found["y"], x) and found["y"].dtype == x.dtype, words
-    assert found["quiet"], "training is False, and still random numbers were drawn"
-    check_close(found["gradient"], torch.ones_like(x), "the gradient, training=False")
-
-
-@runs_with_the_answer
-def try_average(batches: list, modes: list, momentum: float | None = None) -> dict:
-    """The results and the means, batch by batch, and what kind of thing ``mean`` is."""
-    size, dtype = batches[0].shape[1], batches[0].dtype
-    module = (
-        moving_average_buffer(size) if momentum is None else moving_average_buffer(size, momentum)
-    )
-    kind = type(module).__name__
-    assert isinstance(module, nn.Module), (
-        f"it returned {kind}, not a module: is there an answer yet?"
-    )
-    assert hasattr(module, "mean"), "the module has no attribute mean"
-    fresh = module.mean.detach().clone()
-    module = module.to(batches[0].device, dtype)
-    held, found = module.mean, {"y": [], "mean": [], "gradient": [], "fresh": fresh}
-    for x, mode in zip(batches, modes, strict=True):
-        x = x.clone().requires_grad_()
-        y = module.train(mode)(x)
-        assert isinstance(y, torch.Tensor), f"the module returned {y!r}, not a tensor"
-        words = "no gradient flows from the result to x: only the update belongs under no_grad"
-        assert y.requires_grad, words
-        (gradient,) = torch.autograd.grad((y * torch.arange(1, 1 + size).to(y)).sum(), x)
-        found["y"].append(y.detach())
-        found["mean"].append(module.mean.detach().clone())
-        found["gradient"].append(gradient)
-    found |= {"parameters": len(list(module.parameters())), "graph": module.mean.requires_grad}
-    found |= {"state": sorted(module.state_dict()), "same": module.mean is held}
-    return found | {"held": held.detach().clone()}
-
-
-def check_average(batches, modes, momentum=None):
-    found, share = try_average(batches, modes, momentum), 0.1 if momentum is None else momentum
-    size = batches[0].shape[1]
-    check_equal(found["parameters"], 0, "its parameters", "it would be trained")
-    words = "what its state dict holds: a plain attribute is neither saved nor moved"
-    check_equal(found["state"], ["mean"], words)
-    check_close(found["fresh"].cpu(), torch.zeros(size), "mean at first")
-    assert not found["graph"], "mean requires grad: the graph of each batch hangs on it"
-    mean = torch.zeros_like(batches[0][0]) if len(batches[0]) else batches[0].new_zeros(size)
-    for number, (x, mode) in enumerate(zip(batches, modes, strict=True), start=1):
-        old, call = mean, f"call {number}, {'train' if mode else 'eval'}"
-        if mode and len(x):
-            mean = (1 - share) * mean + share * x.mean(0)
-            swapped = share * old + (1 - share) * x.mean(0)
-            got = found["mean"][number - 1]
-            slip = torch.allclose(got, swapped) and not torch.allclose(got, mean)
-            assert not slip, f"{call}: momentum is the share of the new batch, not of the old mean"
-        why = "" if mode else " (eval mode: it stays)"
-        check_close(found["mean"][number - 1], mean, f"{call}: mean{why}", rtol=1e-4, atol=1e-5)
-        got = found["y"][number - 1]
-        stale = (
-            got.shape == x.shape and torch.allclose(got, x - old) and not torch.allclose(old, mean)
-        )
-        assert not stale, f"{call}: the result is x minus the old mean: first update, then subtract"
-        check_close(got, x - mean, f"{call}: the result", rtol=1e-4, atol=1e-5)
-        right = torch.arange(1, 1 + size).to(x).expand_as(x)
-        what = f"{call}: the gradient at x (mean is a constant)"
-        check_close(found["gradient"][number - 1], right, what, rtol=1e-4, atol=1e-5)
-    same = found["same"] and torch.equal(found["held"], found["mean"][-1])
-    assert same, "module.mean is another tensor than at first: update it in place"
-
-
-def make_conv_net(seed: int, like: torch.Tensor | None = None) -> nn.Module:
-    """A ConvNet with weights from a seed, on the device and in the dtype of ``like``."""
-    torch.manual_seed(seed)
-    model = ConvNet()
-    return model if like is None else model.to(like)
-
-
-@runs_with_the_answer
-def try_functional_twin(parameters: dict, x: torch.Tensor, weights: torch.Tensor) -> tuple:
-    """The twin's output, and the gradient of (weights * output).sum() by each parameter."""
-
-    def refuse(module, args):
-        raise AssertionError(f"a module was called ({type(module).__name__}): use functions only")
-
-    parameters = {name: t.clone().requires_grad_() for name, t in parameters.items()}
-    with nn.modules.module.register_module_forward_pre_hook(refuse):
-        y = functional_twin(parameters, x)
-    assert y is not None, "functional_twin returned None: is there an answer yet?"
-    assert isinstance(y, torch.Tensor), f"functional_twin returned {type(y).__name__}, not a tensor"
-    assert y.requires_grad, "no gradient flows back to the parameters"
-    total = (weights * y).sum()
-    grads = torch.autograd.grad(total, list(parameters.values()), materialize_grads=True)
-    return y.detach(), dict(zip(parameters, grads, strict=True))
-
-
-@runs_with_the_answer
-def try_ensemble(seeds: list[int], x: torch.Tensor) -> tuple:
-    """The ensemble's output, how many products ran, and whether the models stayed the same."""
-    models = [make_conv_net(seed, x).eval() for seed in seeds]
-    olds = [{name: t.clone() for name, t in model.state_dict().items()} for model in models]
-    objects = [[id(p) for p in model.parameters()] for model in models]
-    with count_operators() as counts:
-        y = ensemble(models, x)
-    assert y is not None, "ensemble returned None: is there an answer yet?"
-    assert isinstance(y, torch.Tensor), f"ensemble returned {type(y).__name__}, not a tensor"
-    kinds = ("conv", "mm", "bmm", "baddbmm", "addmm")
-    runs = sum(n for name, n in counts.items() if name in kinds or "conv" in name)
-    same = objects == [[id(p) for p in model.parameters()] for model in models]
-    for model, old in zip(models, olds, strict=True):
-        same = same and all(torch.equal(t, old[name]) for name, t in model.state_dict().items())
-        same = same and not model.training and all(p.requires_grad for p in model.parameters())
-        same = same and all(p.device == x.device and p.grad is None for p in model.parameters())
-    return y.detach(), runs, same
-
-
-def check_twin(x, seed):
-    model = make_conv_net(seed, x)
-    weights = torch.arange(10.0).to(x) - 4
-    parameters = {name: p.detach().clone() for name, p in model.named_parameters()}
-    y, grads = try_functional_twin(parameters, x, weights)
-    right = model(x)
-    check_close(y, right.detach(), "the output", rtol=1e-3, atol=1e-4)
-    (weights * right).sum().backward()
-    for name, parameter in model.named_parameters():
-        slack = {"rtol": 1e-3, "atol": 1e-3}
-        check_close(grads[name], parameter.grad, f"the gradient by {name}", **slack)
-
-
-def check_ensemble(seeds, x):
-    y, runs, same = try_ensemble(seeds, x)
-    right = torch.stack([make_conv_net(seed, x)(x).detach() for seed in seeds])
-    check_close(y, right, "the result", rtol=1e-3, atol=1e-4)
-    assert same, "the models were changed: their weights, mode, grad or device"
-    return runs
-
-
-class OwnLinear(nn.Linear):
-    """A subclass of Linear."""
-
-
-def make_zoo() -> nn.Sequential:
-    """Layers of many kinds; those that are to stay as they are hold sevens."""
-    inner = nn.Sequential(nn.Conv2d(32, 64, 3, groups=4), nn.BatchNorm2d(64), nn.ReLU())
-    zoo = nn.Sequential(
-        OrderedDict(
-            conv=nn.Conv2d(16, 64, 3),
-            bare=nn.Conv2d(64, 32, (1, 5), bias=False),
-            inner=nn.ModuleDict({"deep": inner}),
-            plain=nn.BatchNorm2d(8, affine=False),
-            linear=nn.Linear(300, 200),
-            own=OwnLinear(100, 300, bias=False),
-            norm=nn.LayerNorm(4),
-            norm1d=nn.BatchNorm1d(3),
-            table=nn.Embedding(5, 3),
-        )
-    )
-    with torch.no_grad():
-        for name, tensor in zoo.state_dict().items():
-            if name.startswith(("norm", "table", "inner.deep.1", "plain")) or "bias" in name:
-                tensor.fill_(7)
-    zoo.linear.weight.requires_grad_(False)
-    return zoo.eval()
-
-
-@runs_with_the_answer
-def try_init() -> dict:
-    """The values afterwards, and what else may have changed."""
-    torch.manual_seed(0)
-    zoo = make_zoo().to(device)
-    objects = {name: id(p) for name, p in zoo.named_parameters()}
-    try:
-        init_by_type(zoo)
-    except Exception as error:
-        told = f"init_by_type raised {type(error).__name__}: {error}"
-        raise AssertionError(f"{told} (a layer may have no bias, a batch norm no weight)") from None
-    frozen = [name for name, p in zoo.named_parameters() if not p.requires_grad]
-    same = objects == {name: id(p) for name, p in zoo.named_parameters()}
-    state = {name: tensor.detach().clone() for name, tensor in zoo.state_dict().items()}
-    return {"state": state, "same": same, "frozen": frozen, "mode": zoo.conv.training}
-
-
-@runs_with_the_answer
-def try_init_alone() -> tuple:
-    """A linear layer that is the whole model."""
-    torch.manual_seed(0)
-    layer = nn.Linear(300, 200).to(device)
-    init_by_type(layer)
-    return layer.weight.detach().clone(), layer.bias.detach().clone()
-
-
-def check_spread(weight, name, uniform, fan_in, fan_out):
-    mean, std = weight.mean().item(), weight.std().item()
-    right = (2 / (fan_in + fan_out)) ** 0.5 if uniform else (2 / fan_in) ** 0.5
-    near = lambda other: abs(std / other - 1) < 0.06  # noqa: E731
-    assert abs(mean) < 0.1 * std, f"{name}: the mean is {mean:.3f}, and the spread {std:.3f}: not 0"
-    default = "as PyTorch starts it: is there an answer yet, and does it reach this layer?"
-    slips = {default: (3 * fan_in) ** -0.5}
-    if uniform:
-        slips["for fan_in alone: inputs and outputs both count"] = (2 / fan_in) ** 0.5
-        slips["of a bound √(3 / (n_in + n_out)): the bound is √3 times the std"] = right / 2**0.5
-    else:
-        slips["for fan_out: how many products does one output sum up?"] = (2 / fan_out) ** 0.5
-        slips["for variance 1 / fan_in: the 2 makes up for the ReLU"] = fan_in**-0.5
-        slips["for fan_in without the groups"] = (2 / (4 * fan_in)) ** 0.5
-    for words, slip in slips.items():
-        assert near(right) or not near(slip), f"{name}: the std {std:.4f} is that {words}"
-    assert near(right), f"{name}: the std is {std:.4f}, expected about {right:.4f}"
-    inside = (weight.abs() < std).float().mean().item()
-    kind, share = ("uniform", 0.577) if uniform else ("normal", 0.683)
-    words = f"{name}: {inside:.2f} of the weights lie within one std, {share} if they are {kind}"
-    assert abs(inside - share) < 0.04, words
-
-
-def check_squares(sizes, stds, right):
-    found = predict_squares(list(sizes), list(stds))
-    call = f"predict_squares({sizes}, {stds})"
-    assert found is not None, f"{call} is None: is there an answer yet?"
-    found = [float(square) for square in found]
-    check_equal(len(found), len(stds), f"{call}: how many numbers")
-    found, right = (torch.tensor(given, dtype=torch.float64) for given in (found, right))
-    without = (
-        torch.tensor([n * s**2 for n, s in zip(sizes, stds, strict=False)]).double().cumprod(0)
-    )
-    halved = torch.allclose(found, right / 2, rtol=1e-4)
-    words = f"{call} = {[float(f'{square:.4g}') for square in found.tolist()]}"
-    relu = torch.tensor([1.0, *[0.5] * (len(stds) - 1)], dtype=torch.float64)
-    ahead = torch.tensor([n * s**2 for n, s in zip(sizes[1:], stds, strict=True)]).double() * relu
-    swapped = torch.allclose(found, ahead.cumprod(0), rtol=1e-4)
-    assert not swapped or torch.allclose(found, right, rtol=1e-4), (
-        f"{words}: n is how many products one output sums up, sizes[i], not sizes[i + 1]"
-    )
-    plain = torch.tensor([n * s for n, s in zip(sizes, stds, strict=False)]).double() * relu
-    assert not torch.allclose(found, plain.cumprod(0), rtol=1e-4), (
-        f"{words}: stds are standard deviations; the variance is their square"
-    )
-    assert not halved, (
-        f"{words}: the ReLU stands between two layers; the output is what is before it"
-    )
-    forgot = torch.allclose(found, without, rtol=1e-4) and not torch.allclose(right, without)
-    assert not forgot, f"{words}: a ReLU halves the mean square on its way to the next layer"
-    assert torch.allclose(found, right, rtol=1e-4), f"{words}, expected {right.tolist()}"
-
-
-def check_draws(case, ones, ramp):
-    """Each element has a draw of its own, from the global generator."""
-    for p in (0.75, 0.9, 0.0, 1.0):
-        with case(f"a 50 × 400 tensor of ones, p = {p}"):
-            check_training(ones, p)
-    with case("the same seed twice, then another"):
-        masks = [check_training(ramp, 0.5, seed) for seed in (1, 1, 2)]
-        assert torch.equal(masks[0], masks[1]), "torch.manual_seed does not make the draws repeat"
-        assert not torch.equal(masks[0], masks[2]), "another seed drops the same elements"
-    with case("how many of 200 are dropped, eight times"):
-        counts = {int(check_training(ones[0, :200], 0.5, seed).sum()) for seed in range(8)}
-        assert len(counts) > 1, "always exactly as many: each element has a draw of its own"
-
-
-def check_range(case, ones):
-    """A probability lies between 0 and 1."""
-    for p, training in ((-0.1, True), (1.5, True), (1.5, False), (-0.1, False)):
-        with case(f"p = {p}" if training else f"p = {p}, training=False"):
-            try:
-                dropout_that_listens(ones, p, training)
-            except ValueError:
-                continue
-            raise AssertionError("no ValueError")
-
-
-def check_shares(case, p, ones):
-    """The module, in three modes."""
-    with case(f"ListeningDropout({p}) in a model: train, eval, train"):
-        shares = try_module(p, ones)
-        right = [abs(shares[0] - p) < 0.03, shares[1] == 0, abs(shares[2] - p) < 0.03]
-        told = f"shares of zeros {[round(share, 2) for share in shares]}"
-        assert all(right), f"{told}, expected about {p}, 0, {p}"
-
-
-def check_zoo(case, found):
-    """Every layer of the zoo."""
-    state, layers = found["state"], dict(make_zoo().named_modules())
-    for name, layer in layers.items():
-        if not isinstance(layer, (nn.Conv2d, nn.Linear)):
-            continue
-        fan_out, fan_in = layer.weight.shape[0], layer.weight[0].numel()
-        fan_out *= layer.weight[0, 0].numel() if layer.weight.dim() == 4 else 1
-        with case(f"{name}, {layer}"):
-            check_spread(
-                state[f"{name}.weight"], "weight", layer.weight.dim() == 2, fan_in, fan_out
-            )
-            if layer.bias is not None:
-                assert state[f"{name}.bias"].eq(0).all(), "the bias is not 0"
-    with case("a model that is itself a Linear(300, 200)"):
-        weight, bias = try_init_alone()
-        check_spread(weight, "weight", True, 300, 200)
-        assert bias.eq(0).all(), "the bias is not 0"
-    with case("inner.deep.1, BatchNorm2d"):
-        assert state["inner.deep.1.weight"].eq(1).all(), "the weight is not 1"
-        assert state["inner.deep.1.bias"].eq(0).all(), "the bias is not 0: 0 is the neutral start"
-    sevens = [
-        name for name in state if name.startswith(("norm", "table", "plain")) or "running" in name
-    ]
-    for name in sevens:
-        with case(name):
-            assert state[name].eq(7).all(), "it was changed, and should have stayed as it was"
-    with case("all layers"):
-        assert found["same"], "some Parameters are new objects: write into those that exist"
-        words = "a frozen weight stays frozen, the others free"
-        check_equal(found["frozen"], ["linear.weight"], "frozen afterwards", words)
-        assert found["mode"] is False, "the model's mode was changed"
+def try_module(*case):
+    return trials.run_module(ListeningDropout, *case)
 
 
 # %% nbgrader={"grade_id": "dropout-that-listens", "solution": true}
@@ -1903,26 +1164,29 @@ class ListeningDropout(nn.Module):
 ones = torch.ones(50, 400, device=device)
 ramp = torch.linspace(1, 3, 3000, device=device).view(2, 3, 500)
 with every_case() as case:
-    check_draws(case, ones, ramp)
-    with case("float16"):
-        check_training(ramp.half(), 0.25)
     with case("training=False"):
-        check_still(ramp, 0.5)
+        trials.check_still(try_dropout, ramp, 0.5)
     with case("training=False, p = 1"):
-        check_still(ramp, 1.0)
-    check_range(case, ones)
-    check_shares(case, 0.75, ones)
+        trials.check_still(try_dropout, ramp, 1.0)
+    trials.check_draws(try_dropout, case, ones, ramp)
+    trials.check_shapes(try_dropout, case, ramp)
+    with case("float16"):
+        trials.check_training(try_dropout, ramp.half(), 0.25)
+    with case("float64, a transposed view"):
+        trials.check_training(try_dropout, ramp[0].double().t(), 0.3)
+    trials.check_range(dropout_that_listens, case, ones)
+    trials.check_shares(try_module, case, 0.75, ones)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    with case("float64, a transposed view"):
-        check_training(ramp[0].double().t(), 0.3)
+    with case("float64, every second column"):
+        trials.check_training(try_dropout, ramp[1].double()[:, ::2], 0.4)
     with case("one dimension"):
-        check_training(-ramp.flatten(), 0.6)
+        trials.check_training(try_dropout, -ramp.flatten(), 0.6)
     with case("bfloat16, training=False"):
-        check_still(ramp.bfloat16(), 0.5)
-    with case("an empty tensor"):
-        check_training(ones[:0], 0.5)
-    check_shares(case, 0.2, ones)
+        trials.check_still(try_dropout, ramp.bfloat16(), 0.5)
+    with case("images of another size"):
+        trials.check_training(try_dropout, -ramp.view(3, 2, 25, 20), 0.6)
+    trials.check_shares(try_module, case, 0.2, ones)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1939,9 +1203,8 @@ with every_case() as case:
 # ## 6. Memory between two calls
 #
 # A function forgets. A module can remember something of every batch: batch norm's running mean, an
-# average of the loss, the centre of the features. The tool is a buffer that `forward` updates. It
-# looks like two lines. Here is a recipe that was handed around; **predict** what the second
-# step does:
+# average of the loss, the centre of the features. The tool is a buffer that `forward` updates, in what
+# looks like two lines. Here is a recipe that was handed around; **predict** what the second step does:
 
 
 # %% topics=["moving-average-buffer"] errata=["running-mean-keeps-graph"]
@@ -1965,8 +1228,8 @@ except RuntimeError as error:
 
 # %% [markdown]
 # > **Then and now.** *"Update a running mean in `forward` by `+=` on the buffer."* The batch mean hangs
-# > on the graph, so the buffer does from now on, and the next step's buffer on this one's. The second
-# > `backward()` wants to walk through the first step again, whose graph is gone.
+# > on the graph, so from now on the buffer does as well, and each step's buffer on the step before. The
+# > second `backward()` wants to walk through the first step again, whose graph is gone.
 #
 # Without a `backward()` in between nothing fails. The chain only grows. Count the graph's nodes
 # behind the buffer:
@@ -2004,7 +1267,7 @@ show(
 
 # %% [markdown]
 # A straight line up: each call adds its nodes, with the activations that they keep, and none
-# is ever freed. The graph is one of five ways in which such a recipe goes wrong:
+# is ever freed. Such a recipe can go wrong in five ways; the graph is only the first:
 #
 # | slip | what happens |
 # | --- | --- |
@@ -2020,14 +1283,22 @@ show(
 # of shape (batch, size) and holds a buffer `mean` of shape (size,), float32, zeros at first:
 #
 # - In training it first updates `mean` to `(1 - momentum) · mean + momentum · (mean of x over the
-#   batch)`. In eval mode it doesn't. A batch without rows changes nothing.
+#   batch)`, whether or not autograd records. In eval mode it doesn't. A batch of one row counts as any
+#   other; a batch without rows changes nothing.
 # - Then it returns `x - mean`. In backward, `mean` is a constant.
 # - `mean` is updated in place: it stays one tensor, with which `module.mean` began. It never needs a
-#   gradient. It is saved, and moves with the module: after `module.double()` the module takes float64.
-# - The module has no parameter.
+#   gradient. It is saved, and moves with the module: after `module.double()` the module takes float64,
+#   and computes in it. `x` isn't changed.
+# - The module has no parameter. Two modules share nothing.
 #
 # Example: with size 1 and momentum 0.1, after `x = [[10.], [20.]]` the mean is 1.5 and the result
 # `[[8.5], [18.5]]`.
+
+
+# %% nbgrader={"grade_id": "try-average", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_average(*case):
+    return trials.run_average(moving_average_buffer, *case)
 
 
 # %% nbgrader={"grade_id": "moving-average-buffer", "solution": true}
@@ -2054,28 +1325,32 @@ generator = torch.Generator().manual_seed(0)
 x, y, z = (torch.randn(n, 3, generator=generator).to(device) + 5 for n in (6, 4, 1))
 with every_case() as case:
     with case("the example"):
-        check_average([torch.tensor([[10.0], [20.0]], device=device)], [True])
+        trials.check_average(try_average, [torch.tensor([[10.0], [20.0]], device=device)], [True])
     with case("train, train, eval, train"):
-        check_average([x, y, z, x], [True, True, False, True])
+        trials.check_average(try_average, [x, y, z, x], [True, True, False, True])
+    with case("a batch of one row"):
+        trials.check_average(try_average, [x, z], [True, True])
+    with case("under no_grad"):
+        trials.check_average(try_average, [x, y], [True, False], None, False)
     with case("momentum 0.5"):
-        check_average([x, y], [True, True], 0.5)
+        trials.check_average(try_average, [x, y], [True, True], 0.5)
     with case("a batch without rows, then another"):
-        check_average([x[:0], x], [True, True])
+        trials.check_average(try_average, [x[:0], x], [True, True])
     with case("after double()"):
-        check_average([x.double(), y.double()], [True, True])
+        trials.check_average(try_average, [x.double() / 3, y.double() / 3], [True, True])
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("momentum 1 and 0"):
-        check_average([x, y], [True, True], 1.0)
-        check_average([x, y], [True, True], 0.0)
+        trials.check_average(try_average, [x, y], [True, True], 1.0)
+        trials.check_average(try_average, [x, y], [True, True], 0.0)
     with case("eval at once"):
-        check_average([y, x, z], [False, True, False], 0.3)
+        trials.check_average(try_average, [y, x, z], [False, True, False], 0.3)
 ### END HIDDEN TESTS
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Go through the table above; each line is one word in your code.
+# Go through the table above; each line is a word in your code.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -2109,10 +1384,10 @@ class ConvNet(nn.Module):
 # The layers with numbers are modules; pooling and ReLU hold nothing, so a function or a method will do.
 # That is the whole rule: *state in modules, plain maths in functions*.
 #
-# A twin without modules takes a dict of tensors as its first argument. Old notes show one that looks
-# right and can't run:
+# A twin without modules takes a dict of tensors as its first argument. Old notes show a twin that
+# looks right and can't run:
 #
-# > **Then and now.** *"These two are functionally identical"*, said of a CNN from layers and one
+# > **Then and now.** *"These two are functionally identical"*, said of a CNN from layers and its twin
 # > from raw tensors. Both flattened the image before the first convolution, the twin forgot the
 # > pooling size, and its last weight lay the wrong way round.
 
@@ -2120,8 +1395,6 @@ class ConvNet(nn.Module):
 images, rows = torch.zeros(4, 1, 28, 28), torch.zeros(4, 256)
 attempts = [lambda: nn.Conv2d(1, 8, 5)(images.view(4, -1)), lambda: F.max_pool2d(images)]
 attempts.append(lambda: F.linear(rows, torch.rand(256, 10)))
-
-# %% topics=["functional-cnn"] errata=["functional-cnn-twin"]
 for attempt in attempts:
     try:
         attempt()
@@ -2129,9 +1402,9 @@ for attempt in attempts:
         print(f"{type(error).__name__}: {str(error).splitlines()[0][:70]}")
 
 # %% [markdown]
-# An untested twin is no twin. PyTorch derives one from any module: `functional_call` runs `forward`
-# with the tensors of a dict in the drawers, and puts the old ones back. The module itself is left as
-# it was; it may even lie on the device `meta`, where tensors have shapes and no numbers.
+# Don't trust a twin that was never compared. PyTorch derives it from any module: `functional_call` runs
+# `forward` with the tensors of a dict in the drawers, and puts the old tensors back. The module itself
+# is left as it was; it may even be on the device `meta`, where tensors have shapes and no numbers.
 
 # %% topics=["functional-cnn", "nn-vs-functional"]
 from torch.func import functional_call, grad, stack_module_state, vmap
@@ -2139,19 +1412,17 @@ from torch.func import functional_call, grad, stack_module_state, vmap
 model = ConvNet()
 doubled = {name: 2 * parameter for name, parameter in model.named_parameters()}
 skeleton = ConvNet().to("meta")
-
-# %% topics=["functional-cnn", "nn-vs-functional"]
 images = torch.rand(4, 1, 28, 28, generator=torch.Generator().manual_seed(0))
 y = functional_call(skeleton, dict(model.named_parameters()), (images,))
 print("equal to the module:", torch.allclose(y, model(images), atol=1e-6))
 print("changed by doubling:", not torch.allclose(functional_call(model, doubled, (images,)), y))
 
 # %% [markdown]
-# ### Many models, one call
+# ### Many models, a single call
 #
-# Why would you want that? Because functions can be transformed. Say you have eight models of one
-# kind. A loop over a list works, and calls eight times as many operators. With the weights *outside*,
-# they can be stacked: `stack_module_state` gives one dict whose tensors have a new first
+# Why would you want that? Because functions can be transformed. Suppose you have eight models of the
+# same kind. A loop over a list works, and calls eight times as many operators. With the weights *outside*,
+# they can be stacked: `stack_module_state` gives a dict whose tensors have a new first
 # dimension, and `vmap` runs the function along it.
 
 # %% topics=["list-of-models"]
@@ -2171,9 +1442,9 @@ together = vmap(call, in_dims=(0, None))(parameters, x)
 assert torch.allclose(together, torch.stack([model(x) for model in models]), atol=1e-6)
 
 # %% [markdown]
-# `grad` fits in the same way. So the cells below train all eight at once, each from its own start, on
+# `grad` fits in the same way. The cells below train all eight at once, each from its own start, on
 # the same thirty noisy points. The points have a hole in the middle. Adam works element by element, so
-# one optimizer on the stacked tensors is eight optimizers.
+# a single optimizer on the stacked tensors does the work of eight.
 
 # %% topics=["list-of-models"]
 generator = torch.Generator().manual_seed(0)
@@ -2208,19 +1479,32 @@ print("spread in the hole:            ", round(outside.item(), 2))
 
 # %% [markdown]
 # The networks agree where they saw points and differ in the hole: an ensemble knows where it is
-# guessing. And it cost one call per step.
+# guessing. And it cost a single call per step.
 #
 # ### Exercise 8.7 — Twins ★★★ · 25 min · 4 points
 #
 # **First**, `functional_twin(parameters, x)`: the function of `ConvNet`, with a dict of tensors under
-# the names of its `state_dict()`. Equal outputs and equal gradients by each tensor, in float64 as
-# well. No module may be called inside, `functional_call` included: the point is to write it.
+# the names of its `state_dict()`, in any order. `x` has shape (batch, 1, 28, 28); the batch may be
+# empty. Equal outputs and equal gradients by each tensor, in float64 as well. No module may be called
+# inside, `functional_call` included: the point is to write it.
 #
 # **Then**, `ensemble(models, x)`: `models` is a list of `ConvNet`s, at least one. The result has shape
 # (models, batch, 10) and holds what each gives for the same `x`. All run *together*: as many
-# convolutions for five models as for two. A module may run here. The models stay as they are.
+# convolutions and matrix products for five models as for two. A module may run here. The list and the
+# models stay as they are: values, mode, `requires_grad`, `.grad`.
 #
 # Example: for two models, `ensemble([a, b], x)[1]` equals `b(x)`.
+
+
+# %% nbgrader={"grade_id": "try-twins", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_functional_twin(*case):
+    return trials.run_functional_twin(functional_twin, *case)
+
+
+@runs_with_the_answer
+def try_ensemble(*case):
+    return trials.run_ensemble(ensemble, ConvNet, *case)
 
 
 # %% nbgrader={"grade_id": "functional-twin", "solution": true}
@@ -2249,33 +1533,37 @@ def ensemble(models: list[ConvNet], x: torch.Tensor) -> torch.Tensor:
 images = torch.randn(3, 1, 28, 28, generator=torch.Generator().manual_seed(1)).to(device)
 with every_case() as case:
     with case("three images"):
-        check_twin(images, 0)
+        trials.check_twin(try_functional_twin, ConvNet, images, 0)
     with case("float64, other weights"):
-        check_twin(images.double(), 1)
+        trials.check_twin(try_functional_twin, ConvNet, images.double(), 1)
     with case("one image"):
-        check_twin(images[:1], 4)
+        trials.check_twin(try_functional_twin, ConvNet, images[:1], 4)
+    with case("no image"):
+        trials.check_twin(try_functional_twin, ConvNet, images[:0], 5)
+    with case("the dict's names in another order"):
+        trials.check_twin(try_functional_twin, ConvNet, images, 6, True)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("one image"):
-        check_twin(-images[:1], 2)
+        trials.check_twin(try_functional_twin, ConvNet, -images[:1], 2)
     with case("images as a transposed view"):
-        check_twin(images.transpose(2, 3), 3)
+        trials.check_twin(try_functional_twin, ConvNet, images.transpose(2, 3), 3)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "functional-twin-check-2", "grade": true, "points": 2}
 images = torch.randn(3, 1, 28, 28, generator=torch.Generator().manual_seed(2)).to(device)
 with every_case() as case:
     with case("two models"):
-        two = check_ensemble([0, 1], images)
+        two = trials.check_ensemble(try_ensemble, ConvNet, [0, 1], images)
     with case("five models, two images"):
-        five = check_ensemble([4, 0, 3, 2, 7], images[:2])
+        five = trials.check_ensemble(try_ensemble, ConvNet, [4, 0, 3, 2, 7], images[:2])
         words = f"{two} convolutions and products for two models, {five} for five: a loop over them"
         assert five <= two, words
     with case("one model, float64"):
-        check_ensemble([5], images.double())
+        trials.check_ensemble(try_ensemble, ConvNet, [5], images.double())
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("three models, one image, float64"):
-    check_ensemble([5, 6, 1], images[:1].double())
+    trials.check_ensemble(try_ensemble, ConvNet, [5, 6, 1], images[:1].double())
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2293,7 +1581,7 @@ with every_case() as case, case("three models, one image, float64"):
 # %% [markdown]
 # ## 8. Where the numbers start
 #
-# A module knows its layers by type. So one loop can start all weights of a model the way each kind
+# A module knows its layers by type. A single loop can start all weights of a model the way each kind
 # needs. Does the start matter? Send numbers of mean square 1 through twenty layers with ReLUs, and
 # look at the mean square of what each layer puts out. With three spreads for the weights:
 
@@ -2316,15 +1604,15 @@ for name, squares in measured.items():
     print(f"{name:<11}", [f"{squares[i]:.1e}" for i in (0, 1, 2, 19)])
 
 # %% [markdown]
-# One fades, one explodes, one stays near 2. You can predict these numbers with a pencil. Take one
-# unit: it sums n products. The weights have mean 0 and variance σ², so the terms' variances add up:
+# The first fades, the third explodes, the second stays near 2. You can predict these numbers with a
+# pencil. A unit sums n products. The weights have mean 0 and variance σ², so the terms' variances add up:
 #
 # $$q_{\text{out}} = n\,\sigma^2\,q_{\text{in}}$$
 #
 # where q is a mean square. Then the ReLU sets the negative half to zero, which halves q. For n = 1024
 # and σ² = 1/1024: the first layer gives 1024 · 1/1024 · 1 = 1. The ReLU makes that 1/2, and the second
 # layer gives 1/2, the third 1/4, the twentieth 1/2¹⁹ ≈ 2e-6. Forget the ReLU, and you predict 1
-# for all of them; the measurement above says otherwise. With σ² = 2/n, layer and ReLU together
+# for all of them; the measurement above contradicts that. With σ² = 2/n, layer and ReLU together
 # multiply by 1. That is **He** or **Kaiming** initialisation. The dashed lines are the pencil's:
 
 # %% topics=["weight-init"]
@@ -2349,8 +1637,6 @@ show(figure, "Mean squares over 20 layers: a line falls to 1e-6, one stays at 2,
 torch.manual_seed(0)
 layer = nn.Linear(400, 400)
 print("default:", round(layer.weight.std().item(), 3), " 1/√(3·400) =", round(1 / 1200**0.5, 3))
-
-# %% topics=["weight-init"]
 nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
 print("kaiming:", round(layer.weight.std().item(), 3), "   √(2/400) =", round((2 / 400) ** 0.5, 3))
 nn.init.xavier_uniform_(layer.weight)
@@ -2361,7 +1647,7 @@ print("xavier: ", round(layer.weight.std().item(), 3), "   √(2/800) =", round(
 #
 # If a checkpoint is loaded anyway, the random start is wasted time. On the device `meta` a model has
 # shapes and no numbers; `to_empty` gives it memory without filling it. `load_state_dict` with
-# `assign=True` puts the loaded tensors themselves in the drawers. `skip_init` is the same for one layer.
+# `assign=True` puts the loaded tensors themselves in the drawers. `skip_init` is the same for a single layer.
 
 # %% topics=["weight-init", "init-with-tensor"]
 with torch.device("meta"):
@@ -2376,25 +1662,54 @@ print(target.load_state_dict(source.state_dict(), assign=True), target.weight.de
 print("skip_init:", tuple(nn.utils.skip_init(nn.Linear, 3, 2).weight.shape))
 
 # %% [markdown]
-# `assign=True` makes new Parameter objects. Do it before the optimizer is made.
+# `assign=True` makes new Parameter objects. Do it before the optimizer is made. And beware of buffers
+# that aren't saved, such as the table of angles in many language models: no checkpoint brings them.
+# **Predict** where this one is afterwards:
+
+# %% topics=["weight-init", "fixed-tensors-buffers"]
+with torch.device("meta"):
+    target = nn.Linear(3, 2)
+    target.angles = nn.Buffer(torch.arange(3.0), persistent=False)
+print(target.load_state_dict(source.state_dict(), assign=True), target.angles.device)
+
+# %% [markdown]
+# All keys matched, and the table has no numbers. Compute such a table anew after loading.
 #
 # ### Exercise 8.8 — Start every layer by its type ★★ · 15 min · 4 points
 #
 # **First**, `init_by_type(model)`: give new values to the layers of `model` at any depth, `model` itself
 # included; a subclass counts as its parent.
 #
-# - `nn.Conv2d`: weights normal, mean 0, variance 2 / fan_in. (fan_in is how many products one output
-#   sums up.) Bias 0, where there is one.
-# - `nn.Linear`: weights uniform between ±√(6 / (n_in + n_out)). Bias 0, where there is one.
-# - `nn.BatchNorm2d`: weight 1, bias 0, where there are any. Its running statistics stay.
-# - All else stays as it is: other layers, `requires_grad`, the mode, the Parameter objects.
+# - `nn.Conv2d`: weights normal, mean 0, variance 2 / fan_in. (fan_in is how many products an output
+#   sums up.) Bias 0, if any.
+# - `nn.Linear`: weights uniform between ±√(6 / (n_in + n_out)). Bias 0, if any.
+# - `nn.BatchNorm2d`: weight 1, bias 0, if any. Its running statistics stay.
+# - All else stays as it is: other layers (`Conv1d` and `ConvTranspose2d` among them), `requires_grad`,
+#   `.grad`, dtypes, the modes, the Parameter objects.
+# - The numbers are drawn from PyTorch's global generator, anew for each layer; you don't seed it.
 #
 # **Then**, `predict_squares(sizes, stds)`: the mean square of each linear layer's output, as a list of
 # numbers. Layer i goes from `sizes[i]` to `sizes[i + 1]` numbers, its weights have mean 0 and standard
-# deviation `stds[i]`, no bias; a ReLU stands between two layers. The input has mean square 1. Compute
+# deviation `stds[i]`, no bias; between two layers there is a ReLU. The input has mean square 1. Compute
 # it, don't draw.
 #
 # Example: `predict_squares([100, 50, 10], [0.1, 0.2])` is `[1.0, 1.0]`: 100 · 0.01, then 50 · 0.04 / 2.
+
+
+# %% nbgrader={"grade_id": "try-init", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_init(*case):
+    return trials.run_init(init_by_type, *case)
+
+
+@runs_with_the_answer
+def try_init_alone(*case):
+    return trials.run_init_alone(init_by_type, *case)
+
+
+@runs_with_the_answer
+def try_squares(*case):
+    return trials.run_squares(predict_squares, *case)
 
 
 # %% nbgrader={"grade_id": "init-by-type", "solution": true}
@@ -2429,20 +1744,22 @@ def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
 
 # %% nbgrader={"grade_id": "init-by-type-check", "grade": true, "points": 3}
 with every_case(at_most=12) as case:
-    check_zoo(case, try_init())
+    trials.check_zoo(try_init, try_init_alone, case)
 
 # %% nbgrader={"grade_id": "init-by-type-check-2", "grade": true, "points": 1}
 with every_case() as case:
     with case("the example"):
-        check_squares([100, 50, 10], [0.1, 0.2], [1.0, 1.0])
+        trials.check_squares(try_squares, [100, 50, 10], [0.1, 0.2], [1.0, 1.0])
     with case("three layers"):
-        check_squares([200, 100, 50, 25], [0.1, 0.1, 0.2], [2.0, 1.0, 1.0])
+        trials.check_squares(try_squares, [200, 100, 50, 25], [0.1, 0.1, 0.2], [2.0, 1.0, 1.0])
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("one layer"):
-        check_squares([64, 8], [0.5], [16.0])
+        trials.check_squares(try_squares, [64, 8], [0.5], [16.0])
     with case("four layers"):
-        check_squares([10, 20, 40, 80, 5], [0.3, 0.3, 0.3, 0.3], [0.9, 0.81, 1.458, 5.2488])
+        trials.check_squares(
+            try_squares, [10, 20, 40, 80, 5], [0.3, 0.3, 0.3, 0.3], [0.9, 0.81, 1.458, 5.2488]
+        )
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -2495,14 +1812,17 @@ wrapped = nn.DataParallel(nn.Linear(2, 2))
 compiled = torch.compile(nn.Linear(2, 2))
 print(list(wrapped.state_dict()), wrapped.module.out_features)
 print(list(compiled.state_dict()), compiled._orig_mod.out_features)
+in_place = nn.Linear(2, 2)
+in_place.compile()
+print(list(in_place.state_dict()))
 
 # %% [markdown]
-# Save `wrapped.module.state_dict()`, and the question never comes up. But often the file is there
-# already. The usual advice is a flag:
+# Call the method `model.compile()`, save `wrapped.module.state_dict()`, and the question never arises.
+# But often the file exists already. The usual advice is a flag:
 #
 # > **Then and now.** *"Load a checkpoint that fits in part with `strict=False`."* With prefixed names
 # > **nothing** fits, so nothing is loaded, and you train on from random weights. **Predict** whether
-# > the cell says a word.
+# > the cell warns you.
 
 # %% errata=["strict-false-loads-nothing"] tags=["shows-false"]
 fresh, trained = nn.Linear(2, 2), wrapped.state_dict()
@@ -2530,7 +1850,7 @@ except RuntimeError as error:
     print(str(error).splitlines()[1].strip()[:75])
 
 # %% [markdown]
-# `removeprefix` is the right word. Try two others that look alike, on a name with the same letters in
+# `removeprefix` is the right word. Try two that look similar, on a name with the same letters in
 # other places. **Predict:**
 
 # %%
@@ -2540,12 +1860,12 @@ print("replace:     ", name.replace("module.", ""))
 print("lstrip:      ", name.lstrip("module."))
 
 # %% [markdown]
-# `replace` also hits the middle; `lstrip` takes off any of these *letters* until another one comes.
+# `replace` also hits the middle; `lstrip` takes off any of these *letters* until it meets another.
 #
 # ### Safe loading
 #
-# A pickled file may run any code when it is opened. So `torch.load` takes only tensors and plain
-# containers unless told otherwise: `weights_only=True` is the default. A whole module is refused; a
+# A pickled file may run any code when it is opened. Therefore `torch.load` takes only tensors and plain
+# containers by default: `weights_only=True`. A whole module is refused; a
 # state dict is all you need. `mmap=True` leaves the numbers in the file until they are touched.
 
 # %% topics=["weight-copy-between-models"]
@@ -2570,382 +1890,31 @@ with tempfile.TemporaryDirectory() as folder:
 # - *Names.* From the front of a key, take off `module.` or `_orig_mod.`, one after the other, until the
 #   rest is a name in `model.state_dict()` or no such prefix is left at its front. Elsewhere in a
 #   name, and in words such as `module_list`, these letters stay.
-# - *Load* what has the name and the shape of a tensor of the model, buffers included: copy the values in.
-#   The model's tensors stay the same objects, with their dtype.
+#   No two keys end at the same name.
+# - *Load* what has the name and the shape of a tensor in `model.state_dict()`: copy the values in. The
+#   model's tensors stay the same objects, in their own memory, with their dtype.
 # - *Return* a dict with four collections of names, without their prefixes: `"loaded"`; `"mismatched"`, in both,
 #   with different shapes; `"missing"`, in the model only; `"unexpected"`, in the checkpoint only.
 # - If nothing can be loaded: `ValueError`.
-# - `checkpoint` stays as it is, and so do the model's mode, each `requires_grad`, and what isn't loaded.
+# - `checkpoint` stays as it is, and so do the modules' modes, each `requires_grad`, and what isn't loaded.
 #
 # Example: for `nn.Linear(2, 2)`, the checkpoint `{"module.weight": torch.ones(2, 2), "bias":
 # torch.ones(3), "nose": torch.ones(1)}` gives `{"loaded": ["weight"], "mismatched": ["bias"],
 # "missing": [], "unexpected": ["nose"]}`.
 
 
-# %% nbgrader={"grade_id": "trials-9-11", "locked": true} jupyter={"source_hidden": true}
-# How the exercises of sections 9 to 11 are tried. You need not read this; the checks below say what is wrong.
-from collections import OrderedDict
-
-
-class Tricky(nn.Module):
-    """Names that contain the words of the prefixes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.module = nn.Linear(2, 2)
-        self.module_list = nn.ModuleList([nn.Linear(2, 1)])
-        self.model = nn.Sequential(OrderedDict(module=nn.Linear(1, 3)))
-
-
-def make_target(kind: str) -> nn.Module:
-    """A fresh model, in eval mode, with one frozen parameter."""
-    torch.manual_seed(0)
-    makers = {"linear": lambda: nn.Linear(2, 2), "small": SmallNet, "tricky": Tricky}
-    model = makers[kind]().to(device).eval()
-    next(model.parameters()).requires_grad_(False)
-    return model
-
-
+# %% nbgrader={"grade_id": "try-surgery", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
-def try_surgery(kind: str, checkpoint: dict) -> dict:
-    """The report, or the error; the state afterwards; and what may have changed besides."""
-    model, given = make_target(kind), dict(checkpoint)
-    tensors = lambda: [id(t) for t in (*model.parameters(), *model.buffers())]  # noqa: E731
-    objects, copies = tensors(), {name: t.clone() for name, t in given.items()}
-    found = {"error": "", "report": None}
-    try:
-        report = state_dict_surgery(model, checkpoint)
-        found["report"] = report
-        if isinstance(report, dict):
-            found["report"] = {str(key): sorted(names) for key, names in report.items()}
-    except ValueError as error:
-        found["error"] = str(error) or "ValueError"
-    except RuntimeError as error:
-        told = f"a RuntimeError: {str(error).splitlines()[0]}"
-        raise AssertionError(f"{told} (only what has the same shape may be loaded)") from None
-    same = list(given) == list(checkpoint)
-    found["kept"] = same and all(torch.equal(copies[n], checkpoint[n]) for n in given)
-    found["objects"] = objects == tensors()
-    found["free"] = [p.requires_grad for p in model.parameters()]
-    found["training"] = any(module.training for module in model.modules())
-    found["state"] = {name: t.detach().clone() for name, t in model.state_dict().items()}
-    return found
+def try_surgery(*case):
+    return trials.run_surgery(state_dict_surgery, SmallNet, *case)
 
 
-def filled(model, change=lambda name: name, value=3):
-    state = model.state_dict()
-    return {change(name): torch.full_like(t, value) for name, t in state.items()}
+def check_report(*case):
+    trials.check_report(try_surgery, SmallNet, *case)
 
 
-def check_report(kind, checkpoint, loaded, mismatched=(), missing=(), unexpected=()):
-    found, start = try_surgery(kind, checkpoint), make_target(kind).state_dict()
-    report = found["report"]
-    told = f"a ValueError ({found['error']}), though {next(iter(loaded))} fits"
-    told += " once its prefixes are off; does more come off (lstrip, replace)?"
-    assert not found["error"], told
-    assert isinstance(report, dict), f"it returned {report!r}, not a dict: is there an answer yet?"
-    right = {
-        "loaded": loaded,
-        "mismatched": mismatched,
-        "missing": missing,
-        "unexpected": unexpected,
-    }
-    wrong = []
-    for key, names in right.items():
-        if key not in report:
-            wrong.append(f"{key!r} is not in the report")
-        elif report[key] != sorted(names):
-            extra = [name for name in report[key] if name not in names]
-            lacks = [name for name in sorted(names) if name not in report[key]]
-            told = [f"wrongly has {extra}"] if extra else []
-            told += [f"lacks {lacks}"] if lacks else []
-            told = told or [f"is {report[key]}: a name twice?"]
-            wrong.append(f"{key!r} {' and '.join(told)}")
-    strange = [name for name in report.get("unexpected", []) if name not in unexpected]
-    for key in checkpoint:
-        taken = [name for name in strange if key != name and key.endswith(name)]
-        if key in start and taken:
-            wrong.append(f"{key!r} is a name of the model, so its prefix stays")
-            break
-        if set(strange) & {key.lstrip("module."), key.replace("module.", "")} - {key, *taken}:
-            wrong.append(f"{key!r} has lost more than its prefix (lstrip and replace do that)")
-            break
-    assert not wrong, "; ".join(wrong)
-    for name, old in start.items():
-        new = torch.full_like(old, 3) if name in loaded else old
-        why = "" if name in loaded else " (nothing fits it, so it stays)"
-        check_close(found["state"][name], new, f"{name} in the model afterwards{why}")
-
-
-def check_besides(kind, checkpoint, fails=False):
-    found, model = try_surgery(kind, checkpoint), make_target(kind)
-    if fails:
-        words = "nothing can be loaded, and no ValueError was raised"
-        blank = ": is there an answer yet?" if found["report"] is None else ""
-        assert found["error"], f"{words}: the report was {found['report']!r}{blank}"
-        for name, old in model.state_dict().items():
-            check_close(found["state"][name], old, f"{name}, where nothing fits")
-    else:
-        kind = type(found["report"]).__name__
-        assert kind == "dict", f"it returned {kind}, not a dict: is there an answer yet?"
-    assert found["kept"], "the checkpoint was changed: build a new dict"
-    assert found["objects"], (
-        "the model's tensors are new objects: copy the values into the old ones"
-    )
-    free = [p.requires_grad for p in model.parameters()]
-    check_equal(found["free"], free, "requires_grad of the parameters", "each stays as it was")
-    assert not found["training"], "the model was put into training mode"
-
-
-class Talker(nn.Module):
-    """A tied table, a batch norm without weights, and one parameter in half precision."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.table = nn.Embedding(7, 4)
-        self.plain = nn.BatchNorm1d(4, affine=False)
-        self.norm = nn.BatchNorm1d(4)
-        self.dropout = nn.Dropout()
-        self.out = nn.Linear(4, 7)
-        self.out.weight = self.table.weight
-        self.scale = nn.Parameter(torch.ones(3, dtype=torch.float16))
-        self.register_buffer("mask", torch.ones(5, dtype=torch.bool), persistent=False)
-        self.register_buffer("again", self.mask, persistent=False)
-
-
-def make_model(kind: str) -> nn.Module:
-    """A model in training mode; one of its parameters is frozen already."""
-    model = (SmallNet() if kind in ("small", "asleep") else Talker()).to(device)
-    places = {"small": "head.bias", "asleep": "features.0.norm.weight"}
-    model.get_parameter(places.get(kind, "scale")).requires_grad_(kind == "free")
-    return model
-
-
-def facts_of(model: nn.Module) -> tuple:
-    """Which parameters are frozen, and which modules are in eval mode."""
-    named = model.named_parameters(remove_duplicate=False)
-    frozen = [name for name, parameter in named if not parameter.requires_grad]
-    return frozen, [name for name, module in model.named_modules() if not module.training]
-
-
-@runs_with_the_answer
-def try_freeze(kind: str, patterns: list[str]) -> dict:
-    """What is frozen and in eval mode afterwards, the counts, or the error."""
-    model, counts, error = make_model(kind), None, ""
-    before = {name: t.clone() for name, t in model.state_dict().items()}
-    try:
-        counts = freeze_and_count(model, patterns)
-    except ValueError as caught:
-        error = str(caught) or "ValueError"
-    except (AttributeError, TypeError) as caught:
-        hint = (
-            " (with affine=False, a batch norm's weight is None)"
-            if "NoneType" in str(caught)
-            else ""
-        )
-        raise AssertionError(f"{type(caught).__name__}: {caught}{hint}") from None
-    same = all(torch.equal(t, before[name]) for name, t in model.state_dict().items())
-    frozen, still = facts_of(model)
-    return {"frozen": frozen, "eval": still, "counts": counts, "error": error, "same": same}
-
-
-def check_freeze(kind, patterns, frozen, still, trainable):
-    found, model = try_freeze(kind, patterns), make_model(kind)
-    assert not found["error"], f"a ValueError, though each pattern matches: {found['error']}"
-    everything = [name for name, _ in model.named_parameters(remove_duplicate=False)]
-    right, wrong = [name for name in everything if name in frozen], []
-    for what, got, names in (
-        ("frozen", found["frozen"], right),
-        ("in eval mode", found["eval"], still),
-    ):
-        extra = [name or "(the model itself)" for name in got if name not in names]
-        lacks = [name for name in names if name not in got]
-        wrong += [f"{what}, and should not be: {', '.join(extra)}"] if extra else []
-        wrong += [f"not {what}: {', '.join(lacks)}"] if lacks else []
-    tensors, counts = [*model.parameters(), *model.buffers()], found["counts"]
-    total = sum(p.numel() for p in model.parameters())
-    right = {"total": total, "trainable": trainable, "bytes": sum(t.nbytes for t in tensors)}
-    if not isinstance(counts, dict):
-        wrong.append(f"it returned {counts!r}, not a dict of counts: is there an answer yet?")
-        counts = right
-    slips = {
-        ("total", total + 28): "the tied table is counted twice",
-        ("bytes", sum(p.nbytes for p in model.parameters())): "the buffers are missing",
-        ("bytes", sum(t.nbytes for t in model.state_dict().values())): (
-            "a state dict lists shared ones twice, and leaves out what is not persistent"
-        ),
-        ("bytes", right["bytes"] + 117): "the shared ones are counted twice",
-        ("bytes", 4 * total): "not every number has four bytes, and buffers have bytes, too",
-        ("trainable", total): "the frozen ones are counted as well",
-    }
-    for key, value in right.items():
-        got = counts.get(key, "missing")
-        if got != value or isinstance(got, bool):
-            why = slips.get((key, got), "")
-            wrong.append(f"{key!r} is {got}, expected {value}" + (f" ({why})" if why else ""))
-    assert found["same"], "; ".join(["values of the model were changed", *wrong])
-    assert not wrong, "; ".join(wrong)
-
-
-def check_refused(kind, patterns):
-    found, (frozen, still) = try_freeze(kind, patterns), facts_of(make_model(kind))
-    assert found["error"], "a pattern matches nothing, and no ValueError was raised"
-    check_equal(found["frozen"], frozen, "frozen after the ValueError", "nothing is changed then")
-    check_equal(found["eval"], still, "in eval mode after the ValueError")
-
-
-class Wrapped(nn.Module):
-    """A replacement that contains the old module."""
-
-    def __init__(self, old: nn.Module) -> None:
-        super().__init__()
-        self.old = old
-
-
-def make_old(kind: str) -> nn.Module:
-    """Models with layers of a kind in many places."""
-    if kind == "small":
-        return SmallNet()
-    if kind == "root":
-        return nn.ReLU()
-    shared, block = nn.ReLU(), nn.Sequential(nn.Linear(2, 2), nn.ReLU6(), nn.ReLU().eval())
-    model = nn.Sequential(OrderedDict(a=shared, b=nn.ModuleList([block, nn.Tanh()]), c=shared))
-    model.add_module("d", nn.ModuleDict({"x": nn.Sequential(nn.ReLU()), "y": block, "z": shared}))
-    model.d.register_module("nothing", None)
-    return model
-
-
-KINDS = {
-    "BatchNorm2d": nn.BatchNorm2d,
-    "ReLU": nn.ReLU,
-    "Block or Linear": (Block, nn.Linear),
-    "Hardtanh": nn.Hardtanh,
-}
-
-
-@runs_with_the_answer
-def try_replace(kind: str, wanted: str, container: bool = False) -> dict:
-    """Paths and types afterwards, which places hold one module, and what else may have changed."""
-    model, made = make_old(kind), []
-    places = dict(model.named_modules(remove_duplicate=False))
-    hooked = [m for m in model.modules() if not isinstance(m, KINDS[wanted])]
-    for module in hooked:
-        module.register_forward_hook(lambda module, args, output: None)
-
-    def make(old):
-        assert isinstance(old, KINDS[wanted]), f"make was called with a {type(old).__name__}"
-        assert len(made) < 50, "make is called again and again: is a replacement searched?"
-        made.append((id(old), nn.Sequential(old, nn.Tanh()) if container else Wrapped(old)))
-        return made[-1][1]
-
-    try:
-        new = replace_by_type(model, KINDS[wanted], make)
-        walked = isinstance(new, nn.Module) and list(new.named_modules(remove_duplicate=False))
-    except RecursionError:
-        words = "it never ends: is a replacement searched, perhaps on a second visit to its parent?"
-        raise AssertionError(words) from None
-    except AttributeError as error:
-        hint = " (in _modules, a child may be None)" if "NoneType" in str(error) else ""
-        raise AssertionError(f"AttributeError: {error}{hint}") from None
-    got = type(new).__name__
-    assert isinstance(new, nn.Module), f"it returned {got}, not a module: is there an answer yet?"
-    after, numbers = dict(walked), {}
-    kept = [m for m in after.values() if any(m is other for other in hooked)]
-    return {
-        "tree": [(name, type(module).__name__) for name, module in after.items()],
-        "groups": [numbers.setdefault(id(module), len(numbers)) for module in after.values()],
-        "modes": [module.training for module in after.values()],
-        "calls": len(made),
-        "twice": len({old for old, _ in made}) < len(made),
-        "hooks": all(len(module._forward_hooks) == 1 for module in kept),
-        "root": new is (made[0][1] if isinstance(places[""], KINDS[wanted]) and made else model),
-        "olds": all(
-            m is places[n] for n, m in after.items() if n in places and type(m) is type(places[n])
-        ),
-    }
-
-
-def swap(module, kind, new, done):
-    if id(module) in done:
-        return done[id(module)]
-    if isinstance(module, kind):
-        done[id(module)] = new(module).train(module.training)
-        return done[id(module)]
-    done[id(module)] = module
-    for name in [name for name, child in module._modules.items() if child is not None]:
-        setattr(module, name, swap(module._modules[name], kind, new, done))
-    return module
-
-
-def check_swap(kind, wanted, container=False):
-    found, done, old = try_replace(kind, wanted, container), {}, make_old(kind)
-    right = sum(isinstance(module, KINDS[wanted]) for module in old.modules())
-    new = (lambda old: nn.Sequential(old, nn.Tanh())) if container else Wrapped
-    after = dict(swap(old, KINDS[wanted], new, done).named_modules(remove_duplicate=False))
-    tree, numbers = [(name, type(module).__name__) for name, module in after.items()], {}
-    groups = [numbers.setdefault(id(module), len(numbers)) for module in after.values()]
-    modes, wrong = [module.training for module in after.values()], []
-    missed = [pair for pair in tree if pair not in found["tree"]]
-    extra = [pair for pair in found["tree"] if pair not in tree]
-    if found["twice"]:
-        wrong.append(f"make was called {found['calls']} times for {right} modules: once for each")
-    if missed or extra:
-        wrong.append(f"missing in the new tree: {missed[:4]}; not expected: {extra[:4]}")
-    elif found["tree"] != tree:
-        wrong.append("the names are in another order than before")
-    elif found["groups"] != groups:
-        wrong.append(
-            "a module that stood in several places has several replacements, or the reverse"
-        )
-    elif found["modes"] != modes:
-        at = [name for (name, _), a, b in zip(tree, found["modes"], modes, strict=True) if a != b]
-        wrong.append(f"the mode is not the old one's at {at}")
-    flags = {
-        "root": "what is returned is neither the model nor the replacement of its root",
-        "olds": "modules that are not of the kind are other objects now (copies?)",
-        "hooks": "modules that are not of the kind have lost their hooks, or gained some",
-    }
-    wrong += [words for key, words in flags.items() if not found[key]]
-    assert not wrong, "; ".join(wrong)
-
-
-def check_prefixes(case, small, every):
-    """Prefixes in front of all names, and a head that doesn't fit."""
-    with case("all names fit"):
-        check_report("small", filled(small), every)
-    with case("module._orig_mod. in front"):
-        check_report("small", filled(small, lambda name: f"module._orig_mod.{name}"), every)
-    with case("_orig_mod.module.module. in front"):
-        check_report("small", filled(small, lambda name: f"_orig_mod.module.module.{name}"), every)
-    with case("a head for 7 classes, from another model"):
-        other = filled(SmallNet(7).to(device), lambda name: f"module.{name}")
-        head = ["head.weight", "head.bias"]
-        check_report("small", other, [name for name in every if name not in head], head)
-
-
-first = ["features.0.conv.weight", "features.0.norm.weight", "features.0.norm.bias"]
-second = [name.replace("0", "2") for name in first]
-norms = ["features.0.norm", "features.2.norm"]
-tied = ["table.weight", "out.weight"]
-
-
-def check_small(case):
-    """Patterns on SmallNet."""
-    with case('SmallNet, ["features.*"] (head.bias was frozen before)'):
-        check_freeze("small", ["features.*"], [*first, *second, "head.bias"], norms, 160)
-    with case('SmallNet, ["features.2.*", "head.weight"]'):
-        check_freeze(
-            "small",
-            ["features.2.*", "head.weight"],
-            [*second, "head.bias", "head.weight"],
-            norms[1:],
-            88,
-        )
-    with case("SmallNet, no pattern"):
-        check_freeze("small", [], ["head.bias"], [], 1432)
-    with case('SmallNet, ["*.bias"]: the batch norms\' weights stay free'):
-        bias = ["features.0.norm.bias", "features.2.norm.bias", "head.bias"]
-        check_freeze("small", ["*.bias"], bias, [], 1408)
+def check_besides(*case, fails=False):
+    trials.check_besides(try_surgery, SmallNet, *case, fails=fails)
 
 
 # %% nbgrader={"grade_id": "state-dict-surgery", "solution": true}
@@ -2972,25 +1941,31 @@ def state_dict_surgery(model: nn.Module, checkpoint: dict[str, torch.Tensor]) ->
 
 
 # %% nbgrader={"grade_id": "state-dict-surgery-check", "grade": true, "points": 3}
-small, tricky, every = SmallNet().to(device), Tricky().to(device), list(SmallNet().state_dict())
-names = list(tricky.state_dict())
+small, tricky = SmallNet().to(device), trials.Tricky().to(device)
+every, names = list(small.state_dict()), list(tricky.state_dict())
 example = {"module.weight": torch.full((2, 2), 3.0), "bias": torch.ones(3), "nose": torch.ones(1)}
 with every_case() as case:
     with case("the example, with threes"):
         check_report("linear", example, ["weight"], ["bias"], [], ["nose"])
-    check_prefixes(case, small, every)
+    trials.check_prefixes(check_report, SmallNet, case)
+    trials.check_unlike(check_report, case)
     with case("a child that is called module, no prefix"):
-        check_report("tricky", filled(tricky), names)
+        check_report("tricky", trials.filled(tricky), names)
     with case("a child that is called module, in DataParallel"):
-        check_report("tricky", filled(tricky, lambda name: f"module.{name}"), names)
+        check_report("tricky", trials.filled(tricky, lambda name: f"module.{name}"), names)
     with case("module in the middle of a name that is unknown"):
-        extra = {**filled(tricky), "module.stem.module.weight": torch.ones(1, device=device)}
+        extra = {**trials.filled(tricky), "module.stem.module.weight": torch.ones(1, device=device)}
         check_report("tricky", extra, names, [], [], ["stem.module.weight"])
     with case("a word that begins like a prefix, unknown"):
-        extra = {**filled(tricky), "module_x.weight": torch.ones(1, device=device)}
-        check_report("tricky", extra, names, [], [], ["module_x.weight"])
+        others = ["module_x.weight", "model.nose.weight"]
+        extra = trials.filled(tricky) | {name: torch.ones(1, device=device) for name in others}
+        check_report("tricky", extra, names, [], [], others)
     with case("a float64 checkpoint without the statistics"):
-        half = {name: t.double() for name, t in filled(small).items() if "num_batches" not in name}
+        half = {
+            name: t.double()
+            for name, t in trials.filled(small).items()
+            if "num_batches" not in name
+        }
         missing = [name for name in every if name not in half]
         check_report("small", half, list(half), [], missing)
 ### BEGIN HIDDEN TESTS
@@ -3000,7 +1975,7 @@ with every_case() as case:
         rest = [name for name in every if name != "features.2.conv.weight"]
         check_report("small", one, ["features.2.conv.weight"], [], rest)
     with case("another word that begins like a prefix"):
-        extra = {**filled(tricky), "module._orig_model.weight": torch.ones(1, device=device)}
+        extra = {**trials.filled(tricky), "module._orig_model.weight": torch.ones(1, device=device)}
         check_report("tricky", extra, names, [], [], ["_orig_model.weight"])
     with case("a transposed shape"):
         other = {
@@ -3063,7 +2038,7 @@ chain(torch.ones(1, 2)).sum().backward()
 print([layer.weight.grad is not None for layer in chain])
 
 # %% [markdown]
-# The frozen one gets none, yet the gradient passes *through* it to the first. Freezing is enough. If
+# The frozen layer gets none, yet the gradient passes *through* it to the first. Freezing is enough. If
 # everything below is frozen as well, autograd records nothing there, all by itself. `detach` would
 # cut the first layer off, too.
 #
@@ -3086,7 +2061,7 @@ print("to be trained:", [name for name, p in net.named_parameters() if p.require
 
 # %% [markdown]
 # With a model from torchvision the recipe is the same: `resnet18(weights="DEFAULT")`, its head is
-# called `fc`. One thing goes wrong with either. Send thirty batches of brighter images through the
+# called `fc`. Something goes wrong with either. Send thirty batches of brighter images through the
 # network, as training would. Every parameter of its features is frozen; look at their running mean:
 
 # %% topics=["finetune-head", "train-eval-modes"]
@@ -3106,7 +2081,7 @@ axes.set(
 axes.legend()
 show(
     figure,
-    "In train mode the frozen batch norm's running mean climbs and levels off; in eval mode it stays 0.",
+    "In train mode the frozen norm's running mean climbs and levels off; in eval mode it stays 0.",
 )
 
 # %% [markdown]
@@ -3116,18 +2091,33 @@ show(
 #
 # ### Exercise 8.10 — Freeze by pattern, and count ★★ · 10 min · 4 points · core
 #
-# Write `freeze_and_count(model, patterns)`. `patterns` are strings as in a shell: `*` stands for any
-# letters (dots, too), `?` for one. Python's `fnmatch.fnmatchcase(name, pattern)` compares.
+# Write `freeze_and_count(model, patterns)`. `patterns` are strings as in a shell: `*` means any
+# letters (dots, too), `?` for a single letter. Python's `fnmatch.fnmatchcase(name, pattern)` compares.
 #
 # - Every parameter with a full name that matches any pattern is frozen. A shared parameter has several
 #   names, and each counts. The others stay as they are.
 # - Then each batch norm (`nn.BatchNorm1d`, `2d`, `3d`) whose `weight` is frozen, now or before, is put
 #   into eval mode. The mode of everything else stays. (With `affine=False` the weight is `None`.)
-# - A pattern that matches no parameter is a `ValueError`, and nothing has been changed.
+# - A pattern that matches no parameter is a `ValueError`, and nothing has been changed. `patterns`
+#   itself never is.
 # - Return a dict: `"total"`, the numbers in all parameters; `"trainable"`, those that are not frozen;
 #   `"bytes"`, the memory of parameters *and* buffers. Whatever is shared counts once.
 #
 # Example: `freeze_and_count(SmallNet(), ["features.*"])` gives 1442 in total and 170 trainable.
+
+
+# %% nbgrader={"grade_id": "try-freeze", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_freeze(*case):
+    return trials.run_freeze(freeze_and_count, SmallNet, *case)
+
+
+def check_freeze(*case):
+    trials.check_freeze(try_freeze, SmallNet, *case)
+
+
+def check_refused(*case):
+    trials.check_refused(try_freeze, SmallNet, *case)
 
 
 # %% nbgrader={"grade_id": "freeze-and-count", "solution": true}
@@ -3158,16 +2148,17 @@ def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
 
 # %% nbgrader={"grade_id": "freeze-and-count-check", "grade": true, "points": 4}
 with every_case() as case:
-    check_small(case)
+    trials.check_small(check_freeze, case)
     with case('a tied table, ["out.*"] (its first name is table.weight)'):
-        check_freeze("tied", ["out.*"], [*tied, "out.bias", "scale"], [], 8)
+        check_freeze("tied", ["out.*"], ["table.weight", "out.weight", "out.bias", "scale"], [], 10)
     with case('SmallNet, ["head.*"]: the weight of a batch norm was frozen before'):
         frozen = ["features.0.norm.weight", "head.weight", "head.bias"]
-        check_freeze("asleep", ["head.*"], frozen, norms[:1], 1264)
+        check_freeze("asleep", ["head.*"], frozen, ["features.0.norm"], 1264)
+    trials.check_norms(check_freeze, case)
     with case('a tied table, ["table.*"]'):
-        check_freeze("tied", ["table.*"], [*tied, "scale"], [], 15)
+        check_freeze("tied", ["table.*"], ["table.weight", "out.weight", "scale"], [], 17)
     with case('a tied table, ["norm.?eight"]'):
-        check_freeze("free", ["norm.?eight"], ["norm.weight"], ["norm"], 42)
+        check_freeze("free", ["norm.?eight"], ["norm.weight"], ["norm"], 44)
     with case('SmallNet, ["features.*", "nose.*"]'):
         check_refused("small", ["features.*", "nose.*"])
 ### BEGIN HIDDEN TESTS
@@ -3176,7 +2167,19 @@ with every_case() as case:
         check_refused("small", ["weight"])
     with case('a tied table, ["*"]'):
         check_freeze(
-            "free", ["*"], [*tied, "out.bias", "norm.weight", "norm.bias", "scale"], ["norm"], 0
+            "free",
+            ["*"],
+            [
+                "table.weight",
+                "out.weight",
+                "out.bias",
+                "norm.weight",
+                "norm.bias",
+                "scale",
+                "out_bias",
+            ],
+            ["norm"],
+            0,
         )
 ### END HIDDEN TESTS
 
@@ -3197,17 +2200,18 @@ with every_case() as case:
 # Names, drawers, types: a module knows enough that you can rebuild it from outside. `apply` calls a
 # function for each module, children before parents. Use it to change modules; it can't swap them.
 #
-# To swap one, assign to its *parent*. Assignment is the door, here too:
+# To swap a module, assign to its *parent*. Assignment is the door, here too:
 
 # %% topics=["modules-vs-children"]
 net = SmallNet()
 parent, _, last = "features.2.norm".rpartition(".")
 setattr(net.get_submodule(parent), last, nn.Identity())
-print(net.features[2])
+net.set_submodule("features.0.norm", nn.Identity())  # the same in one call
+print(net.features[0], net.features[2])
 
 # %% [markdown]
-# The case that everyone meets: batch norm. Its statistics come from one device's part of the batch.
-# With many devices and few images each, they are noise. `nn.SyncBatchNorm` averages over all
+# Everyone meets this case: batch norm. Each device computes the statistics of its own part of the
+# batch. With many devices and few images each, they are noise. `nn.SyncBatchNorm` averages over all
 # processes, and PyTorch converts a whole model:
 
 # %% topics=["syncbn-convert"]
@@ -3219,33 +2223,44 @@ print("the same Parameter:", new.features[0].norm.weight is weight)
 
 # %% [markdown]
 # The names are the same, so old checkpoints fit; the Parameters are the same objects, so an
-# optimizer goes on training them. That is a good standard for any such tool. Another is the
-# *frozen* norm of fine-tuning and detection, which `train()` can't wake:
+# optimizer continues to train them. That is a good standard for any such tool. Another replacement
+# is the *frozen* norm of fine-tuning and detection. Its four tensors are buffers, so no optimizer
+# finds them; `train()` can't wake it; and when it loads a batch norm's state it drops the counter
+# that it has no use for. (`extra_repr` is what `print` shows between the brackets.)
 
 
 # %% topics=["syncbn-convert"]
 class FrozenNorm(nn.Module):
-    """A batch norm that always uses its running statistics. It shares the old one's tensors."""
+    """A batch norm with the statistics, weight and bias of ``old``; nothing changes them."""
 
     def __init__(self, old):
         super().__init__()
-        self.weight, self.bias, self.eps = old.weight, old.bias, old.eps
-        self.register_buffer("running_mean", old.running_mean)
-        self.register_buffer("running_var", old.running_var)
+        self.eps = old.eps
+        for name in ("weight", "bias", "running_mean", "running_var"):
+            self.register_buffer(name, getattr(old, name).detach())
+
+    def _load_from_state_dict(self, state_dict, prefix, *others):
+        state_dict.pop(prefix + "num_batches_tracked", None)
+        super()._load_from_state_dict(state_dict, prefix, *others)
+
+    def extra_repr(self):
+        return f"{len(self.weight)}, eps={self.eps}"
 
     def forward(self, x):
-        return F.batch_norm(
-            x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
-        )
+        statistics = self.running_mean, self.running_var
+        return F.batch_norm(x, *statistics, self.weight, self.bias, eps=self.eps)
 
 
 # %% topics=["syncbn-convert"]
 norm = nn.BatchNorm2d(3)
+frozen = FrozenNorm(norm)
 x = torch.randn(4, 3, 5, 5, generator=torch.Generator().manual_seed(0))
-print("train mode, as if in eval:", torch.equal(FrozenNorm(norm).train()(x), norm.eval()(x)))
+print(frozen.train(), "parameters:", len(list(frozen.parameters())))
+print("in train mode as the other in eval:", torch.equal(frozen(x), norm.eval()(x)))
+print(frozen.load_state_dict(norm.state_dict()))
 
 # %% [markdown]
-# Now a walk that swaps every layer of a kind. One attempt is in many notes: loop over
+# Now a walk that swaps every layer of a kind. Many notes have this attempt: loop over
 # `named_modules()` and call `add_module(name, …)`. **Predict** what stops it:
 
 # %% errata=["add-module-dotted-name"]
@@ -3257,9 +2272,9 @@ except KeyError as error:
     print("KeyError:", error)
 
 # %% [markdown]
-# A dotted name is a *path*, not a name. So the walk goes from parent to child. Two traps lie on it.
-# `named_children()` leaves out a module that it has listed already, so of two names for one module it
-# shows the first alone. **Predict** what the loop leaves of the two ReLUs:
+# A dotted name is a *path*, not a name: the walk must lead from parent to child. There are two traps.
+# `named_children()` leaves out a module that it has listed already, so of two names for the same module
+# it shows the first alone. **Predict** what the loop leaves of the two ReLUs:
 
 # %% topics=["modules-vs-children"]
 relu = nn.ReLU()
@@ -3269,24 +2284,34 @@ for name, _ in pair.named_children():
 print(pair)
 
 # %% [markdown]
-# The second name kept the ReLU. And it should not get a Tanh of its own, either: what was one module
-# before should be one afterwards. The other trap: a replacement that *contains* the old layer, such as
-# `nn.Sequential(old, nn.Dropout())`. A walk that goes into what it has just put there never ends.
+# The second name kept the ReLU. Nor should it get a second Tanh: what was a single module before
+# should be a single module afterwards. The other trap: a replacement that *contains* the old layer, such as
+# `nn.Sequential(old, nn.Dropout())`. A walk into what it has just put there never ends.
 #
 # ### Exercise 8.11 — Replace by type ★★ · 18 min · 4 points
 #
 # Write `replace_by_type(model, kind, make)`: put `make(old)` in the place of every module in `model`
 # that is an instance of `kind` (a class or a tuple of classes; subclasses count), at any depth.
 #
-# - `make` is called once for each such module; where a module stood in several places, its one
-#   replacement stands in all of them.
+# - `make` is called once for each such module; where a module was in several places, its replacement
+#   is in all of them.
 # - What is replaced isn't searched any further, and neither is its replacement.
-# - The replacement gets the mode of the old one: `new.train(old.training)`.
+# - The replacement gets the old module's mode: `new.train(old.training)`.
 # - All other modules stay the same objects, with their hooks; names keep their order. A child may be
 #   `None`.
 # - Return the model; if `model` itself is of that kind, return its replacement.
 #
 # Example: `replace_by_type(SmallNet(), nn.BatchNorm2d, FrozenNorm)` freezes two norms.
+
+
+# %% nbgrader={"grade_id": "try-replace", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_replace(*case):
+    return trials.run_replace(replace_by_type, SmallNet, *case)
+
+
+def check_swap(*case):
+    trials.check_swap(try_replace, SmallNet, *case)
 
 
 # %% nbgrader={"grade_id": "replace-by-type", "solution": true}
@@ -3322,9 +2347,11 @@ with every_case() as case:
     with case("ReLUs in lists and dicts, one of them in three places, one in eval mode"):
         check_swap("nested", "ReLU")
     with case("the same, replaced by containers of the old one"):
-        check_swap("nested", "ReLU", container=True)
-    with case("SmallNet, (Block, Linear)"):
-        check_swap("small", "Block or Linear")
+        check_swap("nested", "ReLU", True)
+    with case("SmallNet, (Block, Conv2d): the convolutions lie inside blocks"):
+        check_swap("small", "Block or Conv2d")
+    with case("a Sequential that holds others"):
+        check_swap("nested", "Sequential")
     with case("Hardtanh, whose subclass ReLU6 is in the model"):
         check_swap("nested", "Hardtanh")
 ### BEGIN HIDDEN TESTS
@@ -3332,18 +2359,18 @@ with every_case() as case:
     with case("a kind that is not there"):
         check_swap("small", "Hardtanh")
     with case("SmallNet, by containers"):
-        check_swap("small", "BatchNorm2d", container=True)
+        check_swap("small", "BatchNorm2d", True)
 ### END HIDDEN TESTS
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# A function that calls itself: it takes a module and returns what is to stand in its place. For a
+# A function that calls itself: it takes a module and returns what belongs in its place. For a
 # module of the kind that is the replacement; for any other, the module, after its children were visited.
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# `module._modules.items()` lists every name, also a second one for the same child, and `None`. A dict
+# `module._modules.items()` lists every name, also a second name for the same child, and `None`. A dict
 # from old to new makes sure that each module is treated once.
 # </details>
 
@@ -3352,35 +2379,40 @@ with every_case() as case:
 #
 # Does your `MiniModule` hold a real network? Below, a convolutional net learns to read handwritten
 # digits, 8 × 8 pixels each. `nn.Module` is not used: your class holds parameters and a buffer, your
-# dropout obeys your `eval()`, and your state dict goes through a file. Where an exercise is still
+# dropout obeys your `eval()`, and your state dict passes through a file. Where an exercise is still
 # open, PyTorch's own steps in.
 
 
 # %% tags=["nbval-ignore-output"] jupyter={"source_hidden": true}
+def passes(*checks):
+    """Whether the checks of an exercise pass."""
+    try:
+        with every_case() as case:
+            for check in checks:
+                check(case)
+    except Exception:
+        return False
+    return True
+
+
 def choose_parts():
     """The learner's MiniModule and dropout where they work, else PyTorch's."""
     base, parameter, dropout = nn.Module, nn.Parameter, F.dropout
-    try:
-        Mini = mini_module()
-        probe, inner = Mini(), Mini()
-        probe.inner, inner.w = inner, MiniParameter(torch.ones(1))
-        inner.register_buffer("b", torch.zeros(1))
-        names = [name for name, _ in probe.named_parameters()]
-        works = names == ["inner.w"] and set(probe.state_dict()) == {"inner.w", "inner.b"}
-        works = works and probe.eval() is probe and not inner.training
-        probe.load_state_dict({"inner.w": torch.zeros(1), "inner.b": torch.ones(1)})
-        if works and inner.w.item() == 0 and inner.b.item() == 1 and inner.w.requires_grad:
-            base, parameter = Mini, MiniParameter
-    except Exception:
-        pass
-    try:
-        ones = torch.ones(200, requires_grad=True)
-        y = dropout_that_listens(ones, 0.5, True)
-        works = y.shape == ones.shape and y.requires_grad and 100 < y.sum() < 300
-        if works and torch.equal(dropout_that_listens(ones, 0.5, False), ones):
-            dropout = dropout_that_listens
-    except Exception:
-        pass
+    state = trials.mini_state()
+    if passes(
+        lambda case: trials.check_tree(try_tree, case),
+        lambda case: trials.check_names(try_names, case),
+        lambda case: trials.check_state(try_state, case, state),
+        lambda case: trials.check_modes(try_modes, case),
+        lambda case: trials.check_load(try_state, {n: t + 10.5 for n, t in state.items()}, [], ""),
+    ):
+        base, parameter = mini_module(), MiniParameter
+    ones = torch.ones(50, 400, device=device)
+    if passes(
+        lambda case: trials.check_draws(try_dropout, case, ones, ones.view(2, 5, 2000)),
+        lambda case: trials.check_still(try_dropout, ones, 0.5),
+    ):
+        dropout = dropout_that_listens
     return base, parameter, dropout
 
 
@@ -3417,8 +2449,6 @@ from sklearn.datasets import load_digits
 digits = load_digits()
 pixels = torch.tensor(digits.images / 16, dtype=torch.float32, device=device).unsqueeze(1)
 labels = torch.tensor(digits.target, device=device)
-
-# %% topics=["simple-convnet"]
 torch.manual_seed(0)
 order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(0)).to(device)
 train, test = order[:1400], order[1400:]
@@ -3471,9 +2501,114 @@ for ax, index in zip(grid.subplots(2, 5).flat, order.tolist(), strict=True):
 show(figure, "The loss falls from above 2 to near 0.1; ten test digits, the hardest first.")
 
 # %% [markdown]
-# The hard ones are hard for people as well. So what does a module know that a function does not? The
-# names of its tensors, which of them to train, save and move, and its mode. You saw it fit into a
-# hundred lines. All the rest is functions.
+# Some of the misread digits are sloppily written; others wouldn't trouble a person.
+#
+# What does a module know that a function does not? The names of its tensors, which of them to train,
+# save and move, and its mode. You saw it fit into a hundred lines. All the rest is functions.
+#
+# ## 13. A network that others wrote
+#
+# Names are a contract. How far does it reach? Below is ResNet-18, as torchvision lays it out, from your
+# `MiniModule`: five small classes, and the 122 names of its state dict arise by themselves.
+
+
+# %% topics=["module-subclass", "weight-copy-between-models"]
+class Conv(Base):
+    def __init__(self, before, after, size, stride=1):
+        super().__init__()
+        self.weight = Weight(torch.zeros(after, before, size, size, device=device))
+        self.stride, self.padding = stride, size // 2
+
+    def forward(self, x):
+        return F.conv2d(x, self.weight, stride=self.stride, padding=self.padding)
+
+
+class Norm(Base):
+    def __init__(self, n):
+        super().__init__()
+        self.weight, self.bias = (Weight(torch.zeros(n, device=device)) for _ in range(2))
+        self.register_buffer("running_mean", torch.zeros(n, device=device))
+        self.register_buffer("running_var", torch.zeros(n, device=device))
+        self.register_buffer("num_batches_tracked", torch.tensor(0, device=device))
+
+    def forward(self, x):
+        statistics = self.running_mean, self.running_var
+        return F.batch_norm(x, *statistics, self.weight, self.bias, self.training)
+
+
+# %% topics=["module-subclass", "sequential"]
+class Chain(Base):
+    def __init__(self, *parts):
+        super().__init__()
+        for number, part in enumerate(parts):
+            setattr(self, str(number), part)
+        self.length = len(parts)
+
+    def forward(self, x):
+        for number in range(self.length):
+            x = getattr(self, str(number))(x)
+        return x
+
+
+class Residual(Base):
+    def __init__(self, before, after, stride):
+        super().__init__()
+        self.conv1, self.bn1 = Conv(before, after, 3, stride), Norm(after)
+        self.conv2, self.bn2 = Conv(after, after, 3), Norm(after)
+        self.downsample = None
+        if stride > 1:
+            self.downsample = Chain(Conv(before, after, 1, stride), Norm(after))
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(self.bn1(self.conv1(x)).relu()))
+        return (y + (self.downsample(x) if self.downsample else x)).relu()
+
+
+# %% topics=["module-subclass"]
+class ResNet18(Base):
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.bn1, before = Conv(3, 64, 7, 2), Norm(64), 64
+        for number, after in enumerate((64, 128, 256, 512), start=1):
+            blocks = Residual(before, after, 1 + (number > 1)), Residual(after, after, 1)
+            setattr(self, f"layer{number}", Chain(*blocks))
+            before = after
+        self.fc = Layer(1000, 512)
+
+    def forward(self, x):
+        x = F.max_pool2d(self.bn1(self.conv1(x)).relu(), 3, 2, padding=1)
+        for number in range(1, 5):
+            x = getattr(self, f"layer{number}")(x)
+        return F.linear(x.mean((2, 3)), self.fc.weight, self.fc.bias)
+
+
+# %% [markdown]
+# torchvision's own model lends its state. (Its weights are random here, for want of a network;
+# `weights="DEFAULT"` would download the trained ones, under the same names.) One batch in training mode
+# moves its running statistics, so that they count.
+
+# %% topics=["weight-copy-between-models"]
+from torchvision.models import resnet18
+
+torch.manual_seed(0)
+theirs, mine = resnet18(weights=None).to(device), ResNet18()
+photos = torch.randn(2, 3, 64, 64, generator=torch.Generator().manual_seed(0)).to(device)
+with torch.no_grad():
+    theirs(photos)
+    mine.load_state_dict(theirs.state_dict())
+    scores, wanted = mine.eval()(photos), theirs.eval()(photos)
+
+# %% topics=["weight-copy-between-models"]
+print(
+    "names:",
+    len(mine.state_dict()),
+    "all the same:",
+    set(mine.state_dict()) == set(theirs.state_dict()),
+)
+print("equal scores for two photos:", torch.allclose(scores, wanted, rtol=1e-3, atol=1e-3))
+
+# %% [markdown]
+# Key for key, and number for number. Any checkpoint of torchvision's ResNet-18 fits your own class.
 
 # %% [markdown]
 # ## Heard elsewhere
@@ -3481,7 +2616,7 @@ show(figure, "The loss falls from above 2 to near 0.1; ten test digits, the hard
 # More sentences from old notes, each with a cell that answers.
 #
 # *"Use `nn.Xxx` everywhere; the functional form may be dropped in the next release."* Modules call
-# these functions, and newer ones keep coming in.
+# these functions, and new functions keep being added.
 
 # %% topics=["nn-vs-functional"] errata=["functional-going-away"]
 x = torch.tensor([-1.0, 2.0])
@@ -3489,21 +2624,21 @@ print("equal:", torch.equal(F.relu(x), nn.ReLU()(x)))
 print("newer:", callable(F.scaled_dot_product_attention), callable(F.rms_norm))
 
 # %% [markdown]
-# *"`class MyNetwork: … super(network, self).__init__()`."* The name has to be that of the class. Without
-# arguments it can't be wrong.
+# *"`class MyNetwork: … super(network, self).__init__()`."* The name has to be that of the
+# class itself; that of another class, here `SmallNet`, is an error. Without arguments it can't be wrong.
 
 
 # %% errata=["super-wrong-class"]
 class MyNetwork(nn.Module):
     def __init__(self):
-        super(network, self).__init__()  # noqa: F821
+        super(SmallNet, self).__init__()
 
 
 # %% errata=["super-wrong-class"]
 try:
     MyNetwork()
-except NameError as error:
-    print("NameError:", error)
+except TypeError as error:
+    print("TypeError:", error)
 
 # %% [markdown]
 # *"`def forward(self, x): self.x = self.layer(x); return x`."* It returns its input. The layer's result is
@@ -3527,17 +2662,7 @@ y = Returns()(x)
 print("the input itself:", y is x, " hangs on a graph:", y.requires_grad)
 
 # %% [markdown]
-# *"Start batch norm with weight 1 and bias 1, and set `module.bias` of every module."* The neutral start
-# is weight 1, bias 0, and many modules have no bias.
-
-# %% topics=["weight-init"] errata=["bn-bias-one"] tags=["shows-false"]
-norm = nn.BatchNorm2d(2)
-print("weight:", norm.weight.tolist(), " bias:", norm.bias.tolist())
-print("a ReLU has a bias:", hasattr(nn.ReLU(), "bias"))
-print("of Conv2d(1, 1, 1, bias=False):", nn.Conv2d(1, 1, 1, bias=False).bias)
-
-# %% [markdown]
-# *"`nn.init.uniform(weight)`."* The names end in an underscore, because they work in place. The old ones warn.
+# *"`nn.init.uniform(weight)`."* The names end in an underscore, because they work in place. The old names warn.
 
 # %% topics=["weight-init"] errata=["init-without-underscore"] tags=["shows-deprecated"]
 import warnings
@@ -3553,20 +2678,16 @@ print(caught[0].category.__name__, caught[0].message)
 
 
 # %% topics=["count-parameters"] errata=["count-parameters-unbound"]
-def count(net):
-    for p in net.parameters():
-        total += p.numel()  # noqa: F821, F841
-
-
-# %% topics=["count-parameters"] errata=["count-parameters-unbound"]
+recipe, scope = "def count(net):\n    for p in net.parameters(): total += p.numel()", {}
+exec(recipe, scope)
 try:
-    count(nn.Linear(2, 2))
+    scope["count"](nn.Linear(2, 2))
 except UnboundLocalError as error:
     print("UnboundLocalError:", error)
 
 # %% [markdown]
-# *"Two models in a list lie at one address and take no extra memory."* The list holds references; each model
-# has weights of its own.
+# *"Two models in a list have the same address and take no extra memory."* The list holds references; each
+# model has its own weights.
 
 # %% topics=["list-of-models"] errata=["list-of-models-shares-memory"] tags=["shows-false"]
 a, b = nn.Linear(2, 2), nn.Linear(2, 2)
@@ -3582,36 +2703,17 @@ x = torch.randn(8, 3, generator=torch.Generator().manual_seed(0))
 print("just a batch norm:", torch.allclose(nn.SyncBatchNorm(3)(x), nn.BatchNorm1d(3)(x)))
 
 # %% [markdown]
-# *"Convert by hand: `setattr(model, name) = convert(child)`, then `new.weight = old.weight.data`."* The
-# first is no Python. The second puts a plain tensor on a parameter's name. Use `convert_sync_batchnorm`.
+# *"Convert by hand: `new.weight = old.weight.data`."* That puts a plain tensor on a parameter's name. Use
+# `convert_sync_batchnorm`. And *"`net = net()`"* works once: then the class is gone.
 
-# %% topics=["syncbn-convert"] errata=["hand-written-bn-conversion"]
-try:
-    compile("setattr(model, name) = convert(child)", "recipe", "exec")
-except SyntaxError as error:
-    print("SyntaxError:", error.msg.split(".")[0])
-
-# %% topics=["syncbn-convert"] errata=["hand-written-bn-conversion"]
-try:
-    nn.SyncBatchNorm(2).weight = torch.ones(2)
-except TypeError as error:
-    print("TypeError:", str(error).split(" (")[0])
-
-# %% [markdown]
-# And slips of the pen, which were copied for years: `nn.Moudle`, a bracket that isn't closed, `stride()(1, 2)`,
-# and `net = net()`, after which the class is gone.
-
-# %% errata=["typos-001-002"] tags=["shows-false"]
-print("nn.Moudle:", hasattr(nn, "Moudle"), " torch.FlaotTensor:", hasattr(torch, "FlaotTensor"))
-Net = SmallNet
-Net = Net()  # from now on, Net is a model and no class
-
-# %% errata=["typos-001-002"]
-for attempt in (lambda: compile("m = Sequential(*list(c)[:2]", "note", "exec"), lambda: Net()):
+# %% topics=["syncbn-convert"] errata=["hand-written-bn-conversion", "typos-001-002"]
+norm, Net = nn.SyncBatchNorm(2), SmallNet
+Net = Net()
+for attempt in (lambda: setattr(norm, "weight", torch.ones(2)), lambda: Net()):
     try:
         attempt()
-    except (SyntaxError, TypeError) as error:
-        print(type(error).__name__ + ":", str(error).split(" (")[0])
+    except TypeError as error:
+        print("TypeError:", str(error).split(" (")[0])
 
 # %% [markdown]
 # ## What to take home

@@ -98,16 +98,11 @@ def try_linear_by_hand(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
 
 
 # %% nbgrader={"grade_id": "linear-by-hand-truth", "locked": true} jupyter={"source_hidden": true}
-def check_linear_by_hand(x, weight, bias):
-    y, names, spoilt = try_linear_by_hand(x, weight, bias)
-    check_rules(names, spoilt, "linear", "bilinear")
-    slips = {}
-    if weight.shape[0] == weight.shape[1]:
-        turned = F.linear(x, weight.t(), bias)
-        slips["a row of weight belongs to an output: multiply by its transpose"] = turned
-    if bias is not None:
-        slips["the bias is missing"] = F.linear(x, weight)
-    check_value(y, F.linear(x, weight, bias), "the result", slips)
+from functools import partial
+
+from course_utils.chapters.layers import check_linear_by_hand
+
+check_linear_by_hand = partial(check_linear_by_hand, try_linear_by_hand)
 
 
 # %% nbgrader={"grade_id": "linear-by-hand", "solution": true}
@@ -235,8 +230,12 @@ for row, pixels in enumerate(taps, start=1):
     axes.plot(pixels, [-row] * k, "s-", color="#0072b2", markersize=10)
 axes.set(xlabel="pixel (white: padding)", xticks=range(-p, n + p), ylim=(-4.6, 0.6))
 axes.set_yticks(range(0, -5, -1), ["input", *(f"output {row}" for row in range(4))])
-show(figure, "Ten pixels with one of padding on each side. Below, four kernels of three taps, two "
-     "pixels apart, each two pixels right of the last. The padding on the right is in none.")  # fmt: skip
+show(
+    figure,
+    "Ten pixels with one of padding on each side. Below, four kernels of three taps, two "
+    "pixels apart, each two pixels right of the last. The padding on the right is in "
+    "none.",
+)
 
 # %% [markdown]
 # The kernel reaches over $r = d(k-1)+1 = 5$ pixels. Its start can move over $n + 2p - r = 7$ further
@@ -289,16 +288,11 @@ def try_conv_arithmetic(layers: list[dict], size: int) -> tuple:
 
 
 # %% nbgrader={"grade_id": "conv-arithmetic-truth", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.layers import dry_run
+from functools import partial
 
+from course_utils.chapters.layers import check_conv_arithmetic
 
-def check_conv_arithmetic(layers, size, because=""):
-    sizes, names, changed = try_conv_arithmetic(layers, size)
-    if isinstance(sizes, (list, tuple)):
-        sizes = list(sizes)
-    check_equal(sizes, dry_run(layers, size), f"the sizes from {size}", because)
-    assert not names, f"plain numbers, please: {', '.join(names)} was called"
-    assert not changed, "the dicts in layers were changed: leave them alone"
+check_conv_arithmetic = partial(check_conv_arithmetic, try_conv_arithmetic)
 
 
 # %% nbgrader={"grade_id": "conv-arithmetic", "solution": true}
@@ -425,8 +419,12 @@ for axes, (name, stack) in zip(panels, stacks.items(), strict=True):
     seen = footprint_of(stack)
     axes.imshow(seen / seen.max(), cmap="Blues")
     axes.set_title(f"{name}: {int((seen > 0).any(1).sum())} pixels wide", fontsize=10)
-show(figure, "Three heat maps on an image of 31 by 31 pixels: the gradient of one output. "
-     "Three 3x3 cover 7 pixels, with stride 2 first 11, with dilations 1, 2, 4 they cover 15.")  # fmt: skip
+show(
+    figure,
+    "Three heat maps on an image of 31 by 31 pixels: the gradient of one output. "
+    "Three 3x3 cover 7 pixels, with stride 2 first 11, with dilations 1, 2, 4 they cover "
+    "15.",
+)
 
 # %% [markdown]
 # Same number of weights, very different fields. A pixel counts more the more paths lead from it to the
@@ -449,44 +447,23 @@ show(figure, "Three heat maps on an image of 31 by 31 pixels: the gradient of on
 
 
 # %% nbgrader={"grade_id": "try-receptive-field", "locked": true} jupyter={"source_hidden": true}
-def make_stack(layers: list[tuple[int, int, int]]) -> nn.Sequential:
-    """Convolutions of these (kernel, stride, dilation), with positive weights."""
-    generator, stack = torch.Generator().manual_seed(0), nn.Sequential()
-    for kernel, stride, dilation in layers:
-        stack.append(nn.Conv1d(1, 1, kernel, stride, dilation=dilation, bias=False))
-        nn.init.uniform_(stack[-1].weight, 0.5, 1.5, generator=generator)
-    return stack.to(device)
+from course_utils.chapters.layers import run_footprint
 
 
 @runs_with_the_answer
-def try_footprint(layers: list[tuple[int, int, int]], size: int) -> tuple:
-    """The footprint of such a stack, and what about the stack is not as it was."""
-    stack, other, runs = make_stack(layers), make_stack(layers), []
-    hook = stack[0].register_forward_pre_hook(lambda *_: runs.append(1))
-    found, changed = footprint(stack, size), []
-    hook.remove()
-    assert runs or found is None, "the model never ran: find the footprint by what it does"
-    pairs = list(zip(stack.parameters(), other.parameters(), strict=True))
-    changed += ["a parameter's .grad"] * any(p.grad is not None for p, _ in pairs)
-    changed += ["requires_grad"] * any(not p.requires_grad for p, _ in pairs)
-    changed += ["the weights"] * any(not torch.equal(p, q) for p, q in pairs)
-    changed += ["train or eval mode"] * (not stack.training)
-    changed += ["hooks"] * any(module._forward_hooks for module in stack.modules())
-    return found, changed
+def try_footprint(*given, **options):
+    return run_footprint(footprint, *given, **options)
 
 
 # %% nbgrader={"grade_id": "receptive-field-truth-1", "locked": true} jupyter={"source_hidden": true}
-def check_receptive_field_1(layers, right, because=""):
-    check_equal(receptive_field(layers), right, f"receptive_field({layers})", because)
-
+from course_utils.chapters.layers import check_receptive_field_1
 
 # %% nbgrader={"grade_id": "receptive-field-truth-2", "locked": true} jupyter={"source_hidden": true}
-def check_receptive_field_2(layers, size, right, because=""):
-    found, changed = try_footprint(layers, size)
-    check_equal(found, right, f"the footprint of {layers} on {size} pixels", because)
-    assert not changed, (
-        f"not as it was afterwards: {', '.join(changed)} (torch.autograd.grad fills no .grad)"
-    )
+from functools import partial
+
+from course_utils.chapters.layers import check_receptive_field_2
+
+check_receptive_field_2 = partial(check_receptive_field_2, try_footprint)
 
 
 # %% nbgrader={"grade_id": "receptive-field", "solution": true}
@@ -517,25 +494,24 @@ def footprint(model: nn.Module, size: int) -> int:
 with every_case() as case:
     with case("the example"):
         why = "the first stride spreads the second kernel: its taps lie 2 pixels apart"
-        check_receptive_field_1([(3, 2, 1), (3, 1, 1)], (7, 2), why)
+        check_receptive_field_1(receptive_field, [(3, 2, 1), (3, 1, 1)], (7, 2), why)
     with case("no layer"):
-        check_receptive_field_1([], (1, 1), "a pixel sees itself")
+        check_receptive_field_1(receptive_field, [], (1, 1), "a pixel sees itself")
     with case("dilation"):
-        check_receptive_field_1([(3, 1, 2)], (5, 1), "three taps, two apart, cover five pixels")
+        why = "three taps, two apart, cover five pixels"
+        check_receptive_field_1(receptive_field, [(3, 1, 2)], (5, 1), why)
     with case("a stride at the end"):
-        check_receptive_field_1(
-            [(3, 1, 1), (3, 2, 1)], (5, 2), "the last stride moves outputs apart, no more"
-        )
+        why = "the last stride moves outputs apart, no more"
+        check_receptive_field_1(receptive_field, [(3, 1, 1), (3, 2, 1)], (5, 2), why)
     with case("a kernel of 1"):
-        check_receptive_field_1(
-            [(1, 2, 3), (2, 3, 1)], (3, 6), "a kernel of 1 adds no pixel, but it can stride"
-        )
+        why = "a kernel of 1 adds no pixel, but it can stride"
+        check_receptive_field_1(receptive_field, [(1, 2, 3), (2, 3, 1)], (3, 6), why)
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("longer stacks"):
-    check_receptive_field_1([(7, 2, 1), (3, 2, 1), (3, 1, 1), (3, 1, 1)], (27, 4))
-    check_receptive_field_1([(2, 2, 1)] * 5, (32, 32))
-    check_receptive_field_1([(3, 1, 1), (3, 1, 2), (3, 1, 4), (3, 1, 8)], (31, 1))
-    check_receptive_field_1([(5, 3, 2), (4, 2, 3)], (36, 6))
+    check_receptive_field_1(receptive_field, [(7, 2, 1), (3, 2, 1), (3, 1, 1), (3, 1, 1)], (27, 4))
+    check_receptive_field_1(receptive_field, [(2, 2, 1)] * 5, (32, 32))
+    check_receptive_field_1(receptive_field, [(3, 1, 1), (3, 1, 2), (3, 1, 4), (3, 1, 8)], (31, 1))
+    check_receptive_field_1(receptive_field, [(5, 3, 2), (4, 2, 3)], (36, 6))
 ### END HIDDEN TESTS
 
 
@@ -551,7 +527,11 @@ with every_case() as case:
         check_receptive_field_2([(3, 2, 1), (3, 1, 1)], 7, 7)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    for layers, size, right in (([(5, 3, 2), (4, 2, 3)], 90, 36), ([(1, 4, 1)], 9, 1), ([(2, 2, 3), (3, 1, 1)], 41, 8)):  # fmt: skip
+    for layers, size, right in (
+        ([(5, 3, 2), (4, 2, 3)], 90, 36),
+        ([(1, 4, 1)], 9, 1),
+        ([(2, 2, 3), (3, 1, 1)], 41, 8),
+    ):
         with case("another stack"):
             check_receptive_field_2(layers, size, right)
 ### END HIDDEN TESTS
@@ -616,26 +596,11 @@ def try_transposed_conv(x: torch.Tensor, weight: torch.Tensor, stride: int, padd
 
 
 # %% nbgrader={"grade_id": "transposed-conv-truth", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.layers.slips import overwritten_stamps
+from functools import partial
 
+from course_utils.chapters.layers import check_transposed_conv
 
-def check_transposed_conv(x, weight, stride, padding):
-    x, weight = x.double(), weight.double()
-    y, names, spoilt = try_transposed_conv(x, weight, stride, padding)
-    check_rules(names, spoilt, "*conv_transpose*", "convolution")
-    right = F.conv_transpose2d(x, weight, stride=stride, padding=padding)
-    slips = {"padding is cut from the result here": F.conv_transpose2d(x, weight, stride=stride)}
-    turned = F.conv_transpose2d(x, weight.flip(2, 3), stride=stride, padding=padding)
-    slips["the kernel is upside down: a stamp is not mirrored"] = turned
-    if stride > 1:
-        close = F.conv_transpose2d(x, weight, stride=1, padding=padding)
-        slips["the stamps lie stride pixels apart, not one"] = close
-    for n in range(2):
-        whole = overwritten_stamps(x, weight, stride, n)
-        height, width = (m - padding for m in whole.shape[2:])
-        words = "where stamps overlap they add up; here one replaces the other" + " " * n
-        slips[words] = whole[:, :, padding:height, padding:width]
-    check_value(y, right, "the result", slips)
+check_transposed_conv = partial(check_transposed_conv, try_transposed_conv)
 
 
 # %% nbgrader={"grade_id": "transposed-conv", "solution": true}
@@ -766,59 +731,25 @@ def try_pooling(which: str, *args) -> tuple:
 
 
 # %% nbgrader={"grade_id": "pooling-and-back-truth-1", "locked": true} jupyter={"source_hidden": true}
-def check_pooling_and_back_1(x, k):
-    result, names, spoilt = try_pooling("pool", x, k)
-    check_rules(names, spoilt, "*pool*")
-    largest, where, mean = check_parts(result, "largest", "where", "mean")
-    right, places = F.max_pool2d(x, k, return_indices=True)
-    check_value(largest, right, "largest")
-    check_equal(str(getattr(where, "dtype", type(where))), "torch.int64", "the dtype of where")
-    check_equal(tuple(where.shape), tuple(places.shape), "the shape of where")
-    inside = ((where >= 0) & (where < x.shape[2] * x.shape[3])).all()
-    assert inside, "where points outside the image"
-    found = x.flatten(2).gather(2, where.flatten(2)).view_as(right)
-    words = "where: the pixels it points at are not the largest (rows of the image are W long)"
-    assert torch.equal(found, right), words
-    rows, columns = (torch.arange(n, device=x.device) for n in right.shape[2:])
-    at_home = (where // x.shape[3] // k == rows.view(-1, 1)) & (where % x.shape[3] // k == columns)
-    assert at_home.all(), "where points into another window"
-    check_value(mean, F.avg_pool2d(x, k), "mean")
+from functools import partial
 
+from course_utils.chapters.layers import check_pooling_and_back_1
+
+check_pooling_and_back_1 = partial(check_pooling_and_back_1, try_pooling)
 
 # %% nbgrader={"grade_id": "pooling-and-back-truth-2", "locked": true} jupyter={"source_hidden": true}
-def check_pooling_and_back_2(x, k):
-    largest, where = F.max_pool2d(x, k, return_indices=True)
-    y, names, spoilt = try_pooling("unpool", largest, where, *x.shape[2:])
-    check_rules(names, spoilt, "*pool*")
-    right = F.max_unpool2d(largest, where, k, output_size=x.shape[2:])
-    shared = where[:1, :1].expand_as(where)
-    slips = {
-        "each channel of each image has places of its own": F.max_unpool2d(
-            largest, shared, k, output_size=x.shape[2:]
-        ),
-        "a value stands in one place, with zeros around it; here it is repeated": F.interpolate(
-            largest, x.shape[2:]
-        ),
-    }
-    check_value(y, right, "unpool", slips)
+from functools import partial
 
+from course_utils.chapters.layers import check_pooling_and_back_2
+
+check_pooling_and_back_2 = partial(check_pooling_and_back_2, try_pooling)
 
 # %% nbgrader={"grade_id": "pooling-and-back-truth-3", "locked": true} jupyter={"source_hidden": true}
-def check_pooling_and_back_3(x, m):
-    y, names, spoilt = try_pooling("mean", x, m)
-    check_rules(names, spoilt, "*pool*")
-    right = F.adaptive_avg_pool1d(x.reshape(1, -1, x.shape[-1]), m).view(*x.shape[:-1], m)
-    n, slips = x.shape[-1], {}
-    begins = [i * n // m for i in range(m)]
-    words = "a window ends at (i + 1) n / m rounded up; here it is rounded down"
-    ends = [max(a + 1, (i + 1) * n // m) for i, a in enumerate(begins)]
-    slips[words] = torch.stack(
-        [x[..., a:b].mean(-1) for a, b in zip(begins, ends, strict=True)], -1
-    )
-    if n >= m:
-        words = "the windows are not n // m long, side by side: see the two formulas"
-        slips[words] = x.unfold(-1, n // m, n // m)[..., :m, :].mean(-1)
-    check_value(y, right, f"adaptive_mean of {n} to {m}", slips)
+from functools import partial
+
+from course_utils.chapters.layers import check_pooling_and_back_3
+
+check_pooling_and_back_3 = partial(check_pooling_and_back_3, try_pooling)
 
 
 # %% nbgrader={"grade_id": "pooling-and-back", "solution": true}
@@ -946,11 +877,15 @@ figure, panels = plt.subplots(
 for axes, name in zip(panels.flat, names, strict=True):
     y = getattr(nn, name)()(z := x.clone().requires_grad_())
     axes.plot(x, y.detach(), color="#0072b2", label="value")
-    axes.plot(x, torch.autograd.grad(y.sum(), z)[0], "--", color="#b86e00", label="slope")
+    axes.plot(x, torch.autograd.grad(y.sum(), z)[0], "--", color="#aa6600", label="slope")
     axes.set(title=name, ylim=(-2, 4))
 panels[0, 0].legend(fontsize=8)
-show(figure, "Eight activations, solid, and their slopes, dashed. ReLU's slope is 0 for negative "
-     "inputs, tanh's falls to 0 on both sides, GELU and SiLU dip below zero before they rise.")  # fmt: skip
+show(
+    figure,
+    "Eight activations, solid, and their slopes, dashed. ReLU's slope is 0 for negative "
+    "inputs, tanh's falls to 0 on both sides, GELU and SiLU dip below zero before they "
+    "rise.",
+)
 
 # %% [markdown]
 # Look at the dashed lines. Tanh is flat on both sides: large inputs pass no gradient. ReLU is flat
@@ -1022,9 +957,15 @@ for x in 5 + 3 * torch.randn(40, 4, 1, 2, 2):
 from course_utils import draw_curves
 
 curves = {"running mean: used in eval()": remembered, "mean of each batch: used in training": seen}
-draw_curves(range(1, 41), curves, title="What training sees, and what eval will use",
-            labels=("step", "mean"), alt="The batch means scatter around 5. The running mean climbs "
-            "from 0 and reaches them after some 30 steps.")  # fmt: skip
+draw_curves(
+    range(1, 41),
+    curves,
+    title="What training sees, and what eval will use",
+    labels=("step", "mean"),
+    alt="The batch means scatter around 5. The running mean "
+    "climbs "
+    "from 0 and reaches them after some 30 steps.",
+)
 print(f"running mean after 10 steps {remembered[9]:.1f}, after 40 steps {remembered[39]:.1f}")
 
 # %% [markdown]
@@ -1083,62 +1024,20 @@ def try_batch_norm_backward(*args) -> tuple:
 # %% nbgrader={"grade_id": "batch-norm-slips", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.layers import refused
 
-NORMS = ("*batch_norm*", "*layer_norm*", "*group_norm*", "*instance_norm*", "*rms_norm*")
-
 
 # %% nbgrader={"grade_id": "batch-norm-truth-1", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.layers.slips import batch_norm_slips
+from functools import partial
 
+from course_utils.chapters.layers import check_batch_norm_1
 
-def check_batch_norm_1(x, training, normal, momentum=0.1, eps=1e-5):
-    weight, bias, mean, var = normal(4, x.shape[1]).to(x.dtype).unbind()
-    args = x, weight, bias, mean, var.square() + 0.5, training, momentum, eps
-    var, new_mean, new_var = args[4], mean.clone(), args[4].clone()
-    right = F.batch_norm(x, new_mean, new_var, weight, bias, training, momentum, eps)
-    result, names, changed = try_batch_norm(*args)
-    check_rules(names, changed, *NORMS)
-    y, found_mean, found_var = check_parts(result, "y", "new_mean", "new_var")
-    double = x.dtype == torch.double
-    slips = batch_norm_slips(*args, right)
-    check_value(y, right, "y", slips, 1e-4, 1e-5 if double else 1e-4)
-    mean_slips, var_slips = {}, {}
-    if training:
-        words = "momentum is the share of the new value"
-        mean_slips[words] = momentum * mean + (1 - momentum) * x.mean((0, 2, 3))
-        words = "the running variance takes the unbiased one: divided by n - 1"
-        var_slips[words] = (1 - momentum) * var + momentum * x.var((0, 2, 3), correction=0)
-    check_value(found_mean, new_mean, "the new running mean", mean_slips)
-    check_value(found_var, new_var, "the new running variance", var_slips)
-
+check_batch_norm_1 = partial(check_batch_norm_1, try_batch_norm)
 
 # %% nbgrader={"grade_id": "batch-norm-truth-3", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.layers.slips import backward_slips, sum_slips
+from functools import partial
 
+from course_utils.chapters.layers import check_batch_norm_3
 
-def check_batch_norm_3(x, normal, eps=1e-5):
-    x, weight, grad = x.double(), normal(x.shape[1]).double(), normal(*x.shape).double()
-    z, w, b = (t.clone().requires_grad_() for t in (x, weight, torch.zeros_like(weight)))
-    y = F.batch_norm(z, None, None, w, b, True, 0.1, eps)
-    right = torch.autograd.grad(y, (z, w, b), grad)
-    stats = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
-    constant = F.batch_norm(z, *stats, weight, b.detach(), False, 0.1, eps)
-    (direct,) = torch.autograd.grad(constant, z, grad)
-    slips = {
-        "mean and variance depend on x too: gradients flow through them": direct,
-        "the variance depends on x too: the part along hat is still there": direct
-        - direct.mean((0, 2, 3), keepdim=True),
-        "the gradient arrives at y, behind the weight: multiply by it": right[0]
-        / weight.view(-1, 1, 1),
-    }
-    slips = [
-        slips | backward_slips(grad, x, weight, eps, right[0]),
-        *sum_slips(grad, x, eps),
-    ]
-    result, names, changed = try_batch_norm_backward(grad, x, weight, eps)
-    check_rules(names, changed, *NORMS, "grad", "backward")
-    names = ("grad_x", "grad_weight", "grad_bias")
-    for number, part in enumerate(check_parts(result, *names)):
-        check_value(part, right[number], names[number], slips[number], 1e-5, 1e-7)
+check_batch_norm_3 = partial(check_batch_norm_3, try_batch_norm_backward)
 
 
 # %% nbgrader={"grade_id": "batch-norm", "solution": true}
@@ -1278,9 +1177,12 @@ for axes, (name, groups) in zip(panels, shared.items(), strict=True):
     axes.set(title=name, yticks=[0, 1, 2], xlabel="channel (4 pixels each)")
     axes.set_xticks([1.5, 5.5, 9.5, 13.5], range(4))
 panels[0].set_ylabel("image")
-show(figure, "Four grids of 3 images by 4 channels. Batch norm: one colour for each channel. Layer "
-     "and RMS norm: one for each image. Instance: one for each image and channel. Group: one for "
-     "each image and half of the channels.")  # fmt: skip
+show(
+    figure,
+    "Four grids of 3 images by 4 channels. Batch norm: one colour for each channel. Layer "
+    "and RMS norm: one for each image. Instance: one for each image and channel. Group: one for "
+    "each image and half of the channels.",
+)
 
 # %% [markdown]
 # So the code is the same line, with other `dim`:
@@ -1323,24 +1225,11 @@ def try_norm_family(x: torch.Tensor, kind: str, groups: int, eps: float) -> tupl
 
 
 # %% nbgrader={"grade_id": "norm-family-truth", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.layers.slips import norm_slips
+from functools import partial
 
+from course_utils.chapters.layers import check_norm_family
 
-def check_norm_family(x, kind, groups=1, eps=1e-5):
-    whole = x.shape[1:]
-    norms = {
-        "batch": F.batch_norm(x, None, None, training=True, eps=eps),
-        "layer": F.layer_norm(x, whole, eps=eps),
-        "instance": F.instance_norm(x, eps=eps),
-        "group": F.group_norm(x, groups, eps=eps),
-        "rms": F.rms_norm(x, whole, eps=eps),
-    }
-    right = norms.pop(kind)
-    slips = {f"this is {name} norm": wrong for name, wrong in norms.items()}
-    slips |= norm_slips(x, kind, groups, eps)
-    y, names, changed = try_norm_family(x, kind, groups, eps)
-    check_rules(names, changed, *NORMS)
-    check_value(y, right, f"{kind} norm", slips, atol=1e-4)
+check_norm_family = partial(check_norm_family, try_norm_family)
 
 
 # %% nbgrader={"grade_id": "norm-family", "solution": true}
@@ -1454,6 +1343,9 @@ print("masked mean:", ((table(padded) * real).sum(1) / real.sum(1)).tolist())
 # | `trains` | `from_pretrained(torch.ones(3, 1))` | `e.weight.requires_grad` |
 
 
+# %% nbgrader={"grade_id": "embedding-details-truth", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers import check_embedding_details
+
 # %% nbgrader={"grade_id": "embedding-details", "solution": true}
 embedding_details = {
     "mean": None,
@@ -1468,68 +1360,12 @@ embedding_details = {
     "trains": None,
 }
 ### BEGIN SOLUTION
-embedding_details = {
-    "mean": 1.5,
-    "edited": 9,
-    "grad": 0,
-    "tied": 2,
-    "looked_up": 1,
-    "not_looked_up": 4,
-    "often": 1,
-    "rows": 2,
-    "pretrained": 1,
-    "trains": False,
-}
+embedding_details = dict(zip(embedding_details, (1.5, 9, 0, 2, 1, 4, 1, 2, 1, False), strict=True))
 ### END SOLUTION
 
 
 # %% nbgrader={"grade_id": "embedding-details-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
-def make_table(**options):
-    e = nn.Embedding(3, 1, **options)
-    with torch.no_grad():
-        e.weight.copy_(torch.tensor([[0.0], [2], [4]]))
-    return e
-
-
-def ask(words, **options):
-    e = make_table(**options)
-    e(torch.tensor(words)).sum().backward()
-    return e.weight.grad
-
-
-pad, long = make_table(padding_idx=0), make_table(max_norm=1.0)
-machine = {"mean": pad(torch.tensor([1, 2, 0, 0])).mean().item()}
-with torch.no_grad():
-    pad.weight[0] = 9
-machine["edited"] = pad(torch.tensor(0)).item()
-machine["grad"] = ask([0, 0, 1], padding_idx=0)[0].item()
-tied = make_table(padding_idx=0)
-(tied(torch.tensor([1])) @ tied.weight.t()).sum().backward()
-machine["tied"] = tied.weight.grad[0].item()
-long(torch.tensor([1]))
-machine["looked_up"], machine["not_looked_up"] = (
-    round(long.weight[1].item(), 3),
-    long.weight[2].item(),
-)
-machine["often"] = ask([1, 1, 2], scale_grad_by_freq=True)[1].item()
-machine["rows"] = ask([1, 1, 2], sparse=True).coalesce().values().shape[0]
-machine["pretrained"] = (
-    nn.Embedding.from_pretrained(torch.ones(3, 1), padding_idx=0).weight[0].item()
-)
-machine["trains"] = nn.Embedding.from_pretrained(torch.ones(3, 1)).weight.requires_grad
-because = {
-    "mean": "pads enter the mean: (2 + 4 + 0 + 0) / 4",
-    "edited": "padding_idx sets the row to zero once, at the start; it is a row like any other",
-    "grad": "the look-up passes no gradient to the pad's row",
-    "tied": "padding_idx stops the look-up's gradient alone; the product reaches every row",
-    "looked_up": "the row is longer than 1, and is shortened in the table itself",
-    "not_looked_up": "only rows that are looked up are shortened",
-    "often": "word 1 occurs twice: 2 divided by 2",
-    "rows": "a row for each word that occurred; coalesced, equal words are one",
-    "pretrained": "from_pretrained takes the table as it is",
-    "trains": "freeze=True is its default",
-}
-check_predictions(embedding_details, machine, because)
+check_embedding_details(embedding_details)
 
 # %% [markdown]
 # <details><summary>Hint</summary>
@@ -1607,8 +1443,13 @@ piece = [
     saved_bytes(lambda n=n: run_steps(min(n, 32))) / 2**20 for n in lengths
 ]  # the longest piece
 curves = {"backward once, at the end": whole, "cut every 32 steps": piece}
-draw_curves(lengths, curves, title="What a recurrent layer keeps for backward", labels=("steps", "MiB saved"),
-            alt="A straight line rises with the number of steps; cut every 32 steps, it stays flat.")  # fmt: skip
+draw_curves(
+    lengths,
+    curves,
+    title="What a recurrent layer keeps for backward",
+    labels=("steps", "MiB saved"),
+    alt="A straight line rises with the number of steps; cut every 32 steps, it stays flat.",
+)
 
 # %% [markdown]
 # The price: the gradient is no longer exact. It does not know what the steps before the cut
@@ -1622,7 +1463,8 @@ for cut in (3, 2, 1):
         h = w * (h.detach() if step % cut == 0 else h) + 1
         loss = loss + h
     print(
-        f"cut every {cut}: loss {loss.item():.0f}, gradient {torch.autograd.grad(loss, w)[0].item():.0f}"
+        f"cut every {cut}: loss {loss.item():.0f}, gradient "
+        f"{torch.autograd.grad(loss, w)[0].item():.0f}"
     )
 
 # %% [markdown]
@@ -1660,63 +1502,26 @@ def try_truncated_gradient(
     return watched(truncated_gradient, x, w_ih, w_hh, k)
 
 
-# %% nbgrader={"grade_id": "rnn-by-hand-cells", "locked": true} jupyter={"source_hidden": true}
-CELLS = {"rnn": torch.rnn_tanh_cell, "gru": torch.gru_cell, "lstm": torch.lstm_cell}
-RECURRENT = ("*rnn*", "*gru*", "*lstm*")
-
-
 # %% nbgrader={"grade_id": "rnn-by-hand-truth-1", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.layers.slips import common_slips, lstm_slips, with_gates
+from functools import partial
 
+from course_utils.chapters.layers import check_rnn_by_hand_1
 
-def check_rnn_by_hand_1(kind, batch, features, size, normal):
-    gates = {"rnn": 1, "gru": 3, "lstm": 4}[kind]
-    x, h, c = normal(batch, features), normal(batch, size), normal(batch, size)
-    weights = normal(gates * size, features), normal(gates * size, size), *normal(2, gates * size)
-    state = (h, c) if kind == "lstm" else h
-    right = CELLS[kind](x, state, *weights)
-    found, names, changed = try_rnn_by_hand(kind, x, state, *weights)
-    check_rules(names, changed, *RECURRENT)
-    common, slips = common_slips(kind, x, state, weights, gates), {}
-    order = f"the gates stand in the order {'r, z, n' if kind == 'gru' else 'i, f, g, o'}"
-    if kind == "lstm":
-        found, right = check_parts(found, "h", "c"), right
-        slips = {words: wrong[1] for words, wrong in common.items()}
-        slips |= lstm_slips(x, state, weights, order) | {"h comes first, then c": right[0]}
-        check_value(found[1], right[1], "c", slips)
-        slips = {"h is o times the tanh of c": right[0] / right[1].tanh() * right[1]}
-        common = {words: wrong[0] for words, wrong in common.items()}
-        found, right = found[0], right[0]
-    if kind == "gru":
-        slips[order] = with_gates(kind, x, h, weights, (1, 0, 2))
-        words = "z keeps the old state, 1 - z takes the new one"
-        slips[words] = with_gates(kind, x, h, weights, (0, 1, 2), turned=1)
-    check_value(found, right, "h", slips | common)
-
+check_rnn_by_hand_1 = partial(check_rnn_by_hand_1, try_rnn_by_hand)
 
 # %% nbgrader={"grade_id": "rnn-by-hand-reset", "locked": true} jupyter={"source_hidden": true}
-def check_reset(normal):
-    """A GRU whose w_hh is zero: of the recurrent part only b_hh is left."""
-    x, h, w_ih, (b_ih, b_hh) = normal(2, 3), normal(2, 4), normal(12, 3), normal(2, 12)
-    w_hh, wide_open = torch.zeros(12, 4, device=device), b_ih.clone()
-    wide_open[:4] = 100
-    words = "r multiplies all of b_n, its bias too, and stands behind the product with the weight"
-    slips = {words: torch.gru_cell(x, h, w_ih, w_hh, wide_open, b_hh)}
-    found, _, _ = try_rnn_by_hand("gru", x, h, w_ih, w_hh, b_ih, b_hh)
-    check_value(found, torch.gru_cell(x, h, w_ih, w_hh, b_ih, b_hh), "h", slips)
+from functools import partial
 
+from course_utils.chapters.layers import check_reset
+
+check_reset = partial(check_reset, try_rnn_by_hand)
 
 # %% nbgrader={"grade_id": "rnn-by-hand-truth-2", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.layers.slips import bptt_gradient, gradient_slips
+from functools import partial
 
+from course_utils.chapters.layers import check_rnn_by_hand_2
 
-def check_rnn_by_hand_2(time, k, normal):
-    x, w_ih, w_hh = normal(time, 2, 3), normal(4, 3) / 2, normal(4, 4) / 2
-    found, names, spoilt = try_truncated_gradient(x, w_ih, w_hh, k)
-    check_rules(names, spoilt, "*rnn*", "*gru*", "*lstm*")
-    right = bptt_gradient(x, w_ih, w_hh, range(k, time, k))
-    slips = gradient_slips(x, w_ih, w_hh, k, right)
-    check_value(found, right, "the gradient", slips)
+check_rnn_by_hand_2 = partial(check_rnn_by_hand_2, try_truncated_gradient)
 
 
 # %% nbgrader={"grade_id": "rnn-by-hand", "solution": true}
@@ -1839,65 +1644,21 @@ print("lengths:", lengths.tolist())
 # Call `rnn` exactly once. Leave it and the list as they are.
 
 
-# %% nbgrader={"grade_id": "make-rnn", "locked": true} jupyter={"source_hidden": true}
-def make_rnn(kind: str, **options) -> nn.Module:
-    rnn, normal = getattr(nn, kind)(3, 4, **options, device=device, dtype=torch.double), seeded(7)
-    with torch.no_grad():
-        for parameter in rnn.parameters():
-            parameter.copy_(normal(*parameter.shape) / 2)
-    return rnn
-
-
 # %% nbgrader={"grade_id": "try-packed-sequences", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers import run_packed_sequences
+
+
 @runs_with_the_answer
-def try_packed_sequences(kind: str, options: dict, sequences: list[torch.Tensor]) -> tuple:
-    """The outputs, how often the layer ran, and what is not as it was."""
-    rnn, calls, given = make_rnn(kind, **options), [], list(sequences)
-    copies = [sequence.clone() for sequence in sequences]
-    rnn.forward = lambda *args, run=rnn.forward, **more: calls.append(1) or run(*args, **more)
-    outputs = packed_sequences(rnn, sequences)
-    if isinstance(outputs, (list, tuple)):
-        outputs = [y.detach() if isinstance(y, torch.Tensor) else y for y in outputs]
-    other = make_rnn(kind, **options)
-    same = zip(rnn.parameters(), other.parameters(), strict=True)
-    moved = len(given) != len(sequences) or any(
-        x is not y for x, y in zip(given, sequences, strict=False)
-    )
-    moved = moved or any(not torch.equal(x, y) for x, y in zip(given, copies, strict=True))
-    changed = ["the list of sequences"] * moved
-    changed += ["the layer's weights"] * any(not torch.equal(p, q) for p, q in same)
-    changed += ["the layer's mode or options"] * (
-        not rnn.training or rnn.batch_first != other.batch_first
-    )
-    return outputs, len(calls), changed
+def try_packed_sequences(*given, **options):
+    return run_packed_sequences(packed_sequences, *given, **options)
 
 
 # %% nbgrader={"grade_id": "packed-sequences-truth", "locked": true} jupyter={"source_hidden": true}
-def check_packed_sequences(kind, lengths, seed=0, **options):
-    normal = seeded(seed)
-    sequences = [normal(n, 3).double() for n in lengths]
-    rnn = make_rnn(kind, **options)
-    right = [rnn(sequence)[0].detach() for sequence in sequences]
-    found, calls, changed = try_packed_sequences(kind, options, list(sequences))
-    assert not changed, f"not as it was: {', '.join(changed)}"
-    assert found is not None, "packed_sequences returned None: is there an answer yet?"
-    assert isinstance(found, (list, tuple)), f"a {type(found).__name__} came back, expected a list"
-    check_equal(len(found), len(right), "how many outputs")
-    wrong = [tuple(y.shape) for y in found if not isinstance(y, torch.Tensor) or y.dim() != 2]
-    assert not wrong, f"an output has shape {wrong[:1]}, expected (time, features)"
-    times, expected = [len(y) for y in found], [len(y) for y in right]
-    sort = "these are the sorted ones: bring them back into the order of sequences"
-    sort = sort if sorted(times) == sorted(expected) else ""
-    check_equal(times, expected, "the outputs' times", sort)
-    rows = nn.utils.rnn.pad_sequence(sequences, batch_first=rnn.batch_first)
-    padded = rnn(rows)[0].detach()
-    padded = padded if rnn.batch_first else padded.transpose(0, 1)
-    joined = rnn(torch.cat(sequences))[0].detach().split(lengths)
-    for i, (y, truth) in enumerate(zip(found, right, strict=True)):
-        slips = {"the layer read the padding: pack the sequences": padded[i, : len(truth)]}
-        slips["each sequence starts from zeros, not from another's state"] = joined[i]
-        check_value(y, truth, f"output {i}, of length {len(truth)}", slips)
-    check_equal(calls, 1, "how often the layer was called")
+from functools import partial
+
+from course_utils.chapters.layers import check_packed_sequences
+
+check_packed_sequences = partial(check_packed_sequences, try_packed_sequences)
 
 
 # %% nbgrader={"grade_id": "packed-sequences", "solution": true}
@@ -1966,7 +1727,8 @@ torch.manual_seed(0)
 for d in (4, 64, 1024):
     scores = torch.randn(2000, d).mul(torch.randn(2000, d)).sum(1)
     print(
-        f"d = {d:>4}: standard deviation of the scores {scores.std():5.1f}, divided {scores.std() / d**0.5:.1f}"
+        f"d = {d:>4}: standard deviation of the scores {scores.std():5.1f}, divided "
+        f"{scores.std() / d**0.5:.1f}"
     )
 
 # %% [markdown]
@@ -1999,8 +1761,13 @@ for axes, (name, weights) in zip(panels, maps.items(), strict=True):
     axes.set(title=name, xlabel="key (looked at)")
 panels[0].set_ylabel("query (looks)")
 figure.colorbar(image, ax=panels, label="weight")
-show(figure, "Three 5 by 5 maps of weights; each row sums to 1. Without a mask all cells are filled, "
-     "the causal one is a lower triangle, with two pads the last two columns are empty.")  # fmt: skip
+show(
+    figure,
+    "Three 5 by 5 maps of weights; each row sums to 1. Without a mask all cells are "
+    "filled, "
+    "the causal one is a lower triangle, with two pads the last two columns are "
+    "empty.",
+)
 
 # %% [markdown]
 # Each row sums to 1. A masked key gets nothing, and the others share what it had. But what if a row
@@ -2065,11 +1832,16 @@ def mebibytes(attend, time):
 times = [64, 128, 256, 512, 1024]
 naive = [mebibytes(naive_attention, time) for time in times]
 fused = [mebibytes(F.scaled_dot_product_attention, time) for time in times]
-draw_curves(times, {"naive: the whole map": naive, "fused": fused}, title="Attention, four heads of 32",
-            labels=("time", "MiB saved"), alt="The naive curve bends up with the square of the time, "
-            "the fused one is a low line.")  # fmt: skip
+draw_curves(
+    times,
+    {"naive: the whole map": naive, "fused": fused},
+    title="Attention, four heads of 32",
+    labels=("time", "MiB saved"),
+    alt="The naive curve bends up with the square of the time, the fused one is a low line.",
+)
 print(
-    f"from 512 to 1024: naive {naive[-1] / naive[-2]:.1f} times, fused {fused[-1] / fused[-2]:.1f} times"
+    f"from 512 to 1024: naive {naive[-1] / naive[-2]:.1f} times, fused "
+    f"{fused[-1] / fused[-2]:.1f} times"
 )
 
 # %% [markdown]
@@ -2105,57 +1877,19 @@ def try_multi_head(x, weights: dict, heads: int, padding) -> tuple:
     return watched(multi_head, x, weights, heads, padding)
 
 
-# %% nbgrader={"grade_id": "attention-library", "locked": true} jupyter={"source_hidden": true}
-FUSED = ("*scaled_dot_product*", "*multi_head_attention*", "_transformer_encoder*")
-
-
 # %% nbgrader={"grade_id": "attention-truth-1", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.layers.slips import attention_slips, torch_attention
+from functools import partial
 
+from course_utils.chapters.layers import check_attention_1
 
-def check_attention_1(q, k, v, mask=None, causal=False):
-    right, slips = (
-        torch_attention(q, k, v, mask, causal),
-        attention_slips(q, k, v, mask, causal),
-    )
-    y, names, changed = try_attention(q, k, v, mask, causal)
-    check_rules(names, changed, *FUSED)
-    blind = (right == 0).all(-1)
-    if isinstance(y, torch.Tensor) and y.shape == right.shape:
-        rows = y[blind]
-        assert not rows.isnan().any(), "a query that sees nothing got NaN (0/0), expected zeros"
-        assert (rows == 0).all(), "a query that sees nothing still got a mean, expected zeros"
-        if (q.abs().max() > 50) & (y.isnan().any() or (y == 0).all(-1).any()):
-            raise AssertionError("NaN or zeros: does the exponential of a large score overflow?")
-    check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-4)
-
+check_attention_1 = partial(check_attention_1, try_attention)
 
 # %% nbgrader={"grade_id": "attention-truth-2", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.layers.slips import head_slips
+from functools import partial
 
+from course_utils.chapters.layers import check_attention_2
 
-def check_attention_2(batch, time, width, heads, lengths=None):
-    module, normal = (
-        nn.MultiheadAttention(width, heads, batch_first=True, device=device),
-        seeded(time),
-    )
-    weights = {name: normal(*p.shape) / 2 for name, p in module.named_parameters()}
-    _ = module.load_state_dict(weights)
-    x, padding = normal(batch, time, width), None
-    if lengths:
-        padding = torch.arange(time, device=device) >= torch.tensor(lengths, device=device).view(
-            -1, 1
-        )
-    with torch.no_grad():
-        right = module(x, x, x, key_padding_mask=padding)[0]
-        slips = {} if padding is None else {"padding was not obeyed": module(x, x, x)[0]}
-        if padding is not None:
-            turned = module(x, x, x, key_padding_mask=~padding, need_weights=False)[0]
-            slips["True means pad here: ignore this key"] = turned
-    slips |= head_slips(x, module, padding)
-    y, names, spoilt = try_multi_head(x, weights, heads, padding)
-    check_rules(names, spoilt, *FUSED)
-    check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-4)
+check_attention_2 = partial(check_attention_2, try_multi_head)
 
 
 # %% nbgrader={"grade_id": "attention", "solution": true}
@@ -2281,11 +2015,14 @@ with every_case() as case:
 import random
 
 sentences = [
-    "a linear layer mixes all features", "a convolution slides one small window",
-    "a pooling layer keeps the largest", "a norm forgets mean and scale",
-    "an embedding looks up one row", "a recurrent layer carries a state",
+    "a linear layer mixes all features",
+    "a convolution slides one small window",
+    "a pooling layer keeps the largest",
+    "a norm forgets mean and scale",
+    "an embedding looks up one row",
+    "a recurrent layer carries a state",
     "attention lets every token look back",
-]  # fmt: skip
+]
 lot = random.Random(0)
 text = ". ".join(lot.choice(sentences) for _ in range(400)) + "."
 letters = sorted(set(text))
@@ -2407,23 +2144,13 @@ def try_training(steps: int) -> tuple:
 
 
 # %% nbgrader={"grade_id": "tiny-transformer-truth-1", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.layers.slips import block_slips, outer_slips
+from functools import partial
 
+from course_utils.chapters.layers import check_tiny_transformer_1
 
-def check_tiny_transformer_1(batch, time, heads=4, seed=1, **options):
-    def make():
-        return make_model(seed, 0.5, heads=heads, **options).requires_grad_(False)
-
-    model = make()
-    weights = {name: p.clone() for name, p in model.named_parameters()}
-    ids = (seeded(seed)(batch, time).abs() * 1000).long() % len(letters)
-    y, _, spoilt = try_tiny_transformer(ids, weights, heads)
-    check_rules([], spoilt)
-    right, whole = model(ids), model(ids, causal=False)
-    slips = {"a letter must not see the ones behind it: the mask is not causal": whole}
-    slips |= outer_slips(make, ids, right)
-    slips |= block_slips(make, ids, heads, model.token.weight.shape[1])
-    check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-3)
+check_tiny_transformer_1 = partial(
+    check_tiny_transformer_1, letters, make_model, try_tiny_transformer
+)
 
 
 # %% nbgrader={"grade_id": "tiny-transformer", "solution": true}
@@ -2532,9 +2259,15 @@ print("the best loss that one letter back allows:", round(one_letter, 2))
 
 # %%
 curves = {"our transformer": losses, "the best that one letter back allows": [one_letter] * 240}
-draw_curves(range(240), curves, title="Learning to write seven sentences", labels=("step", "loss"),
-            alt="The loss falls from above 3, passes the dashed line at 1.8 after some 50 steps and "
-            "ends below 0.2.")  # fmt: skip
+draw_curves(
+    range(240),
+    curves,
+    title="Learning to write seven sentences",
+    labels=("step", "loss"),
+    alt="The loss falls from above 3, passes the dashed line at 1.8 after some 50 steps "
+    "and "
+    "ends below 0.2.",
+)
 
 # %% [markdown]
 # It passes the dashed line: from there on it must use more than one letter. What it cannot know is
@@ -2581,8 +2314,11 @@ for axes, weight in zip(panels, maps.detach().cpu(), strict=True):
     axes.set_xticks(range(len(piece)), piece, fontsize=7)
     axes.set_yticks(range(len(piece)), piece, fontsize=7)
 panels[0].set_ylabel("from this letter")
-show(figure, "Four lower-triangular maps of attention, one for each head, over the letters of: "
-     "a norm forgets mean and.")  # fmt: skip
+show(
+    figure,
+    "Four lower-triangular maps of attention, one for each head, over the letters of: "
+    "a norm forgets mean and.",
+)
 
 # %% [markdown]
 # Nothing lies above the diagonal: the mask is there. And the four maps differ. One softmax has one

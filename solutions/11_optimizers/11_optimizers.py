@@ -65,13 +65,13 @@ for lr in (0.01, 0.04, 0.07, 0.08, 0.09):
 # %% [markdown]
 # Up to 0.07, larger is better. At 0.08 the walk makes no progress across the valley at all, and at
 # 0.09 the loss ends at eight million. The best of these rates and disaster lie only 0.02 apart. That
-# is worth a picture. (The next two cells are folded: they draw.)
+# is worth a picture. (The next cell is folded: it walks.)
 
 
 # %% jupyter={"source_hidden": true}
 import matplotlib.pyplot as plt
 
-STYLES = ["#0072b2", "#d55e00", "#009e73", "#a84a82", "#8a7a00"]
+from course_utils import draw_lines, draw_paths, panels_of
 
 
 def path_of(make, start=(-4.0, 1.0), steps=30, loss=valley):
@@ -86,35 +86,15 @@ def path_of(make, start=(-4.0, 1.0), steps=30, loss=valley):
     return torch.stack(points)
 
 
-# %% jupyter={"source_hidden": true}
-def panels_of(number, height=2.8, width=9, **options):
-    """A figure and its axes, side by side."""
-    return plt.subplots(1, number, figsize=(width, height), layout="constrained", **options)
-
-
-def draw_paths(axes, paths, box, loss=valley, **labels):
-    """Contours of a loss, and on them a path for each name."""
-    x, y = torch.linspace(box[0], box[1], 150), torch.linspace(box[2], box[3], 150)
-    height = loss(torch.stack(torch.meshgrid(x, y, indexing="xy")))
-    axes.contour(x, y, height.sqrt(), levels=14, colors="#b5b5b5", linewidths=0.7)
-    for (name, path), color in zip(paths.items(), STYLES, strict=False):
-        axes.plot(*path.T, ".-", color=color, linewidth=1.3, markersize=5, label=name)
-    axes.set(xlim=box[:2], ylim=box[2:], **labels)
-
-
-def draw_lines(axes, lines, x=None, style="-", **labels):
-    """A line for each name, over its steps or over x."""
-    for (name, line), color in zip(lines.items(), STYLES, strict=False):
-        axes.plot(range(len(line)) if x is None else x, line, style, color=color, label=name)
-    axes.set(**labels)
-
-
 # %%
 figure, panels = panels_of(3, sharey=True)
 for axes, lr in zip(panels, (0.01, 0.07, 0.082), strict=True):
-    path = path_of(lambda params: torch.optim.SGD(params, lr=lr), steps=25)  # noqa: B023
-    draw_paths(axes, {"": path}, (-4.5, 1.5, -2, 2), title=f"rate {lr}", xlabel="w[0]")
-words = "Rate 0.01 goes smoothly and does not arrive. 0.07 zigzags across the valley, in shrinking jumps, and gets near. 0.082 zigzags in growing jumps."
+    path = path_of(lambda params: torch.optim.SGD(params, lr=lr), steps=25)
+    draw_paths(axes, {"": path}, (-4.5, 1.5, -2, 2), valley, title=f"rate {lr}", xlabel="w[0]")
+words = (
+    "Rate 0.01 goes smoothly and does not arrive. 0.07 zigzags across the valley, in "
+    "shrinking jumps, and gets near. 0.082 zigzags in growing jumps."
+)
 show(figure, f"Three walks in an elongated valley. {words}")
 
 # %% [markdown]
@@ -205,32 +185,7 @@ print("after load_state_dict(assign=True):", held[0] is model.weight)
 
 
 # %% nbgrader={"grade_id": "try-stories", "locked": true} jupyter={"source_hidden": true}
-def tell_story(name):
-    """Let the machine do what a line of the exercise says; what is then to be seen."""
-    stories = {  # b: backward, s: step, z: zero_grad, 0: zero_grad that writes zeros, n: a new Parameter
-        "grad after two backwards": "bb", "zero_grad() leaves a tensor of zeros": "bz",
-        "w after two steps, cleared in between": "bszbs", "w after two steps, never cleared": "bsbs",
-        "w when cleared between backward and step": "bzs",
-        "a cleared weight moves on, momentum 0.9": "bszs",
-        "the same after zero_grad(set_to_none=False)": "bs0s",
-        "a Parameter made after the optimizer moves": "nbs",
-    }  # fmt: skip
-    w = nn.Parameter(torch.tensor(1.0, device=device))
-    optimizer = torch.optim.SGD([w], lr=0.25, momentum=0.9 * (stories[name] in ("bszs", "bs0s")))
-    for call in stories[name]:
-        before = w.item()
-        w = nn.Parameter(w.detach().clone()) if call == "n" else w
-        if call == "b":
-            (2 * w).backward()
-        elif call == "s":
-            optimizer.step()
-        elif call in "z0":
-            optimizer.zero_grad(call == "z")
-    if name.startswith(("a ", "the same")):
-        return w.item() != before
-    seen = {"grad": lambda: w.grad.item(), "zero": lambda: w.grad is not None}
-    return seen.get(name[:4], w.item)()
-
+from course_utils.chapters.optimizers import tell_story
 
 # %% nbgrader={"grade_id": "zero-grad-matters", "solution": true}
 after = {
@@ -341,12 +296,16 @@ draw_lines(
     xlabel="curvature",
     title="|1 - lr · curvature|, a dot a direction",
 )
-left.axhline(1, color="#8a8a8a", linestyle="--")
+left.axhline(1, color="#6b6b6b", linestyle="--")
 left.legend(fontsize=8, loc="lower left")
 draw_lines(
     right, curves, ylim=(0.1, 1), xlabel="step", ylabel="loss", title="training on the digits"
 )
-words = "Left: the factor per step of each direction. Most lie just below 1; with 1.05 of the limit the last one lies above 1. Right: with that rate the loss explodes within 15 steps; with 0.95 of the limit it falls faster than with half."
+words = (
+    "Left: the factor per step of each direction. Most lie just below 1; with 1.05 of the "
+    "limit the last one lies above 1. Right: with that rate the loss explodes within 15 steps; "
+    "with 0.95 of the limit it falls faster than with half."
+)
 show(figure, words)
 
 # %% [markdown]
@@ -397,12 +356,22 @@ walks = {"plain": plain, "momentum 0.7": heavy}
 # %%
 figure, (left, right) = panels_of(2)
 draw_paths(
-    left, walks, (-4.5, 1.5, -1.5, 1.5), xlabel="w[0]", ylabel="w[1]", title="rate 0.04, 40 steps"
+    left,
+    walks,
+    (-4.5, 1.5, -1.5, 1.5),
+    valley,
+    xlabel="w[0]",
+    ylabel="w[1]",
+    title="rate 0.04, 40 steps",
 )
 heights = {name: [valley(w).item() for w in path] for name, path in walks.items()}
 draw_lines(right, heights, yscale="log", xlabel="step", ylabel="loss", title="the same walks")
 right.legend()
-words = "Left: the plain walk goes along the floor in small steps; the one with momentum swings across at first and then takes long steps. Right: after 40 steps its loss is more than ten thousand times lower."
+words = (
+    "Left: the plain walk goes along the floor in small steps; the one with momentum swings "
+    "across at first and then takes long steps. Right: after 40 steps its loss is more than ten "
+    "thousand times lower."
+)
 show(figure, words)
 
 # %% [markdown]
@@ -473,225 +442,19 @@ print("w:", w.tolist(), " state:", optimizer.state_dict()["state"])
 # %% nbgrader={"grade_id": "try-sgd", "locked": true} jupyter={"source_hidden": true}
 import copy
 
-
-def told(actual, right, what, slips, atol=1e-4):
-    """Refuse a number that is not the right one, with the words of the slip that gives it."""
-    assert actual is not None, f"{what} is None: is there an answer yet?"
-    got = actual.item() if isinstance(actual, torch.Tensor) and actual.numel() == 1 else actual
-    assert isinstance(got, (int, float)), f"{what} is of type {type(got).__name__}, not a number"
-    if abs(got - right) > atol or got != got:
-        near = {number: said for number, said in slips.items() if number != "nan"}
-        words = [said for number, said in near.items() if abs(number - got) <= atol]
-        words += [slips["nan"]] if got != got and "nan" in slips else []
-        raise AssertionError(
-            f"{what}: expected {right:g}, got {got:.5g}. {' '.join(words)}".strip()
-        )
-
-
-def pair_of(answer, what):
-    """A pair, or words for what came instead."""
-    assert answer is not None, f"{what} returned None: is there an answer yet?"
-    kind = type(answer).__name__
-    assert isinstance(answer, (tuple, list)) and len(answer) == 2, (
-        f"{what} returned {kind}, expected a pair"
-    )
-    assert isinstance(answer[0], torch.Tensor), f"{what}: the first of the pair is no tensor"
-    return answer
-
-
-RUNNING = "Momentum is a sum; this is a running mean."
-AHEAD = "That is momentum without the look ahead. Nesterov takes the new buffer, not the old one."
-UP = "the step goes uphill."
-SGD_CASES = {  # the old buffer, the options, the new p, the new buffer, and known slips by their p
-    "a plain step": (None, {}, 2.9, None, {3.1: UP}),
-    "a plain step with decay 0.25": (
-        None, {"weight_decay": 0.25}, 2.825, None, {2.9: "weight_decay is left out."},
-    ),
-    "a first step with momentum and decay 0.25": (
-        None, {"momentum": 0.5, "weight_decay": 0.25}, 2.825, 1.75,
-        {2.9: "weight_decay is left out: the first buffer is the gradient with the decay in it."},
-    ),
-    "a later step, momentum 0.5": (
-        2, {"momentum": 0.5}, 2.8, 2, {2.85: RUNNING, 1.9: "the rate is inside the buffer."},
-    ),
-    "a first step with dampening 0.5": (
-        None, {"momentum": 0.5, "dampening": 0.5}, 2.9, 1,
-        {2.95: "the first buffer is the gradient itself, undamped."},
-    ),
-    "a later step with dampening 0.5": (
-        2, {"momentum": 0.5, "dampening": 0.5}, 2.85, 1.5, {2.8: "dampening is left out."},
-    ),
-    "a first Nesterov step": (None, {"momentum": 0.5, "nesterov": True}, 2.85, 1, {2.9: AHEAD}),
-    "a later Nesterov step": (
-        4, {"momentum": 0.5, "nesterov": True}, 2.75, 3, {2.7: AHEAD, 2.8: AHEAD},
-    ),
-    "a later step with decay 0.25": (
-        2, {"momentum": 0.5, "weight_decay": 0.25}, 2.725, 2.75,
-        {2.8: "weight_decay is left out."},
-    ),
-}  # fmt: skip
-
-
-def check_sgd_step(answer, name, dtype):
-    """One of the cases above, with p = 3 and grad = 1, in tensors of two elements."""
-    buffer, options, p, b, slips = SGD_CASES[name]
-    x, g = (torch.full((2,), value, dtype=dtype, device=device) for value in (3.0, 1.0))
-    old = None if buffer is None else torch.full_like(x, buffer)
-    with forbid_changes(x, g, *([] if old is None else [old])):
-        new, found = pair_of(answer(x, g, old, lr=0.1, **options), "sgd_family")
-    told(new[0], p, "the new p", slips)
-    check_close(new, torch.full_like(x, p), "the new p")
-    if b is None:
-        assert found is None, "without momentum there is no buffer: expected None for it"
-    else:
-        check_copied(found, g, "the new buffer, beside grad,")
-        words = "p is right, but the decay belongs to the gradient before it enters the buffer."
-        told(
-            found[0], b, "the new buffer", {2: words, 1: words} if "weight_decay" in options else {}
-        )
-        check_close(found, torch.full_like(x, b), "the new buffer")
-
-
-def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, **options):
-    """Two groups, three parameters (one never has a gradient); new from its state at step cut."""
-    draw = torch.Generator().manual_seed(1)
-    shapes = ((3,), (2, 2), (2,))
-    tensors = [torch.randn(s, generator=draw, dtype=torch.float64).to(device) for s in shapes]
-    a, b, idle = map(nn.Parameter, tensors)
-
-    def make():
-        return kind([{"params": [a]}, {"params": [b, idle], "lr": 0.02}], lr=0.1, **options)
-
-    def loss():
-        optimizer.zero_grad(set_to_none=step % 2 == 0)
-        value = (1 + step % 3) * a.square().sum() / 9 + (b - a[:2]).square().sum() / 5
-        value.backward()
-        return value
-
-    optimizer = make()
-    for step in range(steps):
-        if step == cut:
-            state, optimizer = copy.deepcopy(optimizer.state_dict()), make()
-            optimizer.load_state_dict(state if keep else {**state, "state": {}})
-        if by_closure:
-            value = optimizer.step(loss)
-            assert value is not None, (
-                "step(closure) returned None: return what the closure returned"
-            )
-            assert value.requires_grad, "step(closure) returned something else than the loss"
-        else:
-            loss()
-            before = a.grad.clone()
-            value = optimizer.step()
-            assert value is None, f"step() without a closure returned {value!r}, expected None"
-            assert a.grad is not None and torch.equal(a.grad, before), "step() changed .grad"
-    return [tensor.detach().clone() for tensor in (a, b, idle)]
-
-
-def check_sgd_run(found, steps, options):
-    """Compare with torch.optim.SGD, and with what known slips of an optimizer give."""
-    right = run_sgd(torch.optim.SGD, steps, **options)
-    start = run_sgd(torch.optim.SGD, 0)
-    idle = found.pop() - right.pop()
-    assert not idle.any(), (
-        "a parameter without a gradient was moved: skip those whose .grad is None"
-    )
-    for actual, expected, before, which in zip(found, right, start, (1, 2), strict=False):
-        if torch.equal(actual, before):
-            raise AssertionError(
-                f"the parameter of group {which} has moved nothing: is there an answer yet, and does "
-                "step() write into p itself?"
-            )
-        if options.get("cut"):
-            lost = run_sgd(torch.optim.SGD, steps, keep=False, **options)[which - 1]
-            assert not torch.allclose(actual, lost, rtol=1e-6, atol=1e-9), (
-                "the run goes elsewhere from there on: the buffers are not in self.state"
-            )
-        words = " (each group has its own lr)" if which == 2 else ""
-        check_close(actual, expected, f"the parameter of group {which}{words}", rtol=1e-6)
+from course_utils.chapters.optimizers import ADAM_CASES, ADAM_OPTIONS, NAN, SGD_CASES, check_sgd_run
+from course_utils.chapters.optimizers import check_sgd_step, run_adam, run_sgd_with, told
+from course_utils.chapters.optimizers import torch_adam
 
 
 @runs_with_the_answer
-def try_sgd(steps, cut=None, by_closure=False, **options):
-    """The three parameters after these steps of the learner's Sgd."""
-    try:
-        return run_sgd(Sgd, steps, cut, by_closure, **options)
-    except KeyError:
-        words = "state_dict() failed: does self.state have keys that are no parameters of a group?"
-        raise AssertionError(words) from None
-    except RuntimeError as error:
-        if by_closure and "does not require grad" in str(error):
-            words = "the closure ran without gradients: wrap it in torch.enable_grad()"
-            raise AssertionError(words) from None
-        raise
-
-
-ADAM_OPTIONS = {"plain": {}, "weight_decay 0.5": {"weight_decay": 0.5}, "eps 0.5": {"eps": 0.5}}
-FORGETS = "the state is forgotten from step to step."
-NO_CORRECTION = "There is no bias correction."
-NAN = {"nan": "Is 0 / 0 in it? The first step is step 1, and 1 - beta ** 0 is 0."}
-SWAPPED = "the betas have changed places."
-INSIDE = "eps stands outside the root."
-LATE = "eps is added after the correction, not before."
-L2_HERE = "that is Adam: in AdamW the decay goes past m and v."
-DECOUPLED = "that is AdamW: Adam's decay is added to the gradient, and so goes through m and v."
-AFTERWARDS = "the decay comes before the step: it takes off lr * weight_decay times the old p."
-STORED = "what is stored was already corrected: keep the uncorrected m and v in the state."
-OF_V = "Take the maximum of v itself, and correct it afterwards."
-# p after three steps: for each kind and options the right one, and known slips by what they give
-ADAM_CASES = {
-    ("rmsprop", "plain"): (
-        0.6453, {0.7495: SWAPPED, 0.8868: "RMSprop corrects nothing.", 0.8209: "RMSprop has no m.",
-                 0.6838: FORGETS}),
-    ("rmsprop", "weight_decay 0.5"): (
-        0.5728, {0.5375: "RMSprop's decay is added to the gradient.", 0.6838: FORGETS}),
-    ("rmsprop", "eps 0.5"): (0.8016, {0.7631: INSIDE, 0.7906: FORGETS}),
-    ("adam", "plain"): (0.7667, {0.8209: NO_CORRECTION, 0.7501: SWAPPED, 0.9: FORGETS, 0.6959: STORED}),
-    ("adam", "weight_decay 0.5"): (
-        0.7417, {0.6379: DECOUPLED, 0.7971: NO_CORRECTION, 0.7267: SWAPPED, 0.7: FORGETS}),
-    ("adam", "eps 0.5"): (0.8236, {0.7887: INSIDE, 0.8709: LATE, 0.9011: NO_CORRECTION}),
-    ("amsgrad", "plain"): (
-        0.7714, {0.7667: "that is Adam: which v do you divide by?", 0.8124: OF_V,
-                 0.8251: NO_CORRECTION, 0.7663: SWAPPED, 0.9: FORGETS, 0.6959: STORED}),
-    ("amsgrad", "weight_decay 0.5"): (0.7451, {0.6425: DECOUPLED, 0.7417: "that is Adam.", 0.793: OF_V}),
-    ("amsgrad", "eps 0.5"): (0.826, {0.7917: INSIDE, 0.8723: LATE, 0.8499: OF_V}),
-    ("adamw", "plain"): (0.7667, {0.8209: NO_CORRECTION, 0.7501: SWAPPED, 0.9: FORGETS, 0.6959: STORED}),
-    ("adamw", "weight_decay 0.5"): (
-        0.6379, {0.7417: L2_HERE, 0.0077: "the decay is not multiplied by lr.", 0.6489: AFTERWARDS}),
-    ("adamw", "eps 0.5"): (0.8236, {0.7887: INSIDE, 0.8709: LATE, 0.9011: NO_CORRECTION}),
-}  # fmt: skip
-
-
-def torch_adam(kind, start, gradients, lr, betas, eps=1e-8, weight_decay=0.0):
-    """p after these steps of torch's optimizer."""
-    p = nn.Parameter(start.clone())
-    kinds = {"rmsprop": torch.optim.RMSprop, "adamw": torch.optim.AdamW}
-    means = {"alpha": betas[1]} if kind == "rmsprop" else {"betas": betas}
-    means |= {"amsgrad": True} if kind == "amsgrad" else {}
-    options = {"lr": lr, "eps": eps, "weight_decay": weight_decay, **means}
-    optimizer = kinds.get(kind, torch.optim.Adam)([p], **options)
-    for gradient in gradients:
-        p.grad = gradient.clone()
-        optimizer.step()
-    return p.detach()
+def try_sgd(*given, **options):
+    return run_sgd_with(Sgd, *given, **options)
 
 
 @runs_with_the_answer
-def try_adam(kind, start, gradients, lr=0.1, betas=(0.8, 0.9), **options):
-    """p after these steps of the learner's function."""
-    p, state = start.clone(), {}
-    for gradient in gradients:
-        with forbid_changes(p, gradient):
-            answer = adam_family(p, gradient, state, kind, lr=lr, betas=betas, **options)
-        p, state = pair_of(answer, "adam_family")
-        assert isinstance(state, dict) or hasattr(state, "items"), (
-            f"the state is {state!r}, no dict"
-        )
-        assert p.shape == start.shape, (
-            f"p has shape {tuple(p.shape)}, expected {tuple(start.shape)}"
-        )
-        assert p.dtype == start.dtype, f"p has dtype {p.dtype}, expected {start.dtype}"
-    return p.detach()
+def try_adam(*given, **options):
+    return run_adam(adam_family, *given, **options)
 
 
 # %% nbgrader={"grade_id": "sgd-family", "solution": true}
@@ -771,12 +534,18 @@ with every_case() as case:
     for name, steps, options in (
         ("one plain step", 1, {}),
         ("a hundred steps, momentum 0.9", 100, {"momentum": 0.9}),
-        ("a hundred, Nesterov and decay", 100,
-         {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
+        (
+            "a hundred, Nesterov and decay",
+            100,
+            {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+        ),
         ("steps by a closure", 20, {"momentum": 0.5, "dampening": 0.5, "by_closure": True}),
-        ("a new optimizer after 50 steps, from the old one's state_dict", 100,
-         {"momentum": 0.9, "cut": 50}),
-    ):  # fmt: skip
+        (
+            "a new optimizer after 50 steps, from the old one's state_dict",
+            100,
+            {"momentum": 0.9, "cut": 50},
+        ),
+    ):
         with case(name):
             check_sgd_run(try_sgd(steps, **options), steps, options)
 ### BEGIN HIDDEN TESTS
@@ -847,7 +616,8 @@ for t in range(1, 5):
     m, v = 0.9 * m + 0.1 * 1, 0.999 * v + 0.001 * 1**2
     m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.999**t)  # divided by the weights filled so far
     print(
-        f"t={t}  m={m:.4f}  v={v:.4f}  m/√v={m / v**0.5:.2f}  corrected: m={m_hat:.2f}  v={v_hat:.2f}"
+        f"t={t}  m={m:.4f}  v={v:.4f}  m/√v={m / v**0.5:.2f}  corrected: m={m_hat:.2f}  "
+        f"v={v_hat:.2f}"
     )
 
 # %% [markdown]
@@ -865,7 +635,13 @@ m, v, m_hat, v_hat = torch.tensor(rows).T
 
 # %%
 figure, panels = panels_of(3)
-for axes, title, raw, mended in zip(panels, ("m: the mean", "√v: the size", "m / √v: the step, in lr"), (m, v.sqrt(), m / v.sqrt()), (m_hat, v_hat.sqrt(), m_hat / v_hat.sqrt()), strict=True):  # fmt: skip
+for axes, title, raw, mended in zip(
+    panels,
+    ("m: the mean", "√v: the size", "m / √v: the step, in lr"),
+    (m, v.sqrt(), m / v.sqrt()),
+    (m_hat, v_hat.sqrt(), m_hat / v_hat.sqrt()),
+    strict=True,
+):
     draw_lines(
         axes,
         {"corrected": mended, "as it is": raw},
@@ -875,7 +651,11 @@ for axes, title, raw, mended in zip(panels, ("m: the mean", "√v: the size", "m
         title=title,
     )
 panels[0].legend(fontsize=8)
-words = "Uncorrected, m reaches 1 after some 20 steps, the root of v is far too small for hundreds, and their ratio, the step, rises to more than six times lr. Corrected, the step is near lr from the first on."
+words = (
+    "Uncorrected, m reaches 1 after some 20 steps, the root of v is far too small for "
+    "hundreds, and their ratio, the step, rises to more than six times lr. Corrected, the step "
+    "is near lr from the first on."
+)
 show(figure, f"Three panels over 400 steps, for gradients around 1. {words}")
 
 # %% [markdown]
@@ -919,7 +699,11 @@ for axes, loss, place in zip(panels, (valley, turned), ((-4.0, 1.0), (-3.54, -2.
         {name: round(loss(path[-1]).item(), 3) for name, path in paths.items()},
     )
 panels[0].legend(fontsize=8)
-words = "SGD and momentum walk the same way in both. RMSprop slides smoothly towards the middle of the first; in the second it jumps to the floor and creeps along it beside SGD. Adam swings in wide curves."
+words = (
+    "SGD and momentum walk the same way in both. RMSprop slides smoothly towards the middle "
+    "of the first; in the second it jumps to the floor and creeps along it beside SGD. Adam "
+    "swings in wide curves."
+)
 show(
     figure,
     f"Paths of four optimizers in the valley, and in the same valley turned by 45 degrees. {words}",
@@ -1118,7 +902,8 @@ for axes, kind in zip(panels, (torch.optim.Adam, torch.optim.AdamW), strict=True
 panels[0].legend(fontsize=8)
 show(
     figure,
-    "The mean of 200 weights over 300 steps. Under Adam those with small gradients decay to zero fast and those with large gradients hardly at all. Under AdamW both curves are the same.",
+    "The mean of 200 weights over 300 steps. Under Adam those with small gradients decay to zero "
+    "fast and those with large gradients hardly at all. Under AdamW both curves are the same.",
 )
 
 # %% [markdown]
@@ -1137,26 +922,7 @@ show(
 
 
 # %% nbgrader={"grade_id": "try-decays", "locked": true} jupyter={"source_hidden": true}
-def decay_of(name):
-    """Let the machine do what a line of the exercise says: is it the same, or where is w?"""
-    if not name.startswith("same"):
-        kind, decay, gradient = name.split(", ")
-        w = nn.Parameter(torch.tensor(1.0))
-        w.grad = None if "None" in gradient else torch.tensor(float(gradient.split()[1]))
-        getattr(torch.optim, kind)([w], lr=0.1, weight_decay=float(decay.split("=")[1])).step()
-        return round(w.item(), 3)
-    kind, ends = name[6:].split(",")[0], []
-    options = {"momentum": 0.9, "nesterov": True} if "nesterov" in name else {}
-    for decay, l2 in ((0.5, 0.0), (0.0, 0.5)):
-        w = nn.Parameter(torch.tensor([1.0, -2.0]))
-        optimizer = getattr(torch.optim, kind)([w], lr=0.1, weight_decay=decay, **options)
-        for _ in range(5):
-            optimizer.zero_grad()
-            (w.sin().sum() + l2 / 2 * w.square().sum()).backward()
-            optimizer.step()
-        ends.append(w.detach())
-    return torch.allclose(*ends, atol=1e-5)
-
+from course_utils.chapters.optimizers import decay_of
 
 # %% nbgrader={"grade_id": "decoupled-decay", "solution": true}
 decayed = {
@@ -1180,8 +946,10 @@ decayed = dict(zip(decayed, truth, strict=True))
 # %% nbgrader={"grade_id": "decoupled-decay-check", "grade": true, "points": 3}
 added = "weight_decay is added to the gradient before all else, just as the loss would do it"
 because = {
-    "same: SGD": added, "same: SGD, momentum=0.9, nesterov=True": added,
-    "same: RMSprop": added, "same: Adam": added,
+    "same: SGD": added,
+    "same: SGD, momentum=0.9, nesterov=True": added,
+    "same: RMSprop": added,
+    "same: Adam": added,
     "same: AdamW": "its decay goes past m and v, the L2 term goes through them",
     "SGD, weight_decay=0.5, gradient 0": "the gradient becomes 0.5 * 1; lr times that",
     "Adam, weight_decay=0.5, gradient 0": "a first step has length lr, whatever it is made of",
@@ -1189,7 +957,7 @@ because = {
     "AdamW, weight_decay=0.5, gradient 0": "w loses lr * 0.5 * w; m is 0, nothing else",
     "AdamW, weight_decay=0.5, gradient None": "without a gradient it is skipped, decay and all",
     "AdamW, weight_decay=0.5, gradient 3": "the decay, and beside it a step of length lr",
-}  # fmt: skip
+}
 check_predictions(decayed, {name: decay_of(name) for name in because}, because)
 
 # %% [markdown]
@@ -1292,123 +1060,12 @@ except ValueError as error:
 
 
 # %% nbgrader={"grade_id": "try-groups", "locked": true} jupyter={"source_hidden": true}
-class Parts(nn.Module):
-    """Modules by name, those with dots inside each other."""
-
-    def __init__(self, **parts):
-        super().__init__()
-        for name, part in parts.items():
-            setattr(self, name, part)
-
-
-def make_parts(which):
-    """A model, and the name of its backbone."""
-    torch.manual_seed(0)
-    body = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(4, 4))
-    if which == "nested":
-        encoder = Parts(body=body, neck=nn.Linear(4, 4))
-        return Parts(encoder=encoder, head=nn.Linear(4, 2)), "encoder.body"
-    model = Parts(body=body, head=nn.Linear(4, 2))
-    if which in ("tied", "tied, head first"):
-        body, head = Parts(embed=nn.Embedding(5, 4), norm=nn.LayerNorm(4)), nn.Linear(4, 5)
-        head.weight = body.embed.weight
-        order = {"body": body, "head": head} if which == "tied" else {"head": head, "body": body}
-        model = Parts(**order)
-    if which == "frozen":
-        body[0].requires_grad_(False)
-    if which == "a name that begins alike":
-        model.body2 = nn.Linear(4, 4)
-    if which == "loose parameters":
-        model.scale, model.table = nn.Parameter(torch.ones(())), nn.Parameter(torch.ones(2, 2))
-        model.conv, model.norm = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)
-        model.score = nn.Parameter(torch.ones(3, 1))
-    return model, "body"
-
-
-# b: of the backbone, h: of the rest; D: with decay, -: without; None: in no group
-BODY = {"0.weight": "bD", "0.bias": "b-", "1.weight": "b-", "1.bias": "b-", "2.weight": "bD",
-        "2.bias": "b-"}  # fmt: skip
-PLAIN = {
-    **{f"body.{name}": code for name, code in BODY.items()},
-    "head.weight": "hD",
-    "head.bias": "h-",
-}
-TIED = {
-    "body.embed.weight": "bD",
-    "body.norm.weight": "b-",
-    "body.norm.bias": "b-",
-    "head.bias": "h-",
-}
-GROUPS = {
-    "plain": PLAIN,
-    "frozen": {**PLAIN, "body.0.weight": None, "body.0.bias": None},
-    "a name that begins alike": {**PLAIN, "body2.weight": "hD", "body2.bias": "h-"},
-    "nested": {
-        **{f"encoder.body.{name}": code for name, code in BODY.items()}, "encoder.neck.weight": "hD",
-        "encoder.neck.bias": "h-", "head.weight": "hD", "head.bias": "h-",
-    },
-    "tied": TIED,
-    "tied, head first": {("head.weight" if k == "body.embed.weight" else k): v for k, v in TIED.items()},
-    "loose parameters": {
-        **PLAIN, "scale": "h-", "table": "hD", "score": "hD", "conv.weight": "hD", "conv.bias": "h-",
-        "norm.weight": "h-", "norm.bias": "h-",
-    },
-}  # fmt: skip
+from course_utils.chapters.optimizers import GROUPS, check_groups, run_groups
 
 
 @runs_with_the_answer
-def try_groups(which, lr=0.01, weight_decay=0.1):
-    """For each parameter the (lr, weight_decay) of each group that holds it."""
-    model, backbone = make_parts(which)
-    before = {name: (p.requires_grad, id(p)) for name, p in model.named_parameters()}
-    groups = param_groups(model, backbone, lr, weight_decay)
-    assert groups is not None, "param_groups returned None: is there an answer yet?"
-    groups = list(groups)
-    assert all(isinstance(group, dict) for group in groups), "what came back is no list of dicts"
-    assert groups, "the list of groups is empty"
-    found = {name: [] for name in before}
-    for group in groups:
-        assert "params" in group, (
-            f"a group has the keys {sorted(group)}: the tensors belong to 'params'"
-        )
-        group["params"] = (
-            group["params"] if isinstance(group["params"], torch.Tensor) else list(group["params"])
-        )
-        missing = {"lr", "weight_decay"} - set(group)
-        assert not missing, f"a group does not name its {' and '.join(sorted(missing))}"
-        params = [group["params"]] if isinstance(group["params"], torch.Tensor) else group["params"]
-        for p in params:
-            p = p[1] if isinstance(p, tuple) else p
-            name = next((name for name, mine in model.named_parameters() if mine is p), None)
-            assert name is not None, "a group holds a tensor that is no parameter of the model"
-            found[name].append((float(group["lr"]), float(group["weight_decay"])))
-    after = {name: (p.requires_grad, id(p)) for name, p in model.named_parameters()}
-    assert after == before, "the model was changed: its parameters or their requires_grad"
-    if all(len(places) < 2 for places in found.values()):
-        torch.optim.AdamW(groups)
-    return found
-
-
-def check_groups(found, which, lr=0.01, weight_decay=0.1):
-    """Say of each parameter what is wrong with its group."""
-    wrong = []
-    for name, code in GROUPS[which].items():
-        got = found[name]
-        if code is None:
-            wrong += [f"{name} is frozen and is in a group"] if got else []
-        elif len(got) != 1:
-            wrong.append(f"{name} is in {len(got)} groups" if got else f"{name} is in no group")
-        else:
-            rate, decay = got[0]
-            part, right = ("the backbone", lr / 10) if code[0] == "b" else ("the rest", lr)
-            if abs(rate - right) > 1e-9:
-                tied = " and is shared" if "tied" in which and code == "bD" else ""
-                wrong.append(f"{name} belongs to {part}{tied}: lr is {rate:g}, expected {right:g}")
-            if abs(decay - (weight_decay if code[1] == "D" else 0)) > 1e-9:
-                words = "has two dimensions or more and must decay" if code[1] == "D" else (
-                    "has fewer than two dimensions and must not decay")  # fmt: skip
-                wrong.append(f"{name} {words}: weight_decay is {decay:g}")
-    assert not wrong, "; ".join(wrong)
+def try_groups(*given, **options):
+    return run_groups(param_groups, *given, **options)
 
 
 # %% nbgrader={"grade_id": "param-groups", "solution": true}
@@ -1507,7 +1164,7 @@ print(rates_of(lambda optimizer: lr_scheduler.CosineAnnealingLR(optimizer, T_max
 
 # %% topics=["scheduler-plateau"]
 losses = [4, 3, 3.1, 3.2, 3.1, 3.3, 2.5, 2.4]
-make = lambda optimizer: lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)  # noqa: E731
+make = lambda optimizer: lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
 for loss, rate in zip(losses, rates_of(make, 8, losses), strict=True):
     print(f"rate {rate:5} -> loss {loss}")
 
@@ -1568,7 +1225,11 @@ figure, panels = panels_of(4, 2.3, sharey=True)
 for axes, (name, make) in zip(panels, shapes.items(), strict=True):
     draw_lines(axes, {name: rates_of(make, 60)}, xlabel="step"), axes.set_title(name, fontsize=9)
 panels[0].set_ylabel("rate")
-words = "Multistep falls in two steps, warm-up rises linearly for 10 steps and falls along half a cosine, one-cycle rises and falls smoothly, and a cosine with too small a T_max goes down and up twice."
+words = (
+    "Multistep falls in two steps, warm-up rises linearly for 10 steps and falls along half "
+    "a cosine, one-cycle rises and falls smoothly, and a cosine with too small a T_max goes down "
+    "and up twice."
+)
 show(figure, f"Four schedules over 60 steps. {words}")
 
 # %% [markdown]
@@ -1629,61 +1290,7 @@ print(len(caught), "warning:", str(caught[0].message)[:68])
 
 
 # %% nbgrader={"grade_id": "try-schedules", "locked": true} jupyter={"source_hidden": true}
-def check_rates(found, arguments, right, slips=()):
-    """A list of plain numbers, near the right ones; known slips have words."""
-    what = f"schedules{arguments}"
-    assert found is not None, f"{what} is None: is there an answer yet?"
-    assert isinstance(found, (list, tuple)), f"{what} is {found!r}, expected a list of rates"
-    assert all(isinstance(rate, (int, float)) for rate in found), f"{what} holds no plain numbers"
-    shown = [round(rate, 3) for rate in found]
-    words = [said for slip, said in slips if shown == slip]
-    words += [f": {len(found)} rates, expected {len(right)}"] if len(found) != len(right) else []
-    close = len(found) == len(right) and all(
-        abs(a - b) < 1e-3 for a, b in zip(found, right, strict=True)
-    )
-    assert close, (
-        f"{what}: expected {[round(r, 3) for r in right]}, got {shown}{''.join(words[:1])}"
-    )
-
-
-def machine_rates(name):
-    """The rates that PyTorch's own schedulers give for a line of the exercise."""
-    kinds = torch.optim.lr_scheduler
-    both = lambda o: [kinds.ConstantLR(o, 0.5, total_iters=2), kinds.ExponentialLR(o, 0.5)]  # noqa: E731
-    make = {
-        "multistep": lambda o: kinds.MultiStepLR(o, [2, 3], gamma=0.5),
-        "multistep, old order": lambda o: kinds.MultiStepLR(o, [2, 3], gamma=0.5),
-        "warm-up": lambda o: kinds.LinearLR(o, start_factor=0.25, total_iters=3),
-        "cosine": lambda o: kinds.CosineAnnealingLR(o, T_max=2),
-        "plateau": lambda o: kinds.ReduceLROnPlateau(o, factor=0.5, patience=1),
-        "chained": lambda o: kinds.ChainedScheduler(both(o)),
-        "sequential": lambda o: kinds.SequentialLR(o, both(o), milestones=[2]),
-    }[name]
-    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
-    scheduler, used, losses = make(optimizer), [], (5, 4, 4, 4, 4, 3)
-    optimizer.step()  # so that the old order warns of nothing
-    for step in range(6 if name in ("cosine", "plateau") else 5):
-        if "old order" in name:
-            scheduler.step()
-        used.append(round(float(optimizer.param_groups[0]["lr"]), 6))
-        if "old order" not in name:
-            scheduler.step(*losses[step : step + 1] if name == "plateau" else ())
-    return used
-
-
-RATE_CASES = (  # the arguments, the rates, and known slips
-    ((1.0, 2, 6, 0.0), [0.5, 1, 1, 0.854, 0.5, 0.146], (
-        ([0, 0.5, 1, 0.854, 0.5, 0.146], ": the first step is wasted at rate 0"),
-        ([0.5, 1, 0.75, 0.5, 0.25, 0.067], ": k counts from the end of the warm-up, up to n - 1"),
-        ([0.5, 1, 1, 0.75, 0.25, 0], ": the cosine of k = n is not part of the run"))),
-    ((2.0, 0, 3, 0.5), [2, 1.625, 0.875], (([2, 1.5, 0.5], ": floor is where the cosine ends"),
-                                           ([2.5, 2.0, 1.0], ": the cosine falls by base - floor, and ends at floor"))),
-    ((1.0, 3, 3, 0.0), [0.333, 0.667, 1.0], (
-        ([0, 0.333, 0.667], ": the first step is wasted at rate 0"),)),
-    ((0.5, 1, 2, 0.0), [0.5, 0.5], ()),
-    ((1.0, 0, 0, 0.0), [], ()),
-)  # fmt: skip
-
+from course_utils.chapters.optimizers import RATE_CASES, check_rates, machine_rates
 
 # %% nbgrader={"grade_id": "schedules", "solution": true}
 rates = {
@@ -1717,7 +1324,8 @@ def schedules(base: float, warmup: int, total: int, floor: float = 0.0) -> list[
 
 # %% nbgrader={"grade_id": "schedules-check", "grade": true, "points": 3}
 reasons = {
-    "multistep": "milestones count calls of scheduler.step(): the third step is the first after two",
+    "multistep": "milestones count calls of scheduler.step(): the third step is the first after "
+    "two",
     "multistep, old order": "each rate comes one step too early, and the first is skipped",
     "warm-up": "it starts at start_factor and has reached 1 after total_iters steps",
     "cosine": "after T_max it climbs again",
@@ -1851,7 +1459,9 @@ draw_lines(
 right.set_title("walks on it"), right.legend(fontsize=8)
 show(
     figure,
-    "Left: a loss that falls slowly to the right until w is 2, then rises like a wall. Right: the unclipped walk hits the wall at its third step and leaves the picture, crossing it once more before it ends; the clipped one stays near the foot of the wall.",
+    "Left: a loss that falls slowly to the right until w is 2, then rises like a wall. Right: "
+    "the unclipped walk hits the wall at its third step and leaves the picture, crossing it "
+    "once more before it ends; the clipped one stays near the foot of the wall.",
 )
 
 # %% [markdown]
@@ -1912,135 +1522,12 @@ print("sums, divided by 5: ", gradient_from(pieces, lambda piece: 1 / 5))
 
 
 # %% nbgrader={"grade_id": "try-clip", "locked": true} jupyter={"source_hidden": true}
-def make_classifier(kind="plain"):
-    """Three numbers in, classes out; in float64."""
-    torch.manual_seed(0)
-    classes = 1 if kind == "zero gradient" else 4
-    model = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, classes)).double().to(device)
-    if kind == "frozen":
-        model[0].requires_grad_(False)
-    return model
-
-
-def make_pieces(sizes, classes=4):
-    draw, pieces = torch.Generator().manual_seed(sum(sizes)), []
-    for size in sizes:
-        x = 3 * torch.randn(size, 3, generator=draw, dtype=torch.float64)
-        pieces.append((x.to(device), torch.randint(classes, (size,), generator=draw).to(device)))
-    return pieces
+from course_utils.chapters.optimizers import check_clip, run_clip
 
 
 @runs_with_the_answer
-def try_clip(kind, sizes, max_norm):
-    """The norm that was returned, the gradients, and what happened to the model on the way."""
-    model, events = make_classifier(kind), []
-
-    def note(module, args, output):
-        if len(args[0]):
-            events.append("forward")
-            if output.requires_grad:
-                output.register_hook(lambda grad: events.append("backward"))
-
-    handle = model.register_forward_hook(note)
-    before = copy.deepcopy(model.state_dict())
-    for p in model.parameters():
-        p.grad = torch.full_like(p, 7.0) if p.requires_grad else None
-    with torch.random.fork_rng(devices=[]):
-        norm = clip_and_accumulate(model, make_pieces(sizes, model[-1].out_features), max_norm)
-    handle.remove()
-    assert norm is not None, "clip_and_accumulate returned None: is there an answer yet?"
-    assert isinstance(norm, (int, float)) or getattr(norm, "shape", None) == (), (
-        f"the norm is {norm!r}, no number"
-    )
-    same = all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
-    assert same, "the weights were changed: only .grad should be"
-    assert model.training and [p.requires_grad for p in model.parameters()] == [
-        p.requires_grad for p in make_classifier(kind).parameters()
-    ], "the model's mode or requires_grad was changed"
-    return float(norm), {name: p.grad for name, p in model.named_parameters()}, events
-
-
-def large_batch(kind, sizes, weights=None):
-    """The gradients of all examples in one batch, each piece weighted."""
-    model = make_classifier(kind)
-    pieces = make_pieces(sizes, model[-1].out_features)
-    for (x, y), weight in zip(pieces, weights or [1 / sum(sizes)] * len(sizes), strict=True):
-        (F.cross_entropy(model(x), y, reduction="sum") * weight).backward()
-    return {name: p.grad for name, p in model.named_parameters()}
-
-
-def norm_of(gradients):
-    return sum(g.square().sum().item() for g in gradients.values() if g is not None) ** 0.5
-
-
-CLIP_ONCE = "each piece was clipped: clip once, after the last"
-
-
-def clipped_piecewise(kind, sizes, max_norm):
-    """The norm that the last piece's clipping returns, where clipping stands inside the loop."""
-    model, norm = make_classifier(kind), 0.0
-    for x, y in make_pieces(sizes, model[-1].out_features):
-        (F.cross_entropy(model(x), y, reduction="sum") / sum(sizes)).backward()
-        norm = nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
-    return norm
-
-
-def check_clip(found, kind, sizes, max_norm):
-    """Compare with one large batch; name the known slips."""
-    norm, gradients, events = found
-    right = large_batch(kind, sizes)
-    expected, full = norm_of(right), [size for size in sizes if size]
-    slips = {
-        "the mean of the means: each piece counts alike, however small it is": [
-            1 / max(size, 1) / len(sizes) for size in sizes
-        ],
-        "means that are added up, not divided by anything": [1 / max(size, 1) for size in sizes],
-        "sums that were never divided by the whole count": [1.0] * len(sizes),
-    }
-    if abs(norm - expected) > 1e-4 * max(expected, 1e-3):
-        words = [
-            said
-            for said, w in slips.items()
-            if abs(norm - norm_of(large_batch(kind, sizes, w))) < 1e-6
-        ]
-        words += ["the norm after clipping"] if abs(norm - min(expected, max_norm)) < 1e-4 else []
-        words += [CLIP_ONCE] if abs(norm - clipped_piecewise(kind, sizes, max_norm)) < 1e-4 else []
-        words += ["the old gradients are still in it"] if norm > 20 else []
-        words += ["is there a 0 / 0?"] if norm != norm else []
-        raise AssertionError(
-            f"the norm: expected {expected:.5f}, got {norm:.5f}. {'; '.join(words[:1])}"
-        )
-    for name, g in right.items():
-        if g is None:
-            assert gradients[name] is None, f"{name} is frozen: its .grad should stay None"
-            continue
-        assert gradients[name] is not None, f"{name}.grad is None"
-        scaled = g * min(1.0, max_norm / max(expected, 1e-12))
-        slips = {
-            "it was scaled although the norm does not exceed max_norm": g
-            * max_norm
-            / max(expected, 1e-12),
-            "each parameter was clipped alone: the norm is that of all together": g
-            * min(1.0, max_norm / max(g.norm().item(), 1e-12)),
-            "entries were cut one by one: that turns the direction": g.clamp(-max_norm, max_norm),
-            "it was not clipped": g,
-        }
-        words = [
-            said for said, slip in slips.items()
-            if torch.allclose(gradients[name], slip, rtol=1e-3)
-            and not torch.allclose(slip, scaled, rtol=1e-3)
-        ]  # fmt: skip
-        assert not words, f"{name}.grad: {words[0]}"
-        what = f"{name}.grad, with the norm {expected:.3f} and max_norm {max_norm:g},"
-        check_close(gradients[name], scaled, what, rtol=1e-3, atol=1e-6)
-    orders = {"forward": events.count("forward"), "backward": events.count("backward")}
-    check_equal(
-        orders["forward"], len(full), "how often the model was called on examples", "once a piece"
-    )
-    in_turn = events == ["forward", "backward"] * len(full)
-    assert in_turn, (
-        "all graphs were alive at once: backward of a piece comes before the next forward"
-    )
+def try_clip(*given, **options):
+    return run_clip(clip_and_accumulate, *given, **options)
 
 
 # %% nbgrader={"grade_id": "clip-and-accumulate", "solution": true}
@@ -2129,7 +1616,8 @@ draw_lines(
 axes.axvspan(best / 10, best / 3, color="#c2e8d9")
 show(
     figure,
-    "The loss over a growing rate: flat up to 0.1, falling until about 1.7, then jumping up. A band marks the rates from a tenth to a third of the lowest point.",
+    "The loss over a growing rate: flat up to 0.1, falling until about 1.7, then jumping up. A "
+    "band marks the rates from a tenth to a third of the lowest point.",
 )
 
 # %% [markdown]
@@ -2175,310 +1663,45 @@ def noisy_run(rate, forgets=False, steps=300):
 
 
 RUNS = [
-    noisy_run(lambda step: 0.9 if step < 150 else 0.05), noisy_run(lambda step: 0.003, forgets=True),
-    noisy_run(lambda step: 2.03), noisy_run(lambda step: 0.002), noisy_run(lambda step: 0.9),
-]  # fmt: skip
+    noisy_run(lambda step: 0.9 if step < 150 else 0.05),
+    noisy_run(lambda step: 0.003, forgets=True),
+    noisy_run(lambda step: 2.03),
+    noisy_run(lambda step: 0.002),
+    noisy_run(lambda step: 0.9),
+]
 figure, panels = plt.subplots(1, 5, figsize=(10, 2.2), layout="constrained")
 for number, (axes, run) in enumerate(zip(panels, RUNS, strict=True), start=1):
     axes.plot(run, color="#0072b2", linewidth=0.9)
     axes.set(title=f"run {number}", xlabel="step", ylim=(0, min(2.5, 1.05 * max(run))))
-words = "Run 1 falls fast, wobbles, and at step 150 drops to a lower, smooth level. Run 2 goes up and down in large waves. Run 3 falls at once and then climbs, jagged, out of the picture within 30 steps. Run 4 falls slowly in a smooth line. Run 5 falls fast and then wobbles at one level to the end."
+words = (
+    "Run 1 falls fast, wobbles, and at step 150 drops to a lower, smooth level. Run 2 goes "
+    "up and down in large waves. Run 3 falls at once and then climbs, jagged, out of the picture "
+    "within 30 steps. Run 4 falls slowly in a smooth line. Run 5 falls fast and then wobbles "
+    "at one level to the end."
+)
 show(figure, f"Five loss curves. {words}")
 
 
 # %% nbgrader={"grade_id": "try-range", "locked": true} jupyter={"source_hidden": true}
-@runs_with_the_answer
-def try_range(weights, x, y, lowest, highest, steps):
-    """The rates and the losses of a range test on a linear model, or on a small network."""
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(x.shape[1], 6), nn.Tanh(), nn.Linear(6, 1))
-    if weights is not None:
-        model = nn.Linear(len(weights), 1, bias=False)
-        nn.init.constant_(model.weight, weights[0])
-    model = model.to(device=x.device, dtype=x.dtype)
-    before = [(p, p.detach().clone()) for p in model.parameters()]
-    rates, losses = numbers_of(lr_range(model, x, y, lowest, highest, steps))
-    now = list(model.parameters())
-    same = all(p is q and torch.equal(p, old) for q, (p, old) in zip(now, before, strict=True))
-    assert same, "the model does not have the weights that it came with: the test has trained it"
-    assert all(p.grad is None for p in now), (
-        "the model came with .grad None and goes with gradients"
-    )
-    assert model.training, "the model's mode was changed"
-    return rates, losses
-
-
-def right_range(x, y, lowest, highest, steps):
-    """The rates and the losses that the small network should give."""
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(x.shape[1], 6), nn.Tanh(), nn.Linear(6, 1))
-    params, rates, losses = list(model.to(x.device, x.dtype).parameters()), [], []
-    for k in range(steps):
-        loss = F.mse_loss(model(x), y)
-        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
-        losses.append(loss.item())
-        if losses[-1] > 4 * min(losses):
-            break
-        for p, g in zip(params, torch.autograd.grad(loss, params), strict=True):
-            p.detach().sub_(rates[-1] * g)
-    return rates, losses
-
-
-def numbers_of(answer):
-    """Two lists of numbers, or words for what came instead."""
-    assert answer is not None, "lr_range returned None: is there an answer yet?"
-    pair = isinstance(answer, (tuple, list)) and len(answer) == 2
-    assert pair, f"lr_range returned {type(answer).__name__}, expected a pair: rates and losses"
-    for name, numbers in zip(("rates", "losses"), answer, strict=True):
-        fine = hasattr(numbers, "__len__") and all(isinstance(n, (int, float)) for n in numbers)
-        assert fine, f"the {name} are no list of plain numbers: {str(numbers)[:60]}"
-    rates, losses = map(list, answer)
-    assert len(rates) == len(losses), f"{len(rates)} rates and {len(losses)} losses"
-    return rates, losses
-
-
-def check_range(found, rates, losses, slips=()):
-    """Compare with the right rates and losses; slips: (losses or rates, words)."""
-    for name, right, got in (("rates", rates, found[0]), ("losses", losses, found[1])):
-        shown = [round(n, 4) for n in got]
-        close = len(got) == len(right) and all(
-            abs(a - b) <= 1e-3 * abs(b) + 1e-6 or a == b for a, b in zip(got, right, strict=True)
-        )
-        words = "".join(f": {said}" for slip, said in slips if shown == slip)
-        if not close and len(got) != len(right):
-            words = words or f": {len(got)} of them, expected {len(right)}"
-        assert close, f"the {name}: expected {[round(n, 4) for n in right]}, got {shown}{words}"
-
-
-RANGE_CASES = {  # the input; lowest, highest, steps; the rates, the losses, known slips
-    "the example": (1.0, (0.01, 1.0, 3), ([0.01, 0.1, 1.0], [1.0, 0.9604, 0.6147], (
-        ([0.01, 0.505, 1.0], "equal differences; each rate should be the one before times a factor"),
-        ([0.9604, 0.6147, 0.6147], "the loss is noted after the step"),
-        ([1.0, 1.0, 1.0], "no step was taken"),
-        ([1.0, 0.9604, 0.64], "each rate starts from the first weights; it is one run"),
-        ([0.01, 0.0464, 0.2154], "highest is one of the rates: there are steps - 1 factors between steps rates"),
-        ([1.0, 0.9604, 0.3648], "that is SGD with momentum; a plain step was asked for"),
-        ([1.0, 0.9604, 0.3411], "gradients were never cleared")))),
-    "seven rates up to 100, and the loss jumps at the fifth": (1.0, (0.1, 100.0, 7), (
-        [0.1, 0.31623, 1.0, 3.1623, 10.0], [1.0, 0.64, 0.08649, 0.08649, 2.4497], (
-            ([0.1, 0.3162, 1.0, 3.1623], "the rate and the loss that end the run are noted, too"),
-            ([0.1, 0.3162, 1.0, 3.1623, 10.0, 31.6228], "it went on: four times the *smallest* loss so far ends it"),
-            ([0.1, 0.3162, 1.0, 3.1623, 10.0, 31.6228, 100.0], "it never stops"),
-        ))),
-    "a loss that is infinite at once": (1e300, (0.1, 1.0, 4), ([0.1], [float("inf")], (
-        ([], "the rate and the loss that end the run are noted, too"),))),
-}  # fmt: skip
-
-
-def check_settles(found, right, slips):
-    """A number near the right one, or inf where that is right."""
-    assert found is not None, "it is None: is there an answer yet?"
-    if right == float("inf"):
-        words = "above the limit, at rate * curvature = 2 and more, it grows without bound"
-        assert isinstance(found, (int, float)) and found == right, (
-            f"expected inf, got {found}: {words}"
-        )
-    told(
-        found, right, "the mean of w²", slips, atol=0.0 if right == float("inf") else right * 0.006
-    )
-
-
-SMALL = "rate * noise² / (2 * B * c) holds for small rates only."
-MEAN_OF_B = "the noise of a mean of B examples has the variance noise² / B."
-SETTLE_CASES = {
-    (0.5, 2, 1.0, 2.0): (2 / 3, {1 / 3: "noise is a standard deviation: square it. Or: " + MEAN_OF_B,
-                                 4 / 3: MEAN_OF_B, 0.5: SMALL}),
-    (0.1, 10, 3.0, 1.0): (0.0019608, {0.0016667: SMALL, 0.019608: MEAN_OF_B, 0.00019608: MEAN_OF_B}),
-    (1.5, 1, 1.0, 1.0): (3.0, {0.75: SMALL}),
-    (2.0, 4, 1.0, 1.0): (float("inf"), {}),
-    (0.9, 4, 3.0, 1.0): (float("inf"), {}),
-}  # fmt: skip
-
-
-def check_muon(answer, case_of, slips=None, **options):
-    """Compare a step with the expected p; the first entry names a slip."""
-    p, grad, buffer, right, mean = (
-        torch.tensor(v, dtype=torch.float64).to(device) for v in case_of
-    )
-    with forbid_changes(p, grad, buffer):
-        new, kept = pair_of(answer(p, grad, buffer, lr=0.1, **options), "muon_and_friends")
-    assert isinstance(kept, torch.Tensor), f"the buffer is {kept!r}, no tensor"
-    assert new.shape == p.shape, f"p has shape {tuple(new.shape)}, expected {tuple(p.shape)}"
-    told(new.flatten()[0].double(), right.flatten()[0].item(), "p[0, 0]", slips or {}, atol=0.004)
-    check_close(new.double(), right, "the new p", atol=0.006, rtol=0)
-    check_close(kept.double(), mean, "the new buffer, a running mean,", atol=0.02, rtol=0.02)
-
-
-A_SUM = "the buffer is a running mean here, not a sum: the gradient comes in times 1 - momentum."
-ZEROS = "Is it 0 / 0? Divide by at least 1e-7."
-ROW = {-0.06: "that is 1, not 0.70: the five rounds are part of it, an SVD is too exact.",
-       -0.0654: "that is what four rounds give.", 0.0418: "the step goes uphill.",
-       -0.3: "the direction was not orthogonalised.", -0.0296: "the factor is below 1 here: it is at least 1."}  # fmt: skip
-MUON_CASES = {  # p, grad, buffer, the new p, the new buffer; slips by p[0, 0]; options
-    "a row": (([[0.0, 0]], [[3.0, 4]], [[0.0, 0]], [[-0.0418, -0.0557]], [[0.15, 0.2]]), ROW, {}),
-    "a column": (
-        ([[0.0], [0]], [[3.0], [4]], [[0.0], [0]], [[-0.0591], [-0.0788]], [[0.15], [0.2]]),
-        {-0.0418: "a column has more rows than columns: its factor is not 1.",
-         -0.0836: "the factor is the *root* of rows / columns.", -0.0849: ROW[-0.06]}, {}),
-    "a matrix, divided by its norm, the root of the sum of all squares": (
-        ([[0.0, 0, 0], [0, 0, 0]], [[3.0, 0, 0], [0, 1, 1]], [[0.0, 0, 0], [0, 0, 0]],
-         [[-0.0683, 0, 0], [0, -0.0801, -0.0801]], [[0.3, 0, 0], [0, 0.1, 0.1]]),
-        {-0.1: ROW[-0.06]}, {"momentum": 0.9}),
-    "a later step, Nesterov": (
-        ([[0.0, 0]], [[3.0, 0]], [[0.0, 5]], [[-0.0609, -0.0339]], [[1.5, 2.5]]),
-        {-0.0358: "that is the direction without the look ahead, or with the old buffer's: it takes the new buffer.",
-         -0.0671: A_SUM, -0.0535: A_SUM}, {"momentum": 0.5}),
-    "a later step, no Nesterov": (
-        ([[0.0, 0]], [[3.0, 0]], [[0.0, 5]], [[-0.0358, -0.0597]], [[1.5, 2.5]]),
-        {-0.0609: "nesterov=False was not heeded.", -0.0535: A_SUM, -0.0671: A_SUM}, {"momentum": 0.5, "nesterov": False}),
-    "weight decay 0.5": (
-        ([[2.0, 2]], [[3.0, 4]], [[0.0, 0]], [[1.8582, 1.8443]], [[0.15, 0.2]]),
-        {1.9582: "there is no weight decay, or it went into the gradient: p is multiplied by 1 - lr * weight_decay.", 0.9582: "the decay is not multiplied by lr."},
-        {"weight_decay": 0.5}),
-    "a gradient of zeros": (
-        ([[1.0, 2]], [[0.0, 0]], [[0.0, 0]], [[0.99, 1.98]], [[0.0, 0]]), {"nan": ZEROS},
-        {"weight_decay": 0.1}),
-}  # fmt: skip
-
-
-def problem(name):
-    """A loss, and where to start."""
-    draw = torch.Generator().manual_seed(8)
-    if name == "the banana":
-        loss = lambda w: (1 - w[0]) ** 2 + 100 * (w[1] - w[0] ** 2) ** 2  # noqa: E731
-        return loss, torch.tensor([-1.2, 1.0], dtype=torch.float64)
-    if name == "a bowl a thousand times as steep one way":
-        steep = torch.logspace(0, 3, 12, dtype=torch.float64).view(3, 4).to(device)
-        return lambda w: (steep * (w - 1) ** 2).sum() / 2, torch.zeros(3, 4, dtype=torch.float64)
-    if name == "one number, 0-D":
-        return lambda w: (w - 3) ** 2 + torch.exp(-w), torch.tensor(0.0, dtype=torch.float64)
-    x = torch.randn(60, 5, generator=draw, dtype=torch.float64)
-    y = (x.sum(1) + torch.randn(60, generator=draw, dtype=torch.float64) > 0).double().to(device)
-    x = x.to(device)
-    penalty = lambda w: 0.05 * w.square().sum()  # noqa: E731
-    loss = lambda w: F.binary_cross_entropy_with_logits(x @ w, y) + penalty(w)  # noqa: E731
-    return loss, torch.zeros(5, dtype=torch.float64)
+from course_utils.chapters.optimizers import BUDGET, MUON_CASES, RANGE_CASES, SETTLE_CASES, TARGET
+from course_utils.chapters.optimizers import by_library, check_minimum, check_muon, check_range
+from course_utils.chapters.optimizers import check_settles, run_lbfgs, run_race
+from course_utils.chapters.optimizers import check_range_of_network, run_race_with, run_range
 
 
 @runs_with_the_answer
-def try_lbfgs(name):
-    """The minimum that was found, and how often the loss was evaluated."""
-    loss, start = problem(name)
-    calls, start, stale = 0, start.to(device), False
-
-    def loss_of(w):
-        nonlocal calls, stale
-        calls += 1
-        stale = stale or bool(w.is_leaf and w.grad is not None and w.grad.any())
-        if calls > 20_000:
-            raise AssertionError("loss_of was called 20000 times, and there is no end")
-        return loss(w)
-
-    with forbid_changes(start):
-        w = lbfgs_closure(loss_of, start)
-    assert not start.requires_grad, "start was changed: it requires a gradient now"
-    return w, calls, stale
-
-
-def check_minimum(found, name):
-    """Few calls, a plain tensor, and a gradient that is nearly zero."""
-    loss, start = problem(name)
-    w, calls, stale = found
-    assert w is not None, "lbfgs_closure returned None: is there an answer yet?"
-    assert isinstance(w, torch.Tensor), f"the result is of type {type(w).__name__}, not a tensor"
-    assert w.shape == start.shape, (
-        f"the result has shape {tuple(w.shape)}, expected {tuple(start.shape)}"
-    )
-    assert w.dtype == start.dtype, f"the result has dtype {w.dtype}, expected {start.dtype}"
-    assert not w.requires_grad, "the result requires a gradient: detach it"
-    wrong = [f"loss_of was called {calls} times, at most 100 are allowed"] if calls > 100 else []
-    w = w.detach().clone().requires_grad_()
-    (gradient,) = torch.autograd.grad(loss(w), w)
-    steepest = gradient.abs().max().item()
-    if not steepest <= 1e-3:
-        words = "w is still at start" if torch.equal(w.detach().cpu(), start) else "not there yet"
-        more = "; by default LBFGS stops after max_iter=20 iterations" if 10 < calls < 40 else ""
-        more = "; gradients add up: does the closure clear them?" if stale else more
-        wrong.append(f"an entry of the gradient is {steepest:.2g}, at most 0.001: {words}{more}")
-    assert not wrong, "; ".join(wrong)
-
-
-BUDGET, TARGET = 150, 0.01
-
-
-def spirals():
-    """200 points (200, 2) on two spirals, and which one, in float64."""
-    turn = torch.linspace(0.25, 1, 100, dtype=torch.float64) * 3 * torch.pi
-    arm = torch.stack([turn.cos(), turn.sin()], 1) * turn[:, None] / 10
-    which = torch.cat([torch.zeros(100), torch.ones(100)]).double()
-    return torch.cat([arm, -arm]).to(device), which.to(device)
-
-
-def racers():
-    """The parameters that all start with: weight, bias, weight, …
-
-    With biases of zero, the spirals' symmetry would make the biases' gradients zero but for
-    rounding, and Adam would make whole steps of that.
-    """
-    draw, params = torch.Generator().manual_seed(0), []
-    for n, m in ((2, 24), (24, 24), (24, 1)):
-        params.append(5 / 3 * torch.randn(m, n, generator=draw, dtype=torch.float64) / n**0.5)
-        params.append(0.1 * torch.randn(m, generator=draw, dtype=torch.float64))
-    return [p.to(device) for p in params]
-
-
-def race_loss(params, x, y):
-    h = torch.tanh(F.linear(x, *params[:2]))
-    h = torch.tanh(F.linear(h, *params[2:4]))
-    return F.binary_cross_entropy_with_logits(F.linear(h, *params[4:])[:, 0], y)
-
-
-def run_race(take_step):
-    """The loss before each step and after the last; take_step(step, params, gradients) moves them."""
-    (x, y), losses = spirals(), []
-    params = [p.requires_grad_() for p in racers()]
-    for step in range(1, BUDGET + 1):
-        loss = race_loss(params, x, y)
-        losses.append(loss.item())
-        gradients = torch.autograd.grad(loss, params)
-        params = [p.detach().requires_grad_() for p in take_step(step, params, gradients)]
-    return [*losses, race_loss(params, x, y).item()]
-
-
-def by_library(make):
-    """A take_step that lets an optimizer of torch.optim do it."""
-    optimizer = None
-
-    def take_step(step, params, gradients):
-        nonlocal optimizer
-        optimizer = optimizer or make([nn.Parameter(p.detach().clone()) for p in params])
-        own = optimizer.param_groups[0]["params"]
-        for p, gradient in zip(own, gradients, strict=True):
-            p.grad = gradient
-        optimizer.step()
-        return own
-
-    return take_step
+def try_range(*given, **options):
+    return run_range(lr_range, *given, **options)
 
 
 @runs_with_the_answer
-def try_race():
-    """The losses of the learner's optimizer."""
-    states = [{} for _ in range(6)]
+def try_lbfgs(*given, **options):
+    return run_lbfgs(lbfgs_closure, *given, **options)
 
-    def take_step(step, params, gradients):
-        news = []
-        for k, (p, gradient) in enumerate(zip(params, gradients, strict=True)):
-            with forbid_changes(p, gradient):
-                new, states[k] = pair_of(race(step, p.detach(), gradient, states[k]), "race")
-            assert new.shape == p.shape, (
-                f"p has shape {tuple(new.shape)}, expected {tuple(p.shape)}"
-            )
-            assert new.dtype == p.dtype, f"p has dtype {new.dtype}, expected {p.dtype}"
-            news.append(new)
-        return news
 
-    return run_race(take_step)
+@runs_with_the_answer
+def try_race(*given, **options):
+    return run_race_with(race, *given, **options)
 
 
 # %% nbgrader={"grade_id": "lr-range", "solution": true}
@@ -2521,14 +1744,14 @@ with every_case() as case:
     with case("a network of two layers"):
         x = torch.linspace(-2, 2, 12, dtype=torch.float64, device=device).view(6, 2)
         arguments = (x, x[:, :1].sin(), 0.001, 0.4, 6)
-        check_range(try_range(None, *arguments), *right_range(*arguments))
+        check_range_of_network(try_range(None, *arguments), *arguments)
 ### BEGIN HIDDEN TESTS
 draw = torch.Generator().manual_seed(6)
 x = torch.randn(20, 3, generator=draw, dtype=torch.float64).to(device)
 y = x.sum(1, keepdim=True).sin()
 for steps, highest in ((12, 3.0), (25, 50.0)):
-    right = right_range(x, y, 0.001, highest, steps)
-    check_range(try_range(None, x, y, 0.001, highest, steps), *right)
+    arguments = (x, y, 0.001, highest, steps)
+    check_range_of_network(try_range(None, *arguments), *arguments)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "lr-range-check-2", "grade": true, "points": 2}
@@ -2595,7 +1818,8 @@ axes.set_xticks(range(5), lrs), axes.set_yticks(range(5), batches)
 axes.set(xlabel="rate", ylabel="batch size", title="distance² from the optimum")
 show(
     figure,
-    "A five by five table of distances over rate and batch size. Along each diagonal, where rate and batch size double together, the numbers are nearly equal.",
+    "A five by five table of distances over rate and batch size. Along each diagonal, where rate "
+    "and batch size double together, the numbers are nearly equal.",
 )
 
 # %% [markdown]
@@ -2741,7 +1965,8 @@ draw_lines(
 axes.legend(fontsize=8)
 show(
     figure,
-    "What Muon's polynomial makes of a singular value between 0.001 and 1: after one round small ones are about 3.4 times as large, after five all above 0.002 lie between 0.68 and 1.21.",
+    "What Muon's polynomial makes of a singular value between 0.001 and 1: after one round small "
+    "ones are about 3.4 times as large, after five all above 0.002 lie between 0.68 and 1.21.",
 )
 
 # %% [markdown]
@@ -2956,7 +2181,7 @@ print(f"{len(visited)} evaluations, w {[round(v, 4) for v in w.tolist()]}")
 # %%
 paths = {"L-BFGS, all evaluations": torch.stack(visited).float()}
 for kind, lr in ((torch.optim.Adam, 0.02), (torch.optim.SGD, 0.001)):
-    make = lambda params: kind(params, lr=lr)  # noqa: B023, E731
+    make = lambda params: kind(params, lr=lr)
     paths[f"{kind.__name__}, 500 steps"] = path_of(make, (-1.2, 1.0), 500, banana)
 
 # %%
@@ -2970,7 +2195,10 @@ draw_paths(
     ylabel="w[1]",
 )
 axes.plot(1, 1, "*", color="#1a1a1a", markersize=12), axes.legend(fontsize=8)
-words = "L-BFGS follows the bend in large steps to the minimum at (1, 1) within some forty evaluations; Adam and SGD are still on the way after 500 steps."
+words = (
+    "L-BFGS follows the bend in large steps to the minimum at (1, 1) within some forty "
+    "evaluations; Adam and SGD are still on the way after 500 steps."
+)
 show(figure, f"Contours of a bent valley. {words}")
 
 # %% [markdown]
@@ -3016,9 +2244,7 @@ def lbfgs_closure(
 
 # %% nbgrader={"grade_id": "lbfgs-closure-check", "grade": true, "points": 2}
 with every_case() as case:
-    for name in (
-        "the banana", "a bowl a thousand times as steep one way", "one number, 0-D"
-    ):  # fmt: skip
+    for name in ("the banana", "a bowl a thousand times as steep one way", "one number, 0-D"):
         with case(name):
             check_minimum(try_lbfgs(name), name)
 ### BEGIN HIDDEN TESTS
@@ -3130,10 +2356,12 @@ figure, axes = panels_of(1, 3.2, 7)
 draw_lines(
     axes, results, yscale="log", xlabel="step", ylabel="loss", title="two spirals, 150 steps"
 )
-axes.axhline(TARGET, color="#8a8a8a", linestyle="--"), axes.legend(fontsize=8)
+axes.axhline(TARGET, color="#6b6b6b", linestyle="--"), axes.legend(fontsize=8)
 show(
     figure,
-    "The race: loss over 150 steps on a log scale. SGD, Adam with a small rate and momentum end between 0.1 and 0.5, RMSprop at 0.02; the last entry alone gets below the dashed line at 0.01.",
+    "The race: loss over 150 steps on a log scale. SGD, Adam with a small rate and momentum end "
+    "between 0.1 and 0.5, RMSprop at 0.02; the last entry alone gets below the dashed line "
+    "at 0.01.",
 )
 
 # %% [markdown]

@@ -492,125 +492,44 @@ from PIL import Image
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 
-# %% nbgrader={"grade_id": "words-of", "locked": true} jupyter={"source_hidden": true}
-def words_of(error: BaseException) -> str:
-    """The last line of what was raised, with files' names in place of their paths."""
-    last = (str(error).strip().splitlines() or [""])[-1]
-    return f"{type(error).__name__}: " + re.sub(r"/[^\s']*/", "", last)
-
-
 # %% nbgrader={"grade_id": "try-folder-2", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import run_folder
+
+
 @runs_with_the_answer
-def try_folder(on_error: str = "raise") -> dict:
-    """What a dataset over the zoo says of itself and of each item."""
-    root, said = damaged_folder(), {}
-    shutil.copytree(root / "b_square", root / "a_circle" / "more")
-    (root / "a_circle" / "9.jpg").rename(root / "later.jpg")
-    (root / "a_circle" / "9.jpg").write_bytes(b"no image yet")
-    try:
-        dataset = folder_dataset(root, on_error=on_error)
-    except Exception as error:
-        raise AssertionError(f"making it opens no image, but raised {words_of(error)}") from error
-    assert dataset is not None, "folder_dataset returned None: is there an answer yet?"
-    (root / "later.jpg").replace(root / "a_circle" / "9.jpg")
-    for name in ("__len__", "__getitem__"):
-        assert hasattr(type(dataset), name), f"the dataset has no {name}: is there an answer yet?"
-    said["base"] = isinstance(dataset, Dataset) and type(dataset).__name__ != "ImageFolder"
-    said["classes"] = getattr(dataset, "classes", "missing")
-    said["length"] = len(dataset)
-    said["items"] = [_look(dataset, index) for index in range(len(dataset))]
-    try:
-        copy = through_pickle(dataset)
-        said["copy"] = [_look(copy, index) for index in range(len(copy))]
-    except Exception as error:
-        said["copy"] = words_of(error)
-    return said
-
-
-# %% nbgrader={"grade_id": "look-at-item", "locked": true} jupyter={"source_hidden": true}
-def _look(dataset, index: int) -> tuple:
-    """An item as plain values: mode, pixels and label, or the exception; and the warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            item = dataset[index]
-        except Exception as error:
-            return "raised", words_of(error), None
-    said = " ".join(str(warning.message) for warning in caught if "Resource" not in str(warning))
-    if item is None:
-        return "None", said, None
-    assert isinstance(item, (tuple, list)), f"dataset[{index}] is {type(item).__name__}, no pair"
-    assert len(item) == 2, f"dataset[{index}] has {len(item)} entries: expected (image, label)"
-    image, label = item
-    if not isinstance(image, Image.Image):
-        return type(image).__name__, "no PIL image", label
-    return image.mode, np.array(image), label
+def try_folder(*given, **options):
+    return run_folder(folder_dataset, *given, **options)
 
 
 # %% nbgrader={"grade_id": "try-transform", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import run_transform
+
+
 @runs_with_the_answer
-def try_transform(fails: bool) -> tuple:
-    """What the transform was given, what came out, and what happened to its own error."""
-    seen = []
-
-    def transform(image):
-        seen.append(image.mode)
-        if fails:
-            raise OSError("from the transform")
-        return image.size
-
-    dataset = folder_dataset(damaged_folder(), transform, "skip")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return seen, dataset[0], ""
-    except Exception as error:
-        return seen, None, words_of(error)
+def try_transform(*given, **options):
+    return run_transform(folder_dataset, *given, **options)
 
 
 # %% nbgrader={"grade_id": "try-replaced", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import run_replaced
+
+
 @runs_with_the_answer
-def try_replaced() -> bool:
-    """Whether an item is read again when its file has changed."""
-    root = damaged_folder()
-    dataset = folder_dataset(root)
-    old = np.array(dataset[0][0])
-    (root / "b_square" / "x.jpeg").replace(root / "a_circle" / "10.jpg")
-    return not np.array_equal(np.array(dataset[0][0]), old)
+def try_replaced(*given, **options):
+    return run_replaced(folder_dataset, *given, **options)
 
 
 # %% nbgrader={"grade_id": "try-on-error", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import run_on_error
+
+
 @runs_with_the_answer
-def try_on_error(on_error: str) -> str:
-    """The name of what folder_dataset raises."""
-    try:
-        folder_dataset(damaged_folder(), None, on_error)
-    except Exception as error:
-        return type(error).__name__
-    return "nothing"
+def try_on_error(*given, **options):
+    return run_on_error(folder_dataset, *given, **options)
 
 
 # %% nbgrader={"grade_id": "folder-items", "locked": true} jupyter={"source_hidden": true}
-names = ["a_circle/10.jpg", "a_circle/2.JPG", "a_circle/9.jpg"]
-names += ["b_square/cut.jpg", "b_square/x.jpeg", "b_square/z.jpg"]
-
-
-def check_items(root, found, on_error, what):
-    assert not isinstance(found, str), f"{what} can't be pickled: {found}"
-    check_equal(len(found), len(names), f"{what}: items that can be reached")
-    for name, (kind, content, label) in zip(names, found, strict=True):
-        if "cut" in name:
-            gone = "raised" if on_error == "raise" else "None"
-            check_equal(kind, gone, f"{what}, {name}, cut short: what dataset[i] does")
-            assert "cut.jpg" in content, (
-                f"{what}: the words {content!r} don't name the file cut.jpg"
-            )
-            continue
-        assert kind not in ("raised", "None"), f"{what}, {name}: {kind} {content}"
-        check_equal(kind, "RGB", f"{what}, {name}: the mode")
-        right = np.array(Image.open(root / name).convert("RGB"))
-        assert np.array_equal(content, right), f"{what}, {name}: these are not its pixels"
-        check_equal(label, 0 if "circle" in name else 1, f"{what}, {name}: the label")
+from course_utils.chapters.data_pipelines import check_items, names
 
 
 # %% nbgrader={"grade_id": "folder-dataset", "solution": true}
@@ -814,7 +733,8 @@ print("after arithmetic:", type(boxes + 1).__name__)
 
 # %% topics=["transforms-catalogue"]
 families = {
-    "geometry": "Resize RandomCrop RandomResizedCrop RandomHorizontalFlip RandomAffine RandomIoUCrop",
+    "geometry": "Resize RandomCrop RandomResizedCrop RandomHorizontalFlip RandomAffine "
+    "RandomIoUCrop",
     "colour": "ColorJitter Grayscale GaussianBlur RandomAdjustSharpness RandomPosterize",
     "policies": "AutoAugment RandAugment TrivialAugmentWide AugMix",
     "batches": "MixUp CutMix",
@@ -853,71 +773,20 @@ print(type(old.transforms).__name__)
 # Example: in an image 6 wide, the box [0, 1, 2, 4] becomes [1, 4, 4, 6].
 
 
-# %% nbgrader={"grade_id": "try-custom", "locked": true} jupyter={"source_hidden": true}
+# %% nbgrader={"grade_id": "try-custom-2", "locked": true} jupyter={"source_hidden": true}
 from torchvision import tv_tensors
 from torchvision.transforms import v2
 
-
-def _plain_tensor(x) -> torch.Tensor:
-    return x.as_subclass(torch.Tensor).clone() if isinstance(x, torch.Tensor) else x
+from course_utils.chapters.data_pipelines import run_custom
 
 
-# %% nbgrader={"grade_id": "try-custom-2", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
-def try_custom(p, image, mask, boxes, seed=0, composed=False) -> dict:
-    """What the transform makes of these, as plain tensors, with the names of their types."""
-    size = tuple(image.shape[-2:])
-    sample = {"image": tv_tensors.Image(image.clone()), "mask": tv_tensors.Mask(mask.clone())}
-    sample["boxes"] = tv_tensors.BoundingBoxes(boxes.clone(), format="XYXY", canvas_size=size)
-    sample["label"] = 7
-    before = dict(sample)
-    turn = custom_transform(p)
-    assert turn is not None, f"custom_transform({p}) is None: is there an answer yet?"
-    assert callable(turn), f"custom_transform({p}) is {turn!r}, nothing that can be called"
-    torch.manual_seed(seed)
-    out = (v2.Compose([turn, v2.Identity()]) if composed else turn)(sample)
-    assert isinstance(out, dict), f"the transform returned {type(out).__name__}, no dict"
-    assert out is not sample, f"p={p}: this is the dict that came in: return a new one"
-    same = list(sample) == list(before) and all(sample[key] is before[key] for key in before)
-    for key, was in {"image": image, "mask": mask, "boxes": boxes}.items():
-        same = same and torch.equal(_plain_tensor(before[key]), was)
-    kinds = {key: type(value).__name__ for key, value in out.items()}
-    canvas = getattr(out.get("boxes"), "canvas_size", None)
-    plain = {key: _plain_tensor(value) for key, value in out.items()}
-    return {"out": plain, "kinds": kinds, "canvas": canvas and tuple(canvas), "untouched": same}
+def try_custom(*given, **options):
+    return run_custom(custom_transform, *given, **options)
 
 
 # %% nbgrader={"grade_id": "check-turn", "locked": true} jupyter={"source_hidden": true}
-def check_turn(found, image, mask, boxes, turned, what):
-    kinds = {"image": "Image", "mask": "Mask", "boxes": "BoundingBoxes", "label": "int"}
-    because = "wrap what you computed as its type again"
-    check_equal(sorted(found["kinds"].items()), sorted(kinds.items()), f"{what}: types ({because})")
-    height, width = mask.shape
-    out, where, size = found["out"], f"{what}: the boxes", (height, width)
-    if turned:
-        image, mask = torch.rot90(image, 1, (-2, -1)), torch.rot90(mask, 1, (-2, -1))
-        size, (left, top, right, bottom) = (width, height), boxes.unbind(-1)
-        slips = {
-            "left and right are swapped: order them": [top, width - left, bottom, width - right],
-            "right is an edge, not a pixel: no 1 is taken off": [
-                top,
-                width - 1 - right,
-                bottom,
-                width - 1 - left,
-            ],
-            "this is a turn clockwise": [height - bottom, left, height - top, right],
-            "it is the width that x is taken from": [top, height - right, bottom, height - left],
-            "they were not turned": [left, top, right, bottom],
-        }
-        boxes = torch.stack([top, width - right, bottom, width - left], -1)
-        for words, slip in slips.items():
-            wrong = torch.equal(out["boxes"].float(), torch.stack(slip, -1).float())
-            assert torch.equal(boxes, torch.stack(slip, -1)) or not wrong, f"{where}: {words}"
-    for key, right in {"image": image, "mask": mask, "boxes": boxes}.items():
-        check_close(out[key], right, f"{what}: {key}")
-    check_equal(found["canvas"], size, f"{what}: canvas_size, (height, width)")
-    check_equal(out["label"], 7, f"{what}: the label")
-    assert found["untouched"], f"{what}: the dict that came in, or a tensor in it, was changed"
+from course_utils.chapters.data_pipelines import check_turn
 
 
 # %% nbgrader={"grade_id": "custom-transform", "solution": true}
@@ -1070,42 +939,10 @@ print("masked mean:      ", [round(x, 2) for x in ((padded * mask).sum(1) / mask
 
 
 # %% nbgrader={"grade_id": "make-item", "locked": true} jupyter={"source_hidden": true}
-numbers = torch.Generator().manual_seed(0)
-
-
-def item(height, width, count, dtype=torch.float32, channels=3):
-    image = torch.randint(1, 255, (channels, height, width), generator=numbers).to(dtype)
-    return image, torch.randint(1, 9, (count, 4), generator=numbers).float()
-
+from course_utils.chapters.data_pipelines import item
 
 # %% nbgrader={"grade_id": "check-batch", "locked": true} jupyter={"source_hidden": true}
-from torchvision.transforms import v2
-
-
-def check_batch(collate_boxes, items, what):
-    tensors = [tensor for item in items if item is not None for tensor in item]
-    with forbid_changes(*tensors):
-        batch = collate_boxes(items)
-    kept = [item for item in items if item is not None]
-    if not kept:
-        assert batch is None, f"{what}: with no item left it is None, not {batch!r}"
-        return
-    assert batch is not None, f"{what} is None: is there an answer yet?"
-    assert isinstance(batch, dict), f"{what}: it returned {type(batch).__name__}, expected a dict"
-    missing = {"images", "sizes", "boxes", "mask"} - set(batch)
-    assert not missing, f"{what}: {sorted(missing)} are missing in the dict"
-    sizes = torch.tensor([image.shape[1:] for image, _ in kept])
-    check_close(batch["sizes"], sizes, f"{what}: sizes")
-    (height, width), most = sizes.amax(0).tolist(), max(len(boxes) for _, boxes in kept)
-    images = torch.stack(
-        [v2.functional.pad(x, [0, 0, width - x.shape[2], height - x.shape[1]]) for x, _ in kept]
-    )
-    check_close(batch["images"], images, f"{what}: images, padded on the right and below")
-    rows = [torch.cat([b, b.new_zeros(most - len(b), 4)]) for _, b in kept]
-    check_close(batch["boxes"], torch.stack(rows), f"{what}: boxes")
-    counts = torch.tensor([len(b) for _, b in kept])
-    mask = torch.arange(most) < counts[:, None]
-    check_close(batch["mask"], mask, f"{what}: the mask (from the counts, not from the values)")
+from course_utils.chapters.data_pipelines import check_batch
 
 
 # %% nbgrader={"grade_id": "collate-boxes", "solution": true}
@@ -1269,72 +1106,22 @@ print("healthy ever seen:", drawn[drawn < 90].unique().numel(), "of 90")
 
 # %% nbgrader={"grade_id": "try-samplers", "locked": true} jupyter={"source_hidden": true}
 import itertools
+
 import random
+
+from course_utils.chapters.data_pipelines import run_sampler
 
 
 @runs_with_the_answer
-def try_sampler(name: str, *arguments) -> tuple:
-    """What a sampler returns, and what it changed that is not its own."""
-    before = torch.get_rng_state(), np.random.get_state()[1].copy(), random.getstate()
-    kept = list(arguments[0])
-    result = {"bucket": bucket_sampler, "weighted": weighted_sampling}[name](*arguments)
-    same = torch.equal(before[0], torch.get_rng_state()) and before[2] == random.getstate()
-    changed = (
-        [] if same and (before[1] == np.random.get_state()[1]).all() else ["a global generator"]
-    )
-    changed += [] if kept == list(arguments[0]) else ["its first argument"]
-    if not isinstance(result, (str, dict, type(None))) and hasattr(result, "__iter__"):
-        result = [[int(i) for i in x] if hasattr(x, "__len__") else int(x) for x in result]
-    return result, changed
+def try_sampler(*given, **options):
+    return run_sampler(bucket_sampler, weighted_sampling, *given, **options)
 
 
 # %% nbgrader={"grade_id": "check-buckets", "locked": true} jupyter={"source_hidden": true}
-def check_buckets(run, lengths, batch_size, seed, epoch, what):
-    batches, changed = run("bucket", list(lengths), batch_size, seed, epoch)
-    assert batches is not None, f"{what}: it returned None: is there an answer yet?"
-    assert isinstance(batches, list), f"{what}: it returned {batches!r}, expected a list of lists"
-    assert all(isinstance(b, list) and b for b in batches), f"{what}: a batch is empty or no list"
-    flat = sorted(i for batch in batches for i in batch)
-    check_equal(flat, [*range(len(lengths))], f"{what}: the indices in all batches, sorted")
-    sizes = [len(batch) for batch in batches]
-    short = sum(size < batch_size for size in sizes)
-    assert max(sizes, default=0) <= batch_size, f"{what}: a batch holds more than {batch_size}"
-    assert short <= 1, f"{what}: {short} batches are not full, at most one may be"
-    spans = sorted((min(lengths[i] for i in b), max(lengths[i] for i in b)) for b in batches)
-    for (_, longest), (shortest, _) in itertools.pairwise(spans):
-        words = f"a batch goes up to length {longest}, and another begins at {shortest}"
-        assert longest <= shortest, f"{what}: {words}: sort by length before cutting"
-    assert not changed, f"{what}: it changed {' and '.join(changed)}"
-    return [sorted(batch) for batch in batches]
-
+from course_utils.chapters.data_pipelines import check_buckets
 
 # %% nbgrader={"grade_id": "check-balance", "locked": true} jupyter={"source_hidden": true}
-def check_balance(run, labels, draws, seed, what):
-    drawn, changed = run("weighted", list(labels), draws, seed)
-    assert drawn is not None, f"{what}: it returned None: is there an answer yet?"
-    assert isinstance(drawn, list), f"{what}: it returned {drawn!r}, expected a list of indices"
-    check_equal(len(drawn), draws, f"{what}: how many indices")
-    bad = [i for i in drawn if not isinstance(i, int) or not 0 <= i < len(labels)]
-    assert not bad, f"{what}: {bad[:3]} are no indices into labels"
-    classes = sorted(set(labels))
-    shares = {c: sum(labels[i] == c for i in drawn) / draws for c in classes}
-    found = ", ".join(f"{c}: {share:.2f}" for c, share in shares.items())
-    few = set(drawn) <= set(range(len(classes))) and len(labels) > 2 * len(classes)
-    words = f"only {sorted(set(drawn))} come up: are these classes? Each *item* needs a weight"
-    assert not few, f"{what}: {words}"
-    for c, share in shares.items():
-        raw = labels.count(c) / len(labels)
-        slip = abs(share - raw) < 0.03 and abs(raw - 1 / len(classes)) > 0.06
-        hint = " (as in the data: the weights do nothing)" if slip else ""
-        if share - 0.06 > raw > 1 / len(classes):
-            hint = " (the frequent class got the larger weight: take one over its size)"
-        assert abs(share - 1 / len(classes)) < 0.05, f"{what}: the shares are {found}{hint}"
-        mine = [i for i, label in enumerate(labels) if label == c]
-        counts = [drawn.count(i) * len(classes) * len(mine) / draws for i in mine]
-        even = 0.4 < min(counts) <= max(counts) < 1.8
-        assert even, f"{what}: in class {c} some items come up more"
-    assert not changed, f"{what}: it changed {' and '.join(changed)}"
-    return drawn
+from course_utils.chapters.data_pipelines import check_balance
 
 
 # %% nbgrader={"grade_id": "bucket-sampler", "solution": true}
@@ -1372,8 +1159,10 @@ with every_case() as case:
         with case(name):
             check_buckets(try_sampler, lengths, 4, 3, 1, "the batches")
     with case("equal and other seeds and epochs"):
-        runs = {key: check_buckets(try_sampler, spread, 4, *key, f"(seed, epoch) = {key}") for key in
-                [(0, 0), (0, 1), (1, 0), (0, 2), (0, 3)]}  # fmt: skip
+        runs = {
+            key: check_buckets(try_sampler, spread, 4, *key, f"(seed, epoch) = {key}")
+            for key in [(0, 0), (0, 1), (1, 0), (0, 2), (0, 3)]
+        }
         again = check_buckets(try_sampler, spread, 4, 0, 0, "again")
         assert again == runs[0, 0], "called twice with equal seed and epoch, it gave another order"
         orders = len({str(run) for run in runs.values()})
@@ -1558,21 +1347,7 @@ def try_worker_rng(workers: int, epochs: int, seed: int) -> list:
 
 
 # %% nbgrader={"grade_id": "check-draws", "locked": true} jupyter={"source_hidden": true}
-def check_draws(drawn, which, what):
-    rows = {
-        f"worker {worker} in epoch {epoch}": tuple(numbers[which])
-        for epoch, workers in enumerate(drawn)
-        for worker, numbers in enumerate(workers)
-    }
-    names = list(rows)
-    pairs = [(a, b) for n, a in enumerate(names) for b in names[:n] if set(rows[a]) & set(rows[b])]
-    between = [(a, b) for a, b in pairs if a[-1] == b[-1]]
-    words = "seed from get_worker_info().seed, not from constants or from worker_id alone"
-    if all(numbers[0] == NoiseSet()[0][which] for numbers in rows.values()):
-        words = "is there an answer yet? It still draws what the one from __init__ drew: put a new "
-        words += "one into the copy"
-    for a, b in (between or pairs)[:1]:
-        raise AssertionError(f"{what}: {b} and {a} drew the same numbers: {words}")
+from course_utils.chapters.data_pipelines import check_draws
 
 
 # %% nbgrader={"grade_id": "worker-rng", "solution": true}
@@ -1590,7 +1365,7 @@ first, again, other = (try_worker_rng(2, n, seed) for n, seed in ((2, 0), (1, 0)
 with every_case() as case:
     for which, name in enumerate(("rng", "generator")):
         with case(f"two workers, two epochs, {name}"):
-            check_draws(first, which, f"dataset.{name}")
+            check_draws(NoiseSet, first, which, f"dataset.{name}")
         with case(f"the same seed again, {name}"):
             one, two, three = ([w[which] for w in run[0]] for run in (first, again, other))
             assert one == two, f"dataset.{name}: equal seeds of the loader, other draws"
@@ -1598,7 +1373,7 @@ with every_case() as case:
 ### BEGIN HIDDEN TESTS
 many = try_worker_rng(2, 3, 5)
 for which, name in enumerate(("rng", "generator")):
-    check_draws(many, which, f"three epochs: dataset.{name}")
+    check_draws(NoiseSet, many, which, f"three epochs: dataset.{name}")
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1658,49 +1433,16 @@ print("dealt:           ", [items[s::shares] for s in range(shares)])
 
 
 # %% nbgrader={"grade_id": "try-shard", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import run_shard
+
+
 @runs_with_the_answer
-def try_shard(source: list, world: int, workers: int) -> list:
-    """For each rank, two epochs of (worker, item)."""
-    found = []
-    for rank in range(world):
-        stream = shard_iterable(list(source), rank, world)
-        kind = type(stream).__name__
-        assert stream is not None, "shard_iterable returned None: is there an answer yet?"
-        assert isinstance(stream, IterableDataset), (
-            f"shard_iterable returned {kind}: expected an IterableDataset"
-        )
-        loader = DataLoader(
-            stream,
-            batch_size=None,
-            num_workers=workers,
-            collate_fn=lambda item: (get_worker_info().id if get_worker_info() else 0, item),
-        )
-        found.append([[*loader], [*loader]])
-    return found
+def try_shard(*given, **options):
+    return run_shard(shard_iterable, *given, **options)
 
 
 # %% nbgrader={"grade_id": "check-shares", "locked": true} jupyter={"source_hidden": true}
-def check_shares(run, count, world, workers):
-    source = [100 + n for n in range(count)]
-    found = run(source, world, workers)
-    first, second = ([[tuple(pair) for pair in epochs[e]] for epochs in found] for e in (0, 1))
-    items = sorted(item for rank in first for _, item in rank)
-    lost = sorted(set(source) - set(items))
-    twice = sorted(item for item in set(items) if items.count(item) > 1)
-    foreign = sorted(set(items) - set(source))
-    words = [
-        f"{name} {part[:6]}"
-        for name, part in {"lost": lost, "more than once": twice}.items()
-        if part
-    ]
-    assert not words, f"of the items 100 to {99 + count}: {', '.join(words)}"
-    assert not foreign, f"{foreign[:3]} are no items"
-    sizes = [
-        sum(w == worker for w, _ in rank) for rank in first for worker in range(max(workers, 1))
-    ]
-    uneven = f"the shares hold {sizes} items: no two may differ by more than one"
-    assert max(sizes) - min(sizes) <= 1, uneven
-    assert first == second, "the second loop over the same stream gave something else"
+from course_utils.chapters.data_pipelines import check_shares
 
 
 # %% nbgrader={"grade_id": "shard-iterable", "solution": true}
@@ -1801,63 +1543,22 @@ print("mean of (x − mean)²:", round(((x - x.mean()) ** 2).mean().item(), 4))
 # %% nbgrader={"grade_id": "try-statistics", "locked": true} jupyter={"source_hidden": true}
 import weakref
 
+from course_utils.chapters.data_pipelines import run_statistics
+
 
 @runs_with_the_answer
-def try_statistics(images: list) -> tuple:
-    """What a generator over copies of the images gives, and how many were alive at once at most."""
-    alive, most = [], 0
-
-    def generate():
-        nonlocal most
-        for image in images:
-            copy = image.clone()
-            alive.append(weakref.ref(copy))
-            most = max(most, sum(ref() is not None for ref in alive))
-            yield copy
-            del copy
-
-    return running_statistics(generate()), most
+def try_statistics(*given, **options):
+    return run_statistics(running_statistics, *given, **options)
 
 
 # %% nbgrader={"grade_id": "check-merge", "locked": true} jupyter={"source_hidden": true}
-def check_merge(merge_statistics, a, b, what):
-    triples = [
-        triple_of(part) if part else (0, torch.zeros(1).double(), torch.zeros(1).double())
-        for part in (a, b)
-    ]
-    with forbid_changes(*triples[0][1:], *triples[1][1:]):
-        found = merge_statistics(*triples)
-    check_triple(found, triple_of(a + b) if a + b else triples[0], what)
-
+from course_utils.chapters.data_pipelines import check_merge
 
 # %% nbgrader={"grade_id": "statistics-truth", "locked": true} jupyter={"source_hidden": true}
-def triple_of(images: list) -> tuple:
-    """The truth, from all pixels at once."""
-    values = torch.cat([image.double().flatten(1) for image in images], dim=1)
-    mean = values.mean(1)
-    return values.shape[1], mean, ((values - mean[:, None]) ** 2).sum(1)
-
+from course_utils.chapters.data_pipelines import triple_of
 
 # %% nbgrader={"grade_id": "check-triple", "locked": true} jupyter={"source_hidden": true}
-def check_triple(found, right, what, images=()):
-    assert found is not None, f"{what}: it returned None: is there an answer yet?"
-    assert isinstance(found, (tuple, list)), f"{what}: it returned {found!r}, expected a triple"
-    assert len(found) == 3, f"{what}: it returned {len(found)} values, expected (count, mean, S)"
-    check_equal(found[0], right[0], f"{what}: the count of pixels for each channel")
-    means = torch.stack([image.double().mean((1, 2)) for image in images]) if images else None
-    slip = means is not None and isinstance(found[1], torch.Tensor)
-    if slip and found[1].shape == right[1].shape and not torch.allclose(means.mean(0), right[1]):
-        each = torch.allclose(found[1].double(), means.mean(0))
-        assert not each, f"{what}: this is the mean of the images' means; count pixels"
-    check_close(found[1], right[1], f"{what}: the mean", rtol=1e-10, atol=1e-12)
-    spread = found[2]
-    if isinstance(spread, torch.Tensor) and spread.shape == right[2].shape and right[0] > 1:
-        for power, name in ((1, "the variance"), (0.5, "the standard deviation")):
-            for count in {right[0], max(right[0] - 1, 1)}:
-                slip = torch.allclose(spread.double(), (right[2] / count) ** power, rtol=1e-6)
-                same = torch.allclose(right[2], (right[2] / count) ** power)
-                assert same or not slip, f"{what}: this is {name}; S is a sum"
-    check_close(spread, right[2], f"{what}: S (stable, in float64?)", rtol=1e-6, atol=1e-9)
+from course_utils.chapters.data_pipelines import check_triple
 
 
 # %% nbgrader={"grade_id": "running-statistics", "solution": true}
@@ -1919,9 +1620,13 @@ check_triple(found, right, "27 pixels of four channels, transposed")
 values = [torch.tensor([[[1.0, 3.0]]]), torch.tensor([[[8.0]]])]
 far = [1e8 + torch.tensor([[[0.0, 1.0, 2.0]]]).double(), 1e8 + torch.ones(1, 2, 2).double()]
 with every_case() as case:
-    for name, (a, b) in {"{1, 3} and {8}": ([values[0]], [values[1]]), "near 1e8": ([far[0]], [far[1]]),
-                         "{8} and nothing": ([values[1]], []), "nothing and {1, 3}": ([], [values[0]]),
-                         "nothing and nothing": ([], [])}.items():  # fmt: skip
+    for name, (a, b) in {
+        "{1, 3} and {8}": ([values[0]], [values[1]]),
+        "near 1e8": ([far[0]], [far[1]]),
+        "{8} and nothing": ([values[1]], []),
+        "nothing and {1, 3}": ([], [values[0]]),
+        "nothing and nothing": ([], []),
+    }.items():
         with case(name):
             check_merge(merge_statistics, a, b, "merged")
 
@@ -2009,64 +1714,19 @@ print("torchvision.io.read_video is there:", hasattr(torchvision.io, "read_video
 
 
 # %% nbgrader={"grade_id": "try-tsn", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import run_tsn
+
+
 @runs_with_the_answer
-def try_tsn(seconds: float, rate: float, segments: int, seed: int | None) -> tuple:
-    """The frames, and whether the global generators were left alone."""
-    generator = None if seed is None else torch.Generator().manual_seed(seed)
-    before = torch.get_rng_state(), np.random.get_state()[1].copy(), random.getstate()
-    frames = tsn_segments(seconds, rate, segments, generator)
-    same = torch.equal(before[0], torch.get_rng_state()) and before[2] == random.getstate()
-    return frames, bool(same and (before[1] == np.random.get_state()[1]).all())
-
-
-# %% nbgrader={"grade_id": "check-frames", "locked": true} jupyter={"source_hidden": true}
-def ranges(frames, segments):
-    edges = [k * frames // segments for k in range(segments + 1)]
-    return [range(a, max(b, a + 1)) for a, b in itertools.pairwise(edges)]
+def try_tsn(*given, **options):
+    return run_tsn(tsn_segments, *given, **options)
 
 
 # %% nbgrader={"grade_id": "check-frames-2", "locked": true} jupyter={"source_hidden": true}
-def check_frames(run, seconds, rate, frames, segments):
-    wanted = ranges(frames, segments)
-    middle, _ = run(seconds, rate, segments, None)
-    right = [part[(len(part) - 1) // 2] for part in wanted]
-    low = [
-        part[(len(part) - 1) // 2] for part in ranges(max(1, round(seconds * int(rate))), segments)
-    ]
-    hint = (
-        "the rate was cut to an int" if middle == low else "the middle frames, of two the earlier"
-    )
-    assert not isinstance(middle, torch.Tensor), "it returned a tensor, expected a list of ints"
-    check_equal(middle, right, f"for testing, {frames} frames in {segments}", hint)
-    whole = all(isinstance(frame, (int, np.integer)) for frame in middle)
-    assert whole, f"{middle}: frame numbers are ints"
-    seen = [set() for _ in wanted]
-    for seed in range(40):
-        drawn, alone = run(seconds, rate, segments, seed)
-        assert alone, "it drew from a global generator, not from the one that it was given"
-        assert isinstance(drawn, (list, tuple)), f"for training it returned {drawn!r}, no list"
-        check_equal(len(drawn), segments, "for training, how many frames")
-        for frame, part, found in zip(drawn, wanted, seen, strict=True):
-            words = f"for training, frame {frame!r} does not lie in its segment, {part[0]} to {part[-1]}"
-            assert frame in part, words
-            found.add(int(frame))
-    again = run(seconds, rate, segments, 39)[0]
-    check_equal(again, drawn, "for training, with an equal generator again")
-    for found, part in zip(seen, wanted, strict=True):
-        if 1 < len(part) <= 4:
-            never = sorted(set(part) - found)
-            assert not never, (
-                f"for training, of frames {part[0]} to {part[-1]}, {never} never came in 40 tries"
-            )
-
+from course_utils.chapters.data_pipelines import check_frames
 
 # %% nbgrader={"grade_id": "check-likely", "locked": true} jupyter={"source_hidden": true}
-def check_likely(run):
-    drawn = run(3000, 1, 1000, 0)[0] or []  # a thousand segments of three frames
-    counts = [sum(frame - 3 * k == place for k, frame in enumerate(drawn)) for place in range(3)]
-    words = f"first, second and third frame came up {counts} times, expected about 333 each"
-    one = ": each segment needs a draw of its own" if max(counts) == 1000 else ""
-    assert 260 < min(counts) <= max(counts) < 410, f"not equally likely: {words}{one}"
+from course_utils.chapters.data_pipelines import check_likely
 
 
 # %% nbgrader={"grade_id": "tsn-segments", "solution": true}
@@ -2089,8 +1749,14 @@ def tsn_segments(
 
 # %% nbgrader={"grade_id": "tsn-segments-check", "grade": true, "points": 3}
 with every_case() as case:
-    for seconds, rate, frames, segments in [(10, 1, 10, 3), (2, 1, 2, 4), (10.01, 30000 / 1001, 300, 8),
-                                            (0.01, 25, 1, 3), (0.5, 12, 6, 6), (9, 1, 9, 2)]:  # fmt: skip
+    for seconds, rate, frames, segments in [
+        (10, 1, 10, 3),
+        (2, 1, 2, 4),
+        (10.01, 30000 / 1001, 300, 8),
+        (0.01, 25, 1, 3),
+        (0.5, 12, 6, 6),
+        (9, 1, 9, 2),
+    ]:
         with case(f"{seconds} s at {rate:.5g} a second in {segments}"):
             check_frames(try_tsn, seconds, rate, frames, segments)
     with case("3000 frames in 1000 segments, drawn once"):
@@ -2292,71 +1958,15 @@ import lmdb
 
 
 # %% nbgrader={"grade_id": "make-items", "locked": true} jupyter={"source_hidden": true}
-def make_items(sizes: list[int]) -> list[bytes]:
-    return [bytes([n % 251]) * size for n, size in enumerate(sizes)]
-
-
-# %% nbgrader={"grade_id": "counted-opens", "locked": true} jupyter={"source_hidden": true}
-class counted_opens:
-    """Notes, inside a block, in which process LMDB files are opened for reading."""
-
-    def __enter__(self) -> list[int]:
-        self.kept, pids = (lmdb.open, lmdb.Environment), []
-
-        def opens(*args, **options):
-            pids.append(os.getpid())
-            return self.kept[1](*args, **options)
-
-        lmdb.open = lmdb.Environment = opens
-        return pids
-
-    def __exit__(self, *error) -> None:
-        lmdb.open, lmdb.Environment = self.kept
-
+from course_utils.chapters.data_pipelines import make_items
 
 # %% nbgrader={"grade_id": "try-pack-read", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import run_pack
+
+
 @runs_with_the_answer
-def try_pack(sizes: list[int], workers: int = 0, used: bool = False) -> dict:
-    """What a packed file gives back: checksums, and how often it was opened in each process."""
-    try:
-        return _pack_and_read(sizes, workers, used)
-    except lmdb.Error as error:
-        raise AssertionError(f"LMDB raised {words_of(error)}") from error
-
-
-# %% nbgrader={"grade_id": "pack-and-read", "locked": true} jupyter={"source_hidden": true}
-def _pack_and_read(sizes: list[int], workers: int, used: bool) -> dict:
-    path = Path(tempfile.mkdtemp()) / "pack.lmdb"
-    pack_it(iter(make_items(sizes)), path)
-    assert path.is_file(), f"after pack_it there is no file {path.name}: is there an answer yet?"
-    with counted_opens() as pids:
-        dataset, said = PackedDataset(path), {"length": 0, "past": "nothing", "pickled": ""}
-        said["length"] = len(dataset)
-        if used and sizes:
-            dataset[0]
-        try:
-            through_pickle(dataset)
-        except Exception as error:
-            said["pickled"] = words_of(error)
-        loader = DataLoader(
-            dataset,
-            None,
-            num_workers=workers,
-            collate_fn=lambda item: (item, os.getpid(), pids.count(os.getpid())),
-        )
-        rows = [*loader]
-        try:
-            dataset[len(sizes)]
-        except Exception as error:
-            said["past"] = type(error).__name__
-    said["kinds"] = sorted({type(item).__name__ for item, _, _ in rows})
-    said["sums"] = (
-        [zlib.crc32(item) for item, _, _ in rows] if said["kinds"] in ([], ["bytes"]) else []
-    )
-    said["opens"] = (
-        sorted({count for _, _, count in rows}) if workers else [pids.count(os.getpid())]
-    )
-    return said
+def try_pack(*given, **options):
+    return run_pack(PackedDataset, pack_it, *given, **options)
 
 
 # %% nbgrader={"grade_id": "try-killed", "locked": true} jupyter={"source_hidden": true}
@@ -2364,78 +1974,26 @@ import multiprocessing
 import signal
 
 
-# %% nbgrader={"grade_id": "end-how", "locked": true} jupyter={"source_hidden": true}
-def _end(how: str) -> None:
-    if how == "killed":
-        os.kill(os.getpid(), signal.SIGKILL)
-    raise RuntimeError("from the items")
-
-
 # %% nbgrader={"grade_id": "try-killed-2", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import run_killed
+
+
 @runs_with_the_answer
-def try_killed(how: str, before: bool) -> tuple:
-    """Whether the writer's end came out, and what a reader finds afterwards: a list, or no file."""
-    path = Path(tempfile.mkdtemp()) / "pack.lmdb"
-    if before:
-        pack_it(make_items([3, 4]), path)
-
-    def items():
-        yield from make_items([5] * 40)
-        _end(how)
-
-    raised = ""
-    if how == "killed":
-        child = multiprocessing.get_context("fork").Process(target=pack_it, args=(items(), path))
-        child.start()
-        child.join()
-        raised = str(child.exitcode)
-    else:
-        try:
-            pack_it(items(), path)
-        except Exception as error:
-            raised = words_of(error)
-    if not path.exists():
-        return raised, "no file"
-    dataset = PackedDataset(path)
-    return raised, [zlib.crc32(dataset[n]) for n in range(len(dataset))]
+def try_killed(*given, **options):
+    return run_killed(PackedDataset, pack_it, *given, **options)
 
 
 # %% nbgrader={"grade_id": "try-repacked", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import run_repacked
+
+
 @runs_with_the_answer
-def try_repacked() -> int:
-    """How many items a file holds that was packed with two, after a longer attempt was killed."""
-    path = Path(tempfile.mkdtemp()) / "pack.lmdb"
-
-    def items():
-        yield from make_items([5] * 40)
-        _end("killed")
-
-    child = multiprocessing.get_context("fork").Process(target=pack_it, args=(items(), path))
-    child.start()
-    child.join()
-    pack_it(make_items([3, 4]), path)
-    return len(PackedDataset(path))
+def try_repacked(*given, **options):
+    return run_repacked(PackedDataset, pack_it, *given, **options)
 
 
 # %% nbgrader={"grade_id": "check-pack", "locked": true} jupyter={"source_hidden": true}
-def check_pack(run, sizes, workers, used, what):
-    said = run(sizes, workers, used)
-    check_equal(said["length"], len(sizes), f"{what}: len")
-    kinds = f"{what}: items are {said['kinds']}, expected bytes"
-    assert said["kinds"] in ([], ["bytes"]), kinds
-    right = [zlib.crc32(item) for item in make_items(sizes)]
-    wrong = [n for n, (a, b) in enumerate(zip(said["sums"], right, strict=False)) if a != b]
-    assert not wrong, f"{what}: items {wrong[:5]} are not those that were packed (in whose order?)"
-    check_equal(len(said["sums"]), len(right), f"{what}: items that were read")
-    check_equal(said["past"], "IndexError", f"{what}: what an index past the end raises")
-    eager = (
-        " (unpickling opened it: open at first use)" if "already open" in said["pickled"] else ""
-    )
-    assert not said["pickled"], f"{what}: it can't be pickled: {said['pickled']}{eager}"
-    if sizes:
-        opens, where = said["opens"], "a worker" if workers else "the process"
-        words = f"{what}: {where} opened the file {opens} times, expected once"
-        assert opens == [1], words + (": it used what it inherited" if 0 in opens else "")
+from course_utils.chapters.data_pipelines import check_pack
 
 
 # %% nbgrader={"grade_id": "pack-it", "solution": true}
@@ -2633,121 +2191,29 @@ import gc
 import json
 
 
-# %% nbgrader={"grade_id": "records", "locked": true} jupyter={"source_hidden": true}
-class Records(Dataset):
-    """The numbers 0 to n − 1; notes which were read in this process."""
-
-    def __init__(self, n):
-        self.n, self.read = n, []
-
-    def __len__(self):
-        return self.n
-
-    def __getitem__(self, index):
-        self.read.append(int(index))
-        return int(index)
-
-
-# %% nbgrader={"grade_id": "take", "locked": true} jupyter={"source_hidden": true}
-def _take(loader, count: int, leave: bool = False) -> list[list[int]]:
-    """The next ``count`` batches; with ``leave``, each ``for`` is left after a batch."""
-    batches = []
-    for _ in range(2 * count + 2):
-        for batch in loader if len(batches) < count else []:
-            assert isinstance(batch, torch.Tensor), f"a batch is {type(batch).__name__}, no tensor"
-            batches.append(batch.tolist())
-            if leave or len(batches) == count:
-                break
-    return batches
-
-
 # %% nbgrader={"grade_id": "try-resumable-2", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import run_stream
+
+
 @runs_with_the_answer
-def try_stream(
-    n: int, batch_size: int, seed: int, workers: int, count: int, leave: bool = False
-) -> list:
-    """The first ``count`` batches of a new loader."""
-    loader = resumable(Records(n), batch_size, seed, workers)
-    assert loader is not None, "resumable returned None: is there an answer yet?"
-    return _take(loader, count, leave)
+def try_stream(*given, **options):
+    return run_stream(resumable, *given, **options)
 
 
 # %% nbgrader={"grade_id": "try-resumable-3", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import run_resumable
+
+
 @runs_with_the_answer
-def try_resumable(n: int, batch_size: int, seed: int, workers: int, stop: int, count: int) -> dict:
-    """What a second loader gives after the state of a first, and what that read and left behind."""
-    before = len(multiprocessing.active_children())
-    loader = resumable(Records(n), batch_size, seed, workers)
-    for name in ("__iter__", "state_dict", "load_state_dict"):
-        assert hasattr(loader, name), f"resumable returned {type(loader).__name__}, without {name}"
-    head = _take(loader, stop)
-    if len(multiprocessing.active_children()) > before:
-        gc.collect()
-    running = len(multiprocessing.active_children()) - before
-    state = loader.state_dict()
-    try:
-        text = json.dumps(state)
-    except TypeError as error:
-        raise AssertionError(f"json can't write what state_dict() returned: {error}") from error
-    _take(loader, 2)
-    moved = json.dumps(state) != text
-    records = Records(n)
-    other = resumable(records, batch_size, seed, workers)
-    other.load_state_dict(json.loads(text))
-    rest, read = _take(other, count), len(records.read)
-    del loader, other
-    gc.collect()
-    left = len(multiprocessing.active_children()) - before
-    counts = {"read": read, "workers left": left, "running": running}
-    return {"head": head, "rest": rest, "moved": moved, **counts}
+def try_resumable(*given, **options):
+    return run_resumable(resumable, *given, **options)
 
 
 # %% nbgrader={"grade_id": "check-stream", "locked": true} jupyter={"source_hidden": true}
-def check_stream(run, n, batch_size, seed, workers, epochs=3):
-    per_epoch = -(-n // batch_size)
-    whole = run(n, batch_size, seed, workers, epochs * per_epoch)
-    check_equal(len(whole), epochs * per_epoch, f"batches in {epochs} epochs")
-    orders = []
-    for epoch in range(epochs):
-        batches = whole[epoch * per_epoch : (epoch + 1) * per_epoch]
-        orders.append([item for batch in batches for item in batch])
-        check_equal(sorted(orders[-1]), [*range(n)], f"the items of epoch {epoch}, sorted")
-        sizes = [len(batch) for batch in batches]
-        full = [batch_size] * (n // batch_size) + [n % batch_size] * (n % batch_size > 0)
-        check_equal(sizes, full, f"the sizes of the batches of epoch {epoch}")
-    assert [*range(n)] not in orders, "an epoch is not shuffled"
-    assert len({str(order) for order in orders}) == epochs, "two epochs have the same order"
-    torch.manual_seed(99)
-    same = "another loader with equal arguments gave another order: does it draw globally?"
-    assert run(n, batch_size, seed, workers, len(whole)) == whole, same
-    other = run(n, batch_size, seed + 1, workers, per_epoch)
-    assert other != whole[:per_epoch], "another seed gave the same order"
-
+from course_utils.chapters.data_pipelines import check_stream
 
 # %% nbgrader={"grade_id": "check-resumed", "locked": true} jupyter={"source_hidden": true}
-def check_resumed(stream, resumed, n, batch_size, seed, workers, stop, count):
-    whole = stream(n, batch_size, seed, 0, stop + count)
-    found = resumed(n, batch_size, seed, workers, stop, count)
-    assert not found["moved"], "the dict of state_dict() changed when the loader went on"
-    right, rest, per_epoch = whole[stop:], found["rest"], -(-n // batch_size)
-    check_equal(found["head"], whole[:stop], f"the {stop} batches before the stop")
-    if rest != right and rest:
-        begin = stop // per_epoch * per_epoch
-        where = {whole.index(rest[0]) - stop} if rest[0] in whole else set()
-        assert whole[begin] != rest[0] or begin == stop, "it began the epoch again"
-        for ahead in where:
-            fetched = "count what came out, not what workers had fetched" if ahead > 0 else ""
-            assert ahead <= 0, f"batches are lost ({ahead}): {fetched}"
-            assert ahead >= 0, f"batches come twice ({-ahead})"
-        assert where, "it goes on in another order than the loader that was stopped"
-    check_equal(rest, right, f"the {count} batches after the stop")
-    items = sum(len(batch) for batch in right)
-    read = found["read"]
-    assert workers or read <= items, (
-        f"{read} items were read for {items}: don't read what is skipped"
-    )
-    check_equal(found["running"], 0, "workers that still run after a for was left by break")
-    check_equal(found["workers left"], 0, "workers that outlive their loader")
+from course_utils.chapters.data_pipelines import check_resumed
 
 
 # %% nbgrader={"grade_id": "resumable", "solution": true}
@@ -3108,7 +2574,8 @@ except IndentationError as error:
 for n in (224, 256):
     resized = v2.Resize(n)(torch.zeros(3, 300, 300))
     print(
-        f"resized to {n}, cut to 224: {v2.CenterCrop(224)(resized).numel() / resized.numel():.0%} left"
+        f"resized to {n}, cut to 224: "
+        f"{v2.CenterCrop(224)(resized).numel() / resized.numel():.0%} left"
     )
 
 # %% [markdown]

@@ -42,48 +42,13 @@ from course_utils import every_case, forbid_changes, runs_with_the_answer, show
 # %% nbgrader={"grade_id": "digits", "locked": true} jupyter={"source_hidden": true}
 from sklearn.datasets import load_digits
 
-
-def digits(where: torch.device | str = device) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
-    """Images (n, 1, 8, 8) from 0 to 1 and labels (n,), under "train", "val" and "test"."""
-    data = load_digits()
-    x = torch.tensor(data.images, dtype=torch.float32)[:, None] / 16
-    y = torch.tensor(data.target, dtype=torch.int64)
-    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
-    parts = zip(("train", "val", "test"), order.split([1197, 300, 300]), strict=True)
-    return {name: (x[index].to(where), y[index].to(where)) for name, index in parts}
-
+from course_utils.chapters.training import digits
 
 # %% nbgrader={"grade_id": "small-cnn", "locked": true} jupyter={"source_hidden": true}
-def make_model(seed: int = 0, classes: int = 10, width: int = 16) -> nn.Sequential:
-    """A small CNN for 8 × 8 images; the global random state stays as it is."""
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        body = nn.Sequential(
-            nn.Conv2d(1, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU(),
-            nn.Conv2d(width, 2 * width, 3, stride=2, padding=1, bias=False),
-            nn.BatchNorm2d(2 * width), nn.ReLU(), nn.Flatten(), nn.Dropout(0.2),
-        )  # fmt: skip
-        return nn.Sequential(body, nn.Linear(32 * width, classes)).to(device)
-
+from course_utils.chapters.training import make_model
 
 # %% nbgrader={"grade_id": "one-epoch", "locked": true} jupyter={"source_hidden": true}
-def train_epoch(model, x, y, optimizer, generator, size: int = 64) -> None:
-    """One pass over shuffled batches."""
-    model.train()
-    for index in torch.randperm(len(x), generator=generator).split(size):
-        optimizer.zero_grad()
-        F.cross_entropy(model(x[index.to(x.device)]), y[index.to(x.device)]).backward()
-        optimizer.step()
-
-
-def score(model, x, y) -> tuple[float, float]:
-    """Loss and accuracy over all samples, in evaluation mode."""
-    model.eval()
-    with torch.no_grad():
-        logits = model(x)
-    right = (logits.argmax(1) == y).float().mean()
-    return F.cross_entropy(logits, y).item(), right.item()
-
+from course_utils.chapters.training import score, train_epoch
 
 # %% topics=["task-workflow"]
 torch.manual_seed(0)  # dropout draws from the global generator
@@ -129,34 +94,10 @@ print("loss at the end:", round(loss.item(), 1))
 # way.
 
 # %% nbgrader={"grade_id": "patients", "locked": true} jupyter={"source_hidden": true}
-KINDS = ["healthy", "other parameters", "softmax twice", "wrong labels", "rate too high"]
-
-
-def patient(kind: str) -> list[float]:
-    """The losses of sixty steps on one batch, spoilt as ``kind`` says."""
-    generator = torch.Generator().manual_seed(1)
-    x, y = (part[:32] for part in digits("cpu")["train"])
-    model, other = make_model(3).cpu(), make_model(4).cpu()
-    model[0][-1].p = 0.0
-    trained = other if kind == "other parameters" else model
-    rate = 5.0 if kind == "rate too high" else 0.1
-    optimizer, losses = torch.optim.SGD(trained.parameters(), lr=rate), []
-    for _ in range(60):
-        if kind == "wrong labels":
-            y = y[torch.randperm(32, generator=generator)]
-        logits = model(x)
-        logits = logits.softmax(1) if kind == "softmax twice" else logits
-        loss = F.cross_entropy(logits, y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
-
+from course_utils.chapters.training import KINDS, patient
 
 # %% nbgrader={"grade_id": "lot", "locked": true} jupyter={"source_hidden": true}
-lot = torch.randperm(5, generator=torch.Generator().manual_seed(2)).tolist()
-patients = dict(zip("ABCDE", [KINDS[n] for n in lot], strict=True))
+from course_utils.chapters.training import patients
 
 # %% [markdown]
 # Each run has a panel of its own. The dashed line is 2.30, the loss of knowing nothing. Watch the
@@ -385,173 +326,25 @@ show(figure, "Graph nodes alive: growing with each batch for the plain sum, zero
 #
 # Example: two batches of 3 and 1 samples with mean losses 1.0 and 4.0 give 1.75, not 2.5.
 
-# %% nbgrader={"grade_id": "mark", "locked": true} jupyter={"source_hidden": true}
+# %% nbgrader={"grade_id": "try-fit", "locked": true} jupyter={"source_hidden": true}
 import weakref
 
-
-class Mark(torch.autograd.Function):
-    """The identity, as a node of the graph that can be watched."""
-
-    @staticmethod
-    def forward(ctx, x):
-        return x.clone()
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad
+from course_utils.chapters.training import run_fit
 
 
-# %% nbgrader={"grade_id": "spy", "locked": true} jupyter={"source_hidden": true}
-class Spy(nn.Module):
-    """A small network that notes how it was called."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        with torch.random.fork_rng():
-            torch.manual_seed(0)
-            self.body = nn.Sequential(
-                nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3)
-            )
-        self.calls, self.alive, self.nodes = [], 0, []
-
-    def forward(self, x):
-        self.calls.append((len(x), self.training, torch.is_grad_enabled()))
-        self.alive = max(self.alive, sum(node() is not None for node in self.nodes[:-1]))
-        output = Mark.apply(self.body(x))
-        if output.grad_fn is not None:
-            self.nodes.append(weakref.ref(output.grad_fn))
-        return output
-
-
-# %% nbgrader={"grade_id": "spy-batches", "locked": true} jupyter={"source_hidden": true}
-class Elsewhere:
-    """A tensor on another device: it has to be moved before it can be used."""
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        self.to, self.shape, self.device = tensor.to, tensor.shape, torch.device("meta")
-        self.size, self.numel, self.cuda, self.cpu = (
-            tensor.size,
-            tensor.numel,
-            tensor.cuda,
-            tensor.cpu,
-        )
-        self.dtype, self.ndim, self.dim = tensor.dtype, tensor.ndim, tensor.dim
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    @classmethod
-    def __torch_function__(cls, function, types, args=(), kwargs=None):
-        raise AssertionError("a batch was used where it lies: move x and y to the model's device")
-
-
-def spy_batches(sizes: list[int], seed: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    generator = torch.Generator().manual_seed(seed)
-    return [
-        (torch.randn(n, 4, generator=generator), torch.randint(3, (n,), generator=generator))
-        for n in sizes
-    ]
-
-
-# %% nbgrader={"grade_id": "try-fit", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
-def try_fit(sizes: tuple, epochs: int, elsewhere: bool = False) -> tuple:
-    """The history, the types in it, the spy's notes, graphs kept alive, and the weights."""
-    spy, parts = Spy().to(device), [spy_batches(part, n) for n, part in enumerate(sizes, start=1)]
-    place = Elsewhere if elsewhere else lambda part: part.to(device)
-    train, val = ([(place(x), place(y)) for x, y in part] for part in parts)
-    optimizer = torch.optim.SGD(spy.parameters(), lr=0.5, momentum=0.5)
-    history = fit(spy, train, val, optimizer, epochs)
-    assert history is not None, "fit returned None: is there an answer yet, and does it return?"
-    assert isinstance(history, (list, tuple)), f"fit returned a {type(history).__name__}, no list"
-    assert all(isinstance(entry, dict) for entry in history), "an entry of the history is no dict"
-    kinds = [{name: type(value).__name__ for name, value in entry.items()} for entry in history]
-    plain = [{name: float(value) for name, value in entry.items()} for entry in history]
-    weights = [value.detach().clone().cpu() for value in spy.state_dict().values()]
-    return plain, kinds, spy.calls, spy.alive, weights
+def try_fit(*given, **options):
+    return run_fit(fit, *given, **options)
 
 
 # %% nbgrader={"grade_id": "true-fit", "locked": true} jupyter={"source_hidden": true}
-def true_fit(sizes: tuple, epochs: int) -> tuple:
-    """What is right, each batch's loss by itself so that slips can be told apart, and the weights."""
-    spy = Spy()
-    optimizer = torch.optim.SGD(spy.parameters(), lr=0.5, momentum=0.5)
-    train, val, seen = spy_batches(sizes[0], 1), spy_batches(sizes[1], 2), []
-    for _ in range(epochs):
-        losses = []
-        for x, y in train:
-            loss = F.cross_entropy(spy.train()(x), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
-        with torch.no_grad():
-            logits = [spy.eval()(x) for x, _ in val]
-        tests = [F.cross_entropy(z, y).item() for z, (_, y) in zip(logits, val, strict=True)]
-        hits = [
-            (z.argmax(1) == y).float().mean().item() for z, (_, y) in zip(logits, val, strict=True)
-        ]
-        seen.append({"train_loss": losses, "val_loss": tests, "val_accuracy": hits})
-    return seen, [value.detach() for value in spy.state_dict().values()]
-
+from course_utils.chapters.training import true_fit
 
 # %% nbgrader={"grade_id": "fit-words", "locked": true} jupyter={"source_hidden": true}
-def slip_of(value, means, sizes):
-    """Words for a wrong average, if a known slip gives it."""
-    total = sum(mean * size for mean, size in zip(means, sizes, strict=True))
-    slips = {
-        "the mean of the batch means, so a short last batch counts too much": sum(means)
-        / len(means),
-        "the last batch's value alone": means[-1],
-        "the first batch's value alone": means[0],
-        "a sum of batch means divided by the number of samples": sum(means) / sum(sizes),
-        "a sum of batch means, never divided": sum(means),
-        "a sum over the samples, never divided": total,
-        "in percent; a share from 0 to 1 is asked for": 100 * total / sum(sizes),
-    }
-    close = [words for words, slip in slips.items() if abs(value - slip) < 1e-4 * (1 + abs(slip))]
-    return f": this is {close[0]}" if close else ""
-
-
-def check_numbers(history, seen, sizes):
-    for number, (entry, means) in enumerate(zip(history, seen, strict=True), start=1):
-        for name, parts in means.items():
-            assert name in entry, f"epoch {number}: the dict has no {name!r}"
-            mine = sizes[0] if name == "train_loss" else sizes[1]
-            right = sum(p * n for p, n in zip(parts, mine, strict=True)) / sum(mine)
-            words = slip_of(entry[name], parts, mine)
-            text = f"epoch {number}: {name} is {entry[name]:.4f}, expected {right:.4f}{words}"
-            assert abs(entry[name] - right) < 2e-3 * (1 + abs(right)), text
-
+from course_utils.chapters.training import check_numbers
 
 # %% nbgrader={"grade_id": "fit-calls", "locked": true} jupyter={"source_hidden": true}
-WEIGHTS = "a weight or buffer (one step a batch? gradients forgotten between steps?)"
-
-
-def check_plain(kinds):
-    odd = sorted({f"{k} is a {t}" for kind in kinds for k, t in kind.items() if t != "float"})
-    assert not odd, f"{', '.join(odd)}: return Python floats, by item()"
-
-
-def check_calls(calls, train):
-    """The order of the training batches, the modes, and whether evaluation recorded a graph."""
-    position = 0
-    for n, training, graph in calls:
-        if position == len(train) and n == train[0]:
-            position = 0  # a new epoch
-        if position < len(train):
-            words = (
-                f"the model saw a batch of {n} where the training batch of {train[position]} comes"
-            )
-            assert n == train[position], f"{words}: one step for each, in order"
-            words = "a training batch ran in evaluation mode: call model.train() in every epoch"
-            assert training, words
-            position += 1
-        else:
-            words = "a validation batch ran in training mode: call model.eval() before it"
-            assert not training, words
-            words = "a validation batch recorded a graph: torch.no_grad() is missing"
-            assert not graph, f"{words}; eval() doesn't do that"
+from course_utils.chapters.training import WEIGHTS, check_calls, check_plain
 
 
 # %% nbgrader={"grade_id": "fit", "solution": true}
@@ -724,98 +517,23 @@ show(figure, "A 10 by 10 confusion matrix, its diagonal blank; a few cells hold 
 
 # %% nbgrader={"grade_id": "metrics-words", "locked": true} jupyter={"source_hidden": true}
 from sklearn.metrics import f1_score
+
 import numpy as np
-
-
-def macro_f1(truth, guess, classes) -> float:
-    """scikit-learn's, where 0/0 counts as 0."""
-    return float(f1_score(truth, guess, labels=list(classes), average="macro", zero_division=0))
-
-
-def check_number(name, mine, value, samples, slips):
-    assert isinstance(mine, float), f"{mine!r} is a {type(mine).__name__}, no Python float"
-    if abs(mine - value) < 1e-5:
-        return
-    words = "NaN; what is 0/0 for an F1 counts as 0" if mine != mine else ""
-    for slip, (where, number) in slips.items():
-        if name == where and abs(mine - number) < 1e-6:
-            words = f"this is {slip}"
-    if not words and name != "macro_f1" and abs(mine * samples - round(mine * samples)) > 1e-3:
-        words = "no whole number of samples: were batch shares averaged, or counts kept in half precision?"
-    if not words and samples > 2048:
-        words = "was a count kept in half precision? It is exact up to 2048 only"
-    raise AssertionError(f"{mine:.6f}, expected {value:.6f}" + (f": {words}" if words else ""))
-
-
-def check_confusion(mine, right):
-    matrix = torch.from_numpy(right).to(device)
-    turned = isinstance(mine, torch.Tensor) and torch.equal(mine.cpu(), matrix.T.cpu())
-    if turned and not torch.equal(matrix, matrix.T):
-        raise AssertionError("transposed: rows are the true classes, columns the predicted")
-    check_close(mine, matrix, "the matrix")
-
+from course_utils.chapters.training import check_confusion, check_number
 
 # %% nbgrader={"grade_id": "metrics-truth", "locked": true} jupyter={"source_hidden": true}
-def make_batches(sizes, classes, seed, dtype=torch.float32, present=None):
-    """Batches whose logits are a permutation in each row: no ties in any precision."""
-    generator = torch.Generator().manual_seed(seed)
-    batches = []
-    for n in sizes:
-        logits = torch.rand(n, classes, generator=generator).argsort(1).to(device, dtype)
-        labels = torch.randint(present or classes, (n,), generator=generator).to(device)
-        batches.append((logits, labels))
-    return batches
-
+from course_utils.chapters.training import make_batches
 
 # %% nbgrader={"grade_id": "right-metrics", "locked": true} jupyter={"source_hidden": true}
-def right_metrics(batches, classes, k):
-    """What is right, and what known slips give."""
-    truth = torch.cat([y for _, y in batches]).cpu().numpy()
-    logits = torch.cat([z for z, _ in batches]).float().cpu().numpy()
-    guess, order = logits.argmax(1), (-logits).argsort(1)[:, :k]
-    right = {"accuracy": float((guess == truth).mean())}
-    right["top_k"] = float((order == truth[:, None]).any(1).mean())
-    right["confusion"] = np.zeros((classes, classes), dtype=np.int64)
-    np.add.at(right["confusion"], (truth, guess), 1)
-    right["macro_f1"] = macro_f1(truth, guess, range(classes))
-    spans = np.split(np.arange(len(truth)), np.cumsum([len(y) for _, y in batches])[:-1])
-    parts = [macro_f1(truth[s], guess[s], range(classes)) for s in spans if len(s)]
-    occurring = sorted({*truth.tolist(), *guess.tolist()})
-    low = float((logits.argsort(1)[:, :k] == truth[:, None]).any(1).mean())
-    f1 = {
-        "the mean of the batches' F1; count first, divide once": sum(parts) / len(parts),
-        "the accuracy (micro F1); macro gives each class the same weight": right["accuracy"],
-        "the mean over the classes that occur; the others count as 0": macro_f1(
-            truth, guess, occurring
-        ),
-    }
-    slips = {words: ("macro_f1", number) for words, number in f1.items()}
-    return right, slips | {"the share among the k smallest logits": ("top_k", low)}
-
+from course_utils.chapters.training import right_metrics
 
 # %% nbgrader={"grade_id": "try-reads", "locked": true} jupyter={"source_hidden": true}
-class Reads(torch.overrides.TorchFunctionMode):
-    """Counts the calls that bring a value from the device to Python."""
-
-    NAMES = "item tolist numpy cpu equal allclose is_nonzero __array__ __bool__ __int__ __float__"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.count = 0
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        name = getattr(function, "__name__", "")
-        self.count += name in [*self.NAMES.split(), "__index__"] or (name == "to" and "cpu" in args)
-        return function(*args, **(kwargs or {}))
+from course_utils.chapters.training import run_reads
 
 
 @runs_with_the_answer
-def try_reads(sizes: list[int]) -> int:
-    """How often ``metrics`` reads from the device for batches of these sizes."""
-    batches = make_batches(sizes, 3, 3)
-    with Reads() as reads:
-        metrics(batches, 3, 2)
-    return reads.count
+def try_reads(*given, **options):
+    return run_reads(metrics, *given, **options)
 
 
 # %% nbgrader={"grade_id": "metrics", "solution": true}
@@ -1065,107 +783,21 @@ print(try_to_save(atomic_save))
 # just before a file is opened for writing, right after it was emptied, in the middle of `torch.save`,
 # and before a file is renamed or removed.
 
-# %% nbgrader={"grade_id": "fate", "locked": true} jupyter={"source_hidden": true}
-import collections
+# %% nbgrader={"grade_id": "fates", "locked": true} jupyter={"source_hidden": true}
 import sys
 
+import collections
 
-class Fate:
-    """Ends this process at its n-th dangerous moment in ``folder``; pickled, it is such a moment."""
-
-    def __init__(self, moment: int, folder: str, report: int) -> None:
-        self.moment, self.folder, self.report, self.busy = moment, folder, report, False
-        sys.addaudithook(self.hook)
-
-    def here(self, what: str) -> None:
-        if self.moment == 0:
-            os.write(self.report, what.encode())
-            os._exit(9)
-        self.moment -= 1
-
-    def hook(self, event: str, args: tuple) -> None:
-        if event not in ("open", "os.rename", "os.remove", "os.link", "os.symlink") or self.busy:
-            return
-        paths = [os.fspath(arg) for arg in args[:2] if isinstance(arg, (str, os.PathLike))]
-        mine = [path for path in paths if path.startswith(self.folder)]
-        self.busy = True
-        if mine:
-            self.look(event, mine, args)
-        self.busy = False
-
-    def __reduce__(self):
-        self.here("in the middle of torch.save")
-        return collections.OrderedDict, ()
-
-
-# %% nbgrader={"grade_id": "fates", "locked": true} jupyter={"source_hidden": true}
 import warnings
 
 
-def look(self, event: str, paths: list[str], args: tuple) -> None:
-    """A method of Fate: the dangerous moments of one event."""
-    name = os.path.basename(paths[-1])
-    if event != "open":
-        self.here(f"before the {event[3:]} of {name}")
-    elif args[2] is not None and args[2] & (os.O_WRONLY | os.O_RDWR):
-        self.here(f"before {name} is opened for writing")
-        if args[2] & os.O_TRUNC:
-            os.close(os.open(paths[0], os.O_WRONLY | os.O_CREAT | os.O_TRUNC))
-            self.here(f"while {name} is being written")
-
-
-Fate.look = look
-
-
 # %% nbgrader={"grade_id": "in-a-child", "locked": true} jupyter={"source_hidden": true}
-def in_a_child(work) -> bool:
-    """Do ``work()`` in a forked copy of this process; whether it came to its end."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # newer Pythons warn of a fork beside threads
-        child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            torch.set_num_threads(1)
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    return os.waitpid(child, 0)[1] == 0
-
-
-# %% nbgrader={"grade_id": "every-moment", "locked": true} jupyter={"source_hidden": true}
-import tempfile
-
-
-def contents(folder: str) -> dict:
-    """For each file ``*.pt``: its step, score and state's sum, or None where it can't be loaded."""
-    found = {}
-    for name in sorted(name for name in os.listdir(folder) if name.endswith(".pt")):
-        try:
-            entry = torch.load(os.path.join(folder, name))
-            found[name] = (entry["step"], entry["score"], float(entry["state"]["weight"].sum()))
-        except Exception:
-            found[name] = None
-    return found
-
+from course_utils.chapters.training import in_a_child
 
 # %% nbgrader={"grade_id": "kill-at-every-moment", "locked": true} jupyter={"source_hidden": true}
-def every_moment(prepare, work) -> list[tuple[str, dict]]:
-    """Kill ``work(folder, fate)`` at each moment in turn; where, and what is in the folder then."""
-    outcomes = []
-    for moment in range(60):
-        with tempfile.TemporaryDirectory() as folder:
-            prepare(folder)
-            ours, theirs = os.pipe()
-            whole = in_a_child(lambda: work(folder, Fate(moment, folder, theirs)))  # noqa: B023
-            os.close(theirs)
-            outcomes.append((os.read(ours, 500).decode() or "at the end", contents(folder)))
-            os.close(ours)
-        if whole or outcomes[-1][0] == "at the end":
-            break
-    return outcomes
+import tempfile
 
+from course_utils.chapters.training import every_moment
 
 # %% [markdown]
 # Two ways to save, killed at each of their moments:
@@ -1186,7 +818,7 @@ outcomes = {}
 for save in (plain_save, atomic_save):
     outcomes[save.__name__] = every_moment(
         lambda folder: torch.save(entry(1), os.path.join(folder, "a.pt")),
-        lambda folder, fate: save(entry(2, fate), os.path.join(folder, "a.pt")),  # noqa: B023
+        lambda folder, fate: save(entry(2, fate), os.path.join(folder, "a.pt")),
     )
 
 # %%
@@ -1231,113 +863,40 @@ show(
 
 
 # %% nbgrader={"grade_id": "try-best-checkpoint", "locked": true} jupyter={"source_hidden": true}
-def state_of(step: int, fate: object = None) -> dict:
-    """A model's state, for short: its sum is twice the step."""
-    return {"weight": torch.full((2,), float(step)), "note": fate}
+from course_utils.chapters.training import run_saves
 
 
 @runs_with_the_answer
-def try_saves(saves: list[tuple[int, float]], keep: int) -> tuple[dict, list[str]]:
-    """What the folder holds after these saves, beside two files that were there before."""
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
-        for name in ("notes.txt", "init.pt"):
-            with open(os.path.join(folder, name), "w") as file:
-                file.write("not a checkpoint")
-        best_checkpoint(other, state_of(1), 1, 1e9, keep)  # another run, which must not matter
-        for step, score in saves:
-            best_checkpoint(folder, state_of(step), step, score, keep)
-        others = [name for name in sorted(os.listdir(folder)) if not name.endswith(".pt")]
-        return contents(folder), others
+def try_saves(*given, **options):
+    return run_saves(best_checkpoint, *given, **options)
 
 
 # %% nbgrader={"grade_id": "try-kills", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.training import run_kills
+
+
 @runs_with_the_answer
-def try_kills(saves: list[tuple[int, float]], step: int, score: float, keep: int) -> list:
-    """Killed at each moment of the save of ``step``; and the folder after it is saved again."""
-
-    def prepare(folder):
-        with tempfile.TemporaryDirectory() as other:  # another run, which must not matter
-            best_checkpoint(other, state_of(1), 1, 1e9, keep)
-        for earlier, value in saves:
-            best_checkpoint(folder, state_of(earlier), earlier, value, keep)
-
-    return every_moment(
-        prepare,
-        lambda folder, fate: best_checkpoint(folder, state_of(step, fate), step, score, keep),
-    )
+def try_kills(*given, **options):
+    return run_kills(best_checkpoint, *given, **options)
 
 
 # %% nbgrader={"grade_id": "try-again", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.training import run_again
+
+
 @runs_with_the_answer
-def try_again(saves: list[tuple[int, float]], keep: int) -> list[dict]:
-    """The folder after a save that was killed, at each moment, and then made again."""
-    found = []
-    for moment in range(60):
-        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
-            best_checkpoint(other, state_of(1), 1, 1e9, keep)
-            for step, score in saves[:-1]:
-                best_checkpoint(folder, state_of(step), step, score, keep)
-            step, score = saves[-1]
-            ours, theirs = os.pipe()
-
-            def work():
-                fate = Fate(moment, folder, theirs)  # noqa: B023
-                best_checkpoint(folder, state_of(step, fate), step, score, keep)  # noqa: B023
-
-            whole = in_a_child(work)
-            os.close(ours), os.close(theirs)
-            best_checkpoint(folder, state_of(step), step, score, keep)
-            found.append(contents(folder))
-        if whole:
-            break
-    return found
+def try_again(*given, **options):
+    return run_again(best_checkpoint, *given, **options)
 
 
 # %% nbgrader={"grade_id": "right-folder", "locked": true} jupyter={"source_hidden": true}
-def right_folder(saves: list[tuple[int, float]], keep: int) -> dict:
-    """What the folder should hold after these saves."""
-    entries = {step: (step, score, 2.0 * step) for step, score in saves}
-    files = {f"step-{step:06d}.pt": entries[step] for step in sorted(entries)[-keep:]}
-    scored = [(score, -step) for step, score in saves if score == score]
-    return files | ({"best.pt": entries[-max(scored)[1]]} if scored else {})
-
+from course_utils.chapters.training import right_folder
 
 # %% nbgrader={"grade_id": "checkpoint-words", "locked": true} jupyter={"source_hidden": true}
-def check_files(files, others, saves, keep):
-    mine = {name: entry for name, entry in files.items() if name != "init.pt"}
-    assert "init.pt" in files, "init.pt was there before and is not yours: leave other files alone"
-    assert "notes.txt" in others, "notes.txt was there before and is not yours to remove"
-    assert mine, "no file ends in .pt: is there an answer yet?"
-    right = right_folder(saves, keep)
-    steps, wanted = ([n for n in part if n != "best.pt"] for part in (sorted(mine), sorted(right)))
-    check_equal(
-        steps, wanted, "the files of steps", f"the {keep} highest steps, compared as numbers"
-    )
-    best = mine.get("best.pt", "no file")
-    words = f"best.pt holds (step, score, sum of the state) {best}"
-    if "best.pt" not in right:
-        assert best == "no file", f"{words}: NaN is never the best"
-    text = f"{words}, expected {right.get('best.pt')}: the highest score ever, the earlier at a tie"
-    assert best == right.get("best.pt", best), text
-    assert repr([mine[n] for n in wanted]) == repr([right[n] for n in wanted]), (
-        f"a file holds another entry: {mine}"
-    )
-
+from course_utils.chapters.training import check_files
 
 # %% nbgrader={"grade_id": "remains", "locked": true} jupyter={"source_hidden": true}
-def check_remains(files, before, after_all):
-    """What a killed save may leave, from what was there before and what would be there after."""
-    odd = sorted(set(files) - {*before, *after_all})
-    assert not odd, f"{odd[0]} is left: what is half written must not end in .pt"
-    broken = [name for name, entry in files.items() if entry is None]
-    assert not broken, f"{broken[0]} is broken: write beside it, then rename"
-    steps, earlier = ([name for name in part if name != "best.pt"] for part in (files, before))
-    words = f"{sorted(steps)} are left, there were {sorted(earlier)}: remove the old ones last"
-    assert len(steps) >= len(earlier), words
-    newest = max(files[name][0] for name in steps)
-    assert newest >= max(before[name][0] for name in earlier), "the newest step is gone"
-    words = "best.pt is gone, or worse than before"
-    assert "best.pt" in files and files["best.pt"][1] >= before["best.pt"][1], words
+from course_utils.chapters.training import check_remains
 
 
 # %% nbgrader={"grade_id": "best-checkpoint", "solution": true}
@@ -1562,7 +1121,8 @@ axis.set_title("One part of the state was lost at step 6")
 axis.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
 show(
     figure,
-    "Distance of the weights by step, one curve a lost part: the model's starts high, the others grow from 0.",
+    "Distance of the weights by step, one curve a lost part: the model's starts high, the others "
+    "grow from 0.",
 )
 
 # %% [markdown]
@@ -1612,8 +1172,13 @@ def evidence(part: str | None) -> dict:
     rate = run.optimizer.param_groups[0]["lr"]
     loss = run.step()
     batch = run.order[run.position - 64 : run.position].tolist()
-    return {"rate": rate, "batch": batch, "loss": loss, "weights": weights(run).tolist(),
-            "scale": run.scaler.get_scale()}  # fmt: skip
+    return {
+        "rate": rate,
+        "batch": batch,
+        "loss": loss,
+        "weights": weights(run).tolist(),
+        "scale": run.scaler.get_scale(),
+    }
 
 
 # %%
@@ -1626,28 +1191,7 @@ print("loss - right ", *[f"{row['loss'] - truth['loss']:6.2f}" for row in table]
 
 # %% nbgrader={"grade_id": "parts-of", "locked": true} jupyter={"source_hidden": true}
 import io
-
-
-def frozen(value: object) -> str:
-    """A text that is the same for the same tensors, arrays and numbers."""
-    plain = lambda leaf: leaf.tolist() if isinstance(leaf, (torch.Tensor, np.ndarray)) else leaf  # noqa: E731
-    return repr(torch.utils._pytree.tree_map(plain, value))
-
-
-def parts_of(run: Run) -> dict[str, str]:
-    """Everything that decides how a run goes on."""
-    return {
-        "the model": frozen(dict(run.model.state_dict())),
-        "the optimizer": frozen(run.optimizer.state_dict()["state"]),
-        "the learning rate": frozen([group["lr"] for group in run.optimizer.param_groups]),
-        "the scheduler": frozen(run.scheduler.state_dict()),
-        "the scaler": frozen(run.scaler.state_dict()),
-        "the generator that shuffles": frozen(run.generator.get_state()),
-        "the order of this epoch and the position in it": frozen((run.order[run.position :],)),
-        "Python's random state": frozen(random.getstate()),
-        "NumPy's random state": frozen(np.random.get_state()),
-        "PyTorch's random state": frozen(torch.get_rng_state()),
-    }
+from course_utils.chapters.training import frozen, parts_of
 
 
 # %% nbgrader={"grade_id": "through-a-file", "locked": true} jupyter={"source_hidden": true}
@@ -1789,10 +1333,12 @@ with every_case() as case:
 # %% nbgrader={"grade_id": "exact-resume-check-2", "grade": true, "points": 2} jupyter={"source_hidden": true}
 CLUES = {
     "model": "the loss of the next step, on the same batch, is far too high: nothing is known",
-    "optimizer": "the loss is right, so model and mask are; the rate is right; yet the step leads elsewhere",
+    "optimizer": "the loss is right, so model and mask are; the rate is right; yet the step "
+    "leads elsewhere",
     "scheduler": "the learning rate is another",
     "scaler": "nothing but the scale differs",
-    "random states": "the batch is the same and the loss is a little off: other noise, another mask",
+    "random states": "the batch is the same and the loss is a little off: other noise, another "
+    "mask",
     "sampler": "other images came",
 }
 given = saboteur if isinstance(saboteur, dict) else {}
@@ -1904,87 +1450,25 @@ print("another order:", (values[0] + values[2] + values[1]).item())
 # Example of the form: `[("dog", 0.31), ("cat", -1.2)]`. Which order you get is up to you.
 
 
-# %% nbgrader={"grade_id": "try-deterministic", "locked": true} jupyter={"source_hidden": true}
-class Walked(set):
-    """A set of names that is walked in an order of its own, as another process may walk it."""
-
-    def __init__(self, names: list[str], turn: int) -> None:
-        super().__init__(names)
-        names = sorted(names)
-        self.walk = names[turn % max(1, len(names)) :] + names[: turn % max(1, len(names))]
-
-    def __iter__(self):
-        return iter(self.walk)
-
-
 # %% nbgrader={"grade_id": "global-states", "locked": true} jupyter={"source_hidden": true}
 import builtins
 
-plain_hash = hash
-
-
-def global_states() -> dict[str, str]:
-    states = {
-        "Python": random.getstate(),
-        "NumPy": np.random.get_state(),
-        "PyTorch": torch.get_rng_state(),
-    }
-    return {name: frozen(state) for name, state in states.items()}
-
-
-def other_hash(value):
-    """What ``hash`` may give in another process: strings, and tuples with one, hash otherwise."""
-    texts = [v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, str)]
-    return plain_hash(("salt", value) if texts else value)
+from course_utils.chapters.training import run_deterministic
 
 
 @runs_with_the_answer
-def try_deterministic(names: list[str], seed: int, epoch: int, turn: int, before: int) -> tuple:
-    """The answer where strings hash and the set is walked otherwise; states that it changed."""
-    seed_everything(before)
-    kept = global_states()
-    try:
-        builtins.hash = other_hash if turn < 0 else plain_hash
-        pairs = deterministic(Walked(names, turn), seed, epoch)
-    finally:
-        builtins.hash = plain_hash
-    changed = [name for name, state in global_states().items() if state != kept[name]]
-    return pairs, changed
+def try_deterministic(*given, **options):
+    return run_deterministic(deterministic, *given, **options)
 
 
 # %% nbgrader={"grade_id": "deterministic-words", "locked": true} jupyter={"source_hidden": true}
-def check_pairs(pairs, changed, names=None):
-    """The pairs as tuples, if they have the right form."""
-    assert pairs is not None, "deterministic returned None: is there an answer yet?"
-    listed = isinstance(pairs, (list, tuple))
-    whole = listed and all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs)
-    assert whole, f"expected a list of pairs (name, noise), got {str(pairs)[:60]}"
-    if names is not None:
-        check_equal(sorted(name for name, _ in pairs), names, "the names", "each of them once")
-    odd = [value for _, value in pairs if not isinstance(value, float)]
-    assert not odd, f"the noise {odd[:1]} is no Python float"
-    return [tuple(pair) for pair in pairs]
-
+from course_utils.chapters.training import check_pairs
 
 # %% nbgrader={"grade_id": "deterministic-noise", "locked": true} jupyter={"source_hidden": true}
-def check_shuffled(names):
-    in_order = sorted(names), sorted(names, reverse=True)
-    assert names not in in_order, "the names are in order, not shuffled"
-
-
-def check_normal(values):
-    values = torch.tensor(values)
-    mean, deviation = values.mean(), values.std()
-    words = (
-        f"400 numbers have mean {mean:.2f} and deviation {deviation:.2f}, expected about 0 and 1"
-    )
-    assert abs(mean) < 0.25 and 0.8 < deviation < 1.2, words
-    assert len(values.unique()) > 390, "the same noise comes again and again"
-
+from course_utils.chapters.training import check_normal, check_shuffled
 
 # %% nbgrader={"grade_id": "pairs-of", "locked": true} jupyter={"source_hidden": true}
-def pairs_of(names, seed, epoch, turn=0, before=0):
-    return check_pairs(*try_deterministic(names, seed, epoch, turn, before), sorted(names))
+from course_utils.chapters.training import pairs_of
 
 
 # %% nbgrader={"grade_id": "deterministic", "solution": true}
@@ -2000,30 +1484,43 @@ def deterministic(names: set[str], seed: int, epoch: int) -> list[tuple[str, flo
 
 # %% nbgrader={"grade_id": "deterministic-check", "grade": true, "points": 2} jupyter={"source_hidden": true}
 animals = [f"animal {n:02d}" for n in range(20)]
-first, changed = pairs_of(animals, 0, 0), try_deterministic(animals, 0, 0, 0, 0)[1]
+first, changed = (
+    pairs_of(try_deterministic, animals, 0, 0),
+    try_deterministic(animals, 0, 0, 0, 0)[1],
+)
 with every_case() as case:
     with case("the set walked in another order"):
-        assert pairs_of(animals, 0, 0, turn=7) == first, "the result differs: sort the names first"
+        assert pairs_of(try_deterministic, animals, 0, 0, turn=7) == first, (
+            "the result differs: sort the names first"
+        )
     with case("another process, where strings have other hashes"):
         words = "the result differs: hash() of a string is another in each process"
-        assert pairs_of(animals, 0, 0, turn=-1) == first, words
+        assert pairs_of(try_deterministic, animals, 0, 0, turn=-1) == first, words
     with case("the global generators seeded otherwise"):
-        assert pairs_of(animals, 0, 0, before=9) == first, "use a generator of its own"
+        assert pairs_of(try_deterministic, animals, 0, 0, before=9) == first, (
+            "use a generator of its own"
+        )
     with case("called twice"):
-        assert pairs_of(animals, 0, 0) == first, "the second call gives something else"
+        assert pairs_of(try_deterministic, animals, 0, 0) == first, (
+            "the second call gives something else"
+        )
     with case("global random states"):
         assert not changed, f"that of {' and of '.join(changed)} was changed"
     with case("shuffled"):
         check_shuffled([name for name, _ in first])
     with case("normal noise"):
-        check_normal([v for seed in range(20) for _, v in pairs_of(animals, seed, 5)])
+        check_normal(
+            [v for seed in range(20) for _, v in pairs_of(try_deterministic, animals, seed, 5)]
+        )
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a hidden one, no name"):
-        check_equal(pairs_of([], 3, 4), [], "the result")
+        check_equal(pairs_of(try_deterministic, [], 3, 4), [], "the result")
     with case("a hidden one, another walk"):
-        other = pairs_of(animals[:9], 999, 998, turn=4, before=3)
-        assert other == pairs_of(animals[:9], 999, 998), "it depends on more than its arguments"
+        other = pairs_of(try_deterministic, animals[:9], 999, 998, turn=4, before=3)
+        assert other == pairs_of(try_deterministic, animals[:9], 999, 998), (
+            "it depends on more than its arguments"
+        )
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "deterministic-check-2", "grade": true, "points": 1} jupyter={"source_hidden": true}
@@ -2065,7 +1562,8 @@ for dtype in (torch.float32, torch.bfloat16, torch.float16):
     info = torch.finfo(dtype)
     name, smallest = str(dtype)[6:], info.smallest_normal * info.eps
     print(
-        f"{name:9} {info.bits} bits, max {info.max:.1e}, smallest {smallest:.1e}, 1 + {info.eps:.1e}"
+        f"{name:9} {info.bits} bits, max {info.max:.1e}, smallest {smallest:.1e}, 1 + "
+        f"{info.eps:.1e}"
     )
 
 # %% [markdown]
@@ -2162,7 +1660,8 @@ for slope in (1.0, float("inf"), 1.0, 1.0, 1.0):
     scaler.step(optimizer)  # divides by the scale first; skips if a gradient is not finite
     scaler.update()
     print(
-        f"slope {slope:3}: grad {in_grad:3}, weight {weight.item():.3f}, next scale {scaler.get_scale()}"
+        f"slope {slope:3}: grad {in_grad:3}, weight {weight.item():.3f}, next scale "
+        f"{scaler.get_scale()}"
     )
 
 # %% [markdown]
@@ -2214,68 +1713,16 @@ print("above 95 %:", accuracy > 0.95)
 
 
 # %% nbgrader={"grade_id": "amp-dtypes", "locked": true} jupyter={"source_hidden": true}
-def seen_dtypes() -> list:
-    """The dtypes that the machine gives."""
-    a = b = torch.ones(3, 3)
-    d, layer = a.double(), nn.Linear(3, 3)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        h = a @ b
-        found = [h, a + b, h.relu(), h + a, d @ d, layer(a), layer.weight, F.mse_loss(h, a)]
-    found += [h + h, a @ b]
-    return [str(value.dtype)[6:] for value in found]
-
+from course_utils.chapters.training import seen_dtypes
 
 # %% nbgrader={"grade_id": "amp-scaler", "locked": true} jupyter={"source_hidden": true}
-def seen_scales() -> list:
-    """The first gradient, the scales and the last weight, as the machine gives them."""
-    weight = nn.Parameter(torch.tensor(1.0))
-    optimizer, trace = torch.optim.SGD([weight], lr=1.0), []
-    scaler = torch.amp.GradScaler("cpu", init_scale=16.0, growth_interval=2)
-    for slope in (0.25, float("inf"), 0.25, 0.25, float("nan")):
-        optimizer.zero_grad()
-        scaler.scale(weight * slope).backward()
-        trace += [weight.grad.item()] if not trace else []
-        scaler.step(optimizer)
-        scaler.update()
-        trace.append(scaler.get_scale())
-    return [*trace, weight.item()]
-
+from course_utils.chapters.training import seen_scales
 
 # %% nbgrader={"grade_id": "amp-words", "locked": true} jupyter={"source_hidden": true}
-BECAUSE = {
-    "a @ b": "a product is on the list of what runs in half",
-    "a + b": "a sum is on no list: it takes the dtype of what it gets",
-    "h.relu()": "relu is on no list, and h is bfloat16",
-    "h + a": "on no list, and of two dtypes the ordinary promotion takes the wider",
-    "d @ d": "autocast touches float32 only, never float64",
-    "layer(a)": "linear is a product: input and weight are cast",
-    "layer.weight": "the weight itself is never cast in place; a cast copy is used",
-    "F.mse_loss(h, a)": "losses are on the list of what runs in float32",
-}
-BECAUSE |= {
-    "h + h, after the block": "h keeps its dtype when the block ends",
-    "a @ b, after the block": "outside of the block nothing is cast",
-    ".grad after the first backward()": "the loss was multiplied by the scale, 16, so its gradient was too",
-    "scale after step 1": "one good step; it grows after two in a row",
-    "scale after step 2": "infinity: halved, and the count of good steps starts anew",
-    "scale after step 3": "one good step since the overflow",
-    "scale after step 4": "two good steps in a row: doubled",
-    "scale after step 5": "NaN counts like infinity: halved",
-    "weight at the end": "three good steps of 0.25 each; the skipped ones leave it, and the scale is divided out",
-}
-
+from course_utils.chapters.training import BECAUSE
 
 # %% nbgrader={"grade_id": "amp-plain", "locked": true} jupyter={"source_hidden": true}
-def amp_plain(given):
-    """The predictions, with dtypes as the names that PyTorch has for them."""
-    if not isinstance(given, dict):
-        return given
-    short = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "fp64": "float64"}
-    short |= {"half": "float16", "float": "float32", "double": "float64"}
-    dtypes = {k: v for k, v in given.items() if isinstance(v, (str, torch.dtype))}
-    names = {key: str(value).removeprefix("torch.").strip() for key, value in dtypes.items()}
-    return given | {key: short.get(name, name) for key, name in names.items()}
-
+from course_utils.chapters.training import amp_plain
 
 # %% nbgrader={"grade_id": "amp", "solution": true}
 amp = {
@@ -2396,72 +1843,22 @@ print("it reports more than 95 %:        ", torch.load(report)["accuracy"] > 0.9
 
 
 # %% nbgrader={"grade_id": "try-early-stopping", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.training import run_early_stopping
+
+
 @runs_with_the_answer
-def try_early_stopping(losses: list[float], patience: int, min_delta: float, most: int) -> dict:
-    """What came back, the model's weight and buffer, and whether its parameter is the same object."""
-    model = nn.BatchNorm1d(2).to(device)
-    weight, calls = model.weight, []
-
-    def epoch() -> float:
-        assert len(calls) < len(losses), "epoch() was called after the run should have stopped"
-        calls.append(losses[len(calls)])
-        with torch.no_grad():
-            model.weight.fill_(len(calls))  # after epoch n, everything is n
-            model.running_mean.fill_(len(calls))
-            model.num_batches_tracked.fill_(len(calls))
-        return calls[-1]
-
-    result = early_stopping(model, epoch, patience, min_delta, most)
-    found = [model.weight[0].item(), model.running_mean[0].item(), model.num_batches_tracked.item()]
-    return {"result": result, "epochs": len(calls), "weight": found[0], "buffers": found[1:],
-            "same": model.weight is weight and weight.requires_grad}  # fmt: skip
+def try_early_stopping(*given, **options):
+    return run_early_stopping(early_stopping, *given, **options)
 
 
 # %% nbgrader={"grade_id": "right-stop", "locked": true} jupyter={"source_hidden": true}
-def right_stop(losses, patience, min_delta, most) -> tuple[int, int]:
-    best, best_epoch, bad = float("inf"), 0, 0
-    for number, loss in enumerate(losses[:most], start=1):
-        if loss < best - min_delta:
-            best, best_epoch, bad = loss, number, 0
-        else:
-            bad += 1
-        if bad == patience:
-            break
-    return best_epoch, number
-
+from course_utils.chapters.training import right_stop
 
 # %% nbgrader={"grade_id": "stops", "locked": true} jupyter={"source_hidden": true}
-NAN = float("nan")
-SLOW = [1.0, 0.97, 0.94, 0.91, 0.88, 0.85, 0.85, 0.85]
-STOPS = {  # losses, patience, min_delta, most
-    "the example": ([1.0, 0.8, 0.79, 0.85, 0.1], 2, 0.05),
-    "slow progress adds up, 1.0, 0.97, 0.94, … with min_delta 0.05": (SLOW, 2, 0.05),
-    "the best is the last, all epochs done": ([0.9, 0.8, 0.7, 0.1], 2, 0.0, 3),
-    "most reached before patience": ([0.5, 0.6, 0.7, 0.1], 5, 0.0, 3),
-    "a tie is no improvement": ([0.5, 0.5, 0.5, 0.1], 2, 0.0),
-    "NaN first, NaN between": ([NAN, 0.5, NAN, 0.4, NAN, NAN, 0.1], 2, 0.0),
-    "nothing but NaN": ([NAN, NAN, NAN, 0.1], 3, 0.0),
-    "patience 1, negative losses": ([-1.0, -2.0, -1.5, -9.0], 1, 0.1),
-}
-
+from course_utils.chapters.training import STOPS
 
 # %% nbgrader={"grade_id": "stop-words", "locked": true} jupyter={"source_hidden": true}
-def check_stopped(seen, right):
-    assert seen["result"] is not None or seen["epochs"], "it returned None: is there an answer yet?"
-    check_equal(seen["epochs"], right[1], "how often epoch() was called")
-    check_equal(seen["result"], right, "(best epoch, epochs run)")
-    wanted = right[0] or right[1]
-    words = (
-        ": the last epoch's; state_dict() hands out the live tensors, so keep a copy, and load it"
-    )
-    for name, values in {"weight": [seen["weight"]], "buffers": seen["buffers"]}.items():
-        slip = words if set(values) == {right[1]} else ""
-        if name == "buffers" and slip:  # the weight was right
-            slip = ": the last epoch's; only the parameters were kept, keep the buffers too"
-        text = f"the model's {name} {values} are not those of epoch {wanted}{slip}"
-        assert set(values) == {wanted}, text
-    assert seen["same"], "the parameter is another object, or frozen: an optimizer would lose it"
-
+from course_utils.chapters.training import check_stopped
 
 # %% nbgrader={"grade_id": "early-stopping", "solution": true}
 from collections.abc import Callable
@@ -2597,78 +1994,19 @@ show(figure, "Validation accuracy by step: jagged for the weights, smooth for th
 
 # %% nbgrader={"grade_id": "try-swapped-in", "locked": true} jupyter={"source_hidden": true}
 import contextlib
+from course_utils.chapters.training import run_swapped_in
 
 
 @runs_with_the_answer
-def try_swapped_in(goes_wrong: bool) -> dict:
-    """What a block saw, and what is left after it."""
-    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)).to(device)
-    parameters = list(model.parameters())
-    average = {name: torch.full_like(value, 7) for name, value in model.state_dict().items()}
-    before, error = frozen(dict(model.state_dict())), ""
-    try:
-        swap = swapped_in(model, average)
-        assert hasattr(swap, "__enter__"), f"{swap}, no context manager: is there an answer yet?"
-        with swap:
-            inside = sorted({v for s in model.state_dict().values() for v in s.flatten().tolist()})
-            if goes_wrong:
-                raise ZeroDivisionError
-    except ZeroDivisionError:
-        error = "ZeroDivisionError"
-    pairs = zip(parameters, model.parameters(), strict=True)
-    same = all(one is other and one.requires_grad for one, other in pairs)
-    after = frozen(dict(model.state_dict())) == before
-    with torch.no_grad():
-        for value in model.state_dict().values():
-            value.fill_(3)
-    kept = all(bool((value == 7).all()) for value in average.values())
-    return {"inside": inside, "after": after, "same": same, "kept": kept, "error": error}
+def try_swapped_in(*given, **options):
+    return run_swapped_in(swapped_in, *given, **options)
 
 
 # %% nbgrader={"grade_id": "make-states", "locked": true} jupyter={"source_hidden": true}
-def make_states(dtype, seed):
-    """An average and a state: a weight, a counter and a mask."""
-    generator, states = torch.Generator().manual_seed(seed), []
-    for count in (3, 8):
-        weight = torch.randn(2, 3, generator=generator).to(device, dtype)
-        mask = torch.tensor([count == 3, False], device=device)
-        states.append(
-            {"weight": weight, "tracked": torch.tensor(count, device=device), "mask": mask}
-        )
-    return states
-
-
-# %% nbgrader={"grade_id": "check-weight", "locked": true} jupyter={"source_hidden": true}
-def check_weight(mine, average, state, step, decay):
-    d, dtype = min(decay, (1 + step) / (10 + step)), average.dtype
-    old, new = average.double(), state.double()
-    found = (
-        mine.double()
-        if isinstance(mine, torch.Tensor) and mine.shape == old.shape
-        else old * torch.nan
-    )
-    turned = torch.allclose(found, (1 - d) * old + d * new, atol=1e-3) and abs(d - 0.5) > 0.05
-    assert not turned, (
-        "weight: d belongs to the average, 1 - d to the state, not the other way round"
-    )
-    cold = torch.allclose(found, decay * old + (1 - decay) * new, atol=1e-3)
-    words = f"weight: this is d = {decay}, without the warm-up; it is {d:.3f} at step {step}"
-    assert not cold or abs(d - decay) < 0.05, words
-    loose = {torch.bfloat16: 2e-2, torch.float16: 2e-3}.get(dtype, 1e-5)
-    check_close(mine, (d * old + (1 - d) * new).to(dtype), "weight", rtol=loose, atol=loose)
-
+from course_utils.chapters.training import make_states
 
 # %% nbgrader={"grade_id": "check-average", "locked": true} jupyter={"source_hidden": true}
-def check_average(found, average, state, step, decay):
-    assert isinstance(found, dict), "ema returned no dict: is there an answer yet?"
-    check_equal(sorted(found), sorted(state), "the names")
-    check_weight(found["weight"], average["weight"], state["weight"], step, decay)
-    for name in ("tracked", "mask"):
-        words = f"{name}, which has no floating point, so as in state"
-        check_close(found[name], state[name], words)
-    for name, value in found.items():
-        shared = value.untyped_storage().data_ptr() == state[name].untyped_storage().data_ptr()
-        assert not shared, f"{name} shares its memory with state: clone it"
+from course_utils.chapters.training import check_average
 
 
 # %% nbgrader={"grade_id": "ema", "solution": true}
@@ -2732,7 +2070,10 @@ with every_case() as case:
     for goes_wrong in (False, True):
         with case("a block that raises" if goes_wrong else "a block that ends well"):
             seen = try_swapped_in(goes_wrong)
-            text = f"inside the block not all values, buffers included, are the average's 7: {seen['inside'][:3]}"
+            text = (
+                f"inside the block not all values, buffers included, are the average's 7: "
+                f"{seen['inside'][:3]}"
+            )
             assert seen["inside"] == [7], text
             check_equal(seen["error"], "ZeroDivisionError" * goes_wrong, "what the block raised")
             words = "after the block the model's own values are not back: "
@@ -2817,45 +2158,10 @@ print("the batch's mean stays:", torch.allclose(mixed.mean(0), batch.mean(0), at
 
 
 # %% nbgrader={"grade_id": "right-mix", "locked": true} jupyter={"source_hidden": true}
-def right_mix(x, y, classes, order, weight=None, box=None):
-    own = torch.ones(x.shape[2:], dtype=torch.bool, device=x.device)
-    for row in range(x.shape[2]):
-        for column in range(x.shape[3]):
-            if box and box[0] <= row < box[0] + box[2] and box[1] <= column < box[1] + box[3]:
-                own[row, column] = False
-    share = own.double().mean().item() if box else weight
-    mixed = torch.where(own, x, x[order]) if box else weight * x + (1 - weight) * x[order]
-    labels = torch.zeros(len(y), classes, device=x.device, dtype=x.dtype)
-    for i in range(len(y)):
-        labels[i, y[i]] += share
-        labels[i, y[order[i]]] += 1 - share
-    return mixed, labels, share
-
+from course_utils.chapters.training import right_mix
 
 # %% nbgrader={"grade_id": "mix-words", "locked": true} jupyter={"source_hidden": true}
-BOXES = [(1, 2, 3, 2), (-2, 6, 4, 4), (5, -3, 9, 5), (0, 0, 8, 8)]
-BOXES += [(9, 1, 3, 3), (-5, -5, 3, 3), (2, 2, 0, 4)]
-
-
-def make_mix(n, size, classes, seed, dtype, gaps):
-    generator = torch.Generator().manual_seed(seed)
-    x = torch.rand(n, *size, generator=generator).to(device, dtype)
-    x = x.transpose(2, 3).contiguous().transpose(2, 3) if gaps else x
-    y = torch.randint(classes, (n,), generator=generator).to(device)
-    return x, y, classes, torch.randperm(n, generator=generator).to(device)
-
-
-def check_soft(soft, right, y, order, share, planned, loose):
-    """Compare the labels; known slips in words."""
-    slips = {"the weights are swapped: weight belongs to image i": 1 - share}
-    slips["this is the planned area; count the pixels inside the image"] = planned
-    hard = F.one_hot(y, right.shape[1]).to(right.dtype)
-    same_form = isinstance(soft, torch.Tensor) and soft.shape == right.shape
-    for words, slip in slips.items():
-        wrong = slip * hard + (1 - slip) * hard[order]
-        if same_form and not torch.allclose(wrong, right, atol=3e-3):
-            assert not torch.allclose(soft.to(right.dtype), wrong, atol=2e-3), f"soft: {words}"
-    check_close(soft, right, "soft", **loose)
+from course_utils.chapters.training import BOXES, check_soft, make_mix
 
 
 # %% nbgrader={"grade_id": "mixup-cutmix", "solution": true}
@@ -2934,7 +2240,7 @@ with every_case() as case:
         "neither given": {},
     }.items():
         with case(name):
-            call = lambda: mixup_cutmix(images, label, 2, label, **how)  # noqa: B023, E731
+            call = lambda: mixup_cutmix(images, label, 2, label, **how)
             check_raises(ValueError, call, "the call")
 
 # %% [markdown]
@@ -3064,96 +2370,31 @@ show(figure, "Validation accuracy by epoch for probe, full, discriminative and f
 
 
 # %% nbgrader={"grade_id": "try-transfer", "locked": true} jupyter={"source_hidden": true}
-def make_two(frozen_before: bool) -> nn.Sequential:
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        inner = nn.Sequential(nn.Linear(6, 6), nn.BatchNorm1d(6))
-        model = nn.Sequential(
-            nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), inner, nn.Dropout(0.5)),
-            nn.Linear(6, 3),
-        )
-    model[0].requires_grad_(not frozen_before)
-    return model.to(device)
-
+from course_utils.chapters.training import make_two
 
 # %% nbgrader={"grade_id": "try-transfer-once", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.training import run_transfer
+
+
 @runs_with_the_answer
-def try_transfer(mode: str, frozen_before: bool = False) -> dict:
-    """The rates by parameter, what is trainable, the head, and the modes and statistics afterwards."""
-    model = make_two(frozen_before)
-    before = {name: value.clone() for name, value in model[0].state_dict().items()}
-    head, names, error, groups = model[1], {}, "", []
-    try:
-        groups = transfer(model, 5, mode, 0.5)
-        assert groups is not None, "transfer returned None: is there an answer yet?"
-        groups = [{**group, "params": list(group["params"])} for group in groups]
-    except ValueError:
-        error = "ValueError"
-    for name, parameter in model.named_parameters():
-        names[name] = [
-            group.get("lr") for group in groups if any(parameter is p for p in group["params"])
-        ]
-    seen = {"error": error, "rates": names, "head": (type(model[1]).__name__, *model[1].weight.shape),
-            "new": model[1] is not head, "device": model[1].weight.device.type,
-            "strangers": sum(len(group["params"]) for group in groups) - sum(map(len, names.values())),
-            "grad": {name: p.requires_grad for name, p in model.named_parameters()}}  # fmt: skip
-    model.eval()
-    train_mode(model)
-    seen["modes"] = {name: module.training for name, module in model.named_modules()}
-    model(torch.randn(8, 4, generator=torch.Generator().manual_seed(1)).to(device) + 3)
-    seen["moved"] = [
-        name
-        for name, value in model[0].state_dict().items()
-        if not torch.equal(value, before[name])
-    ]
-    return seen
+def try_transfer(*given, **options):
+    return run_transfer(train_mode, transfer, *given, **options)
 
 
 # %% nbgrader={"grade_id": "try-norms", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.training import run_norms
+
+
 @runs_with_the_answer
-def try_norms() -> dict:
-    """By name: whether a layer is in training mode after train_mode."""
-    layers = {"Dropout": nn.Dropout(), "frozen LayerNorm": nn.LayerNorm(2).requires_grad_(False)}
-    for kind in (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d):
-        layers[f"frozen {kind.__name__}"] = kind(2).requires_grad_(False)
-        layers[f"trainable {kind.__name__}"] = kind(2)
-    train_mode(nn.Sequential(nn.Sequential(*layers.values()), nn.Linear(2, 2)).eval())
-    return {name: layer.training for name, layer in layers.items()}
+def try_norms(*given, **options):
+    return run_norms(train_mode, *given, **options)
 
 
 # %% nbgrader={"grade_id": "transfer-words", "locked": true} jupyter={"source_hidden": true}
-def check_rates(seen, name, want):
-    mine = seen["rates"][name]
-    same = len(mine) == len(want) and all(
-        abs(a - b) < 1e-9 for a, b in zip(mine, want, strict=True)
-    )
-    words = "trained although the backbone is frozen" if not want else "the rate"
-    words = "in no group" if want and not mine else words
-    words = "in several groups" if len(mine) > 1 else words
-    assert same, f"rates {mine}, expected {want}: {words}"
-    text = (
-        "it was frozen before and has to learn again"
-        if want
-        else "frozen means requires_grad=False"
-    )
-    assert seen["grad"][name] == bool(want), f"requires_grad is {seen['grad'][name]}: {text}"
-
+from course_utils.chapters.training import check_rates
 
 # %% nbgrader={"grade_id": "transfer-modes", "locked": true} jupyter={"source_hidden": true}
-def check_modes(seen, mode, norms):
-    for name, training in seen["modes"].items():
-        frozen_norm = mode == "probe" and name in norms
-        words = (
-            "frozen batch norms belong into evaluation mode"
-            if frozen_norm
-            else "only frozen batch norms leave training mode"
-        )
-        assert training != frozen_norm, f"{name or 'the model'}: training is {training}: {words}"
-    stats = [name for name in seen["moved"] if "running" in name or "tracked" in name]
-    other = sorted(set(seen["moved"]) - set(stats))
-    assert not other, f"the values of {', '.join(other)} changed"
-    assert mode != "probe" or not stats, f"frozen, and yet {stats[:1]} moved in a forward pass"
-    assert mode == "probe" or stats, "batch norm's statistics do not move although it is trained"
+from course_utils.chapters.training import check_modes
 
 
 # %% nbgrader={"grade_id": "transfer", "solution": true}
@@ -3293,41 +2534,10 @@ for temperature in (1, 10, 100):
 
 
 # %% nbgrader={"grade_id": "right-loss", "locked": true} jupyter={"source_hidden": true}
-def right_loss(student, teacher, labels, temperature, alpha, power=2, slip=""):
-    p, q = (student, teacher) if slip == "swap" else (teacher, student)
-    own, dim = (1 if slip == "hot" else temperature), (0 if slip == "samples" else 1)
-    p, q = (p / temperature).log_softmax(dim), (q / own).log_softmax(dim)
-    divergence = (p.exp() * (p - q)).sum(1).mean() / (student.shape[1] if slip == "each" else 1)
-    divergence = divergence * (len(labels) if slip == "sum" else 1)
-    rows = torch.arange(len(labels), device=labels.device)
-    logits = student / temperature if slip == "cool" else student
-    hard = -logits.log_softmax(1)[rows, labels].mean()
-    alpha = 1 - alpha if slip == "turned" else alpha
-    return alpha * temperature**power * divergence + (1 - alpha) * hard
-
+from course_utils.chapters.training import right_loss
 
 # %% nbgrader={"grade_id": "distill-words", "locked": true} jupyter={"source_hidden": true}
-def check_loss(found, wide, right):
-    """The slips first, then the value."""
-    slips = {
-        "the divergence is the wrong way round: F.kl_div takes the student first": {"slip": "swap"},
-        "the factor T squared is missing": {"power": 0},
-        "the factor is T instead of T squared": {"power": 1},
-        "the divergence is averaged over the classes too: reduction='batchmean'": {"slip": "each"},
-        "the divergence is summed over the samples: reduction='batchmean'": {"slip": "sum"},
-        "the softmax runs over the samples, not the classes: dim=1": {"slip": "samples"},
-        "the student's logits are not divided by T": {"slip": "hot"},
-        "the cross-entropy with the labels uses no temperature": {"slip": "cool"},
-        "alpha weighs the teacher's part, 1 - alpha the labels'": {"slip": "turned"},
-    }
-    one = isinstance(found, torch.Tensor) and found.numel() == 1
-    value = found.item() if one else float("nan")
-    near = lambda a, b: abs(a - b) <= 1e-4 * (1 + abs(b))  # noqa: E731
-    for words, slip in slips.items():
-        wrong = right_loss(*wide, **slip).item()
-        assert near(wrong, right.item()) or not near(value, wrong), words
-    assert not one or value == value, "the loss is NaN: the logarithm of a softmax that became 0?"
-    check_close(found, right.to(found.dtype) if one else right, "the loss", rtol=1e-4, atol=1e-5)
+from course_utils.chapters.training import check_loss
 
 
 # %% nbgrader={"grade_id": "distill", "solution": true}
@@ -3348,13 +2558,12 @@ def distill(
 
 
 # %% nbgrader={"grade_id": "try-distill", "locked": true} jupyter={"source_hidden": true}
-from course_utils import gradient_of
+from course_utils.chapters.training import run_distill
 
 
 @runs_with_the_answer
-def try_distill(student, teacher, labels, temperature, alpha) -> list:
-    """The gradients for the student and for the teacher."""
-    return gradient_of(distill, student, teacher, labels, temperature, alpha)
+def try_distill(*given, **options):
+    return run_distill(distill, *given, **options)
 
 
 # %% nbgrader={"grade_id": "distill-check", "grade": true, "points": 3} jupyter={"source_hidden": true}

@@ -60,7 +60,8 @@ for name, seen in {"one": run(), "the other": run(dead=40)}.items():
     hidden = network[:5](digits()[2])  # (500, 48): what the second hidden layer puts out
     dead = int((hidden == 0).all(0).sum())
     print(
-        f"{name}: accuracy {seen['accuracy'][-1]:.2f}, units of layer 2 that never fire: {dead} of 48"
+        f"{name}: accuracy {seen['accuracy'][-1]:.2f}, units of layer 2 that never fire: {dead} "
+        f"of 48"
     )
 
 # %% [markdown]
@@ -88,7 +89,8 @@ axes[0].set_title("permute(1, 2, 0)")
 axes[1].set_title("view(6, 9, 3)")
 show(
     figure,
-    "Left: a red, a green and a blue stripe. Right: the same numbers as grey blocks in a wrong order.",
+    "Left: a red, a green and a blue stripe. Right: the same numbers as grey blocks in a wrong "
+    "order.",
 )
 
 # %% [markdown]
@@ -229,7 +231,7 @@ board
 
 # %% topics=["tensorboard-scalars"] errata=["summarywriter-import"]
 try:
-    from tensorboard import SummaryWriter as Missing  # noqa: F401
+    from tensorboard import SummaryWriter as Missing
 except ImportError as error:
     print(str(error).split(" (")[0])
 print("it lives in", SummaryWriter.__module__)
@@ -524,7 +526,10 @@ print("the spike:", max(flat), "  after smoothing:", round(max(smoothed(flat)), 
 from course_utils.chapters.visualization import draw_lies, two_settings
 
 figure, plots = draw_lies(two_settings())
-words = "Six plots: bars from a cut axis, a smooth loss, two losses on two scales, one seed's accuracy, a validation loss up to its minimum, two error tables with colours of their own."
+words = (
+    "Six plots: bars from a cut axis, a smooth loss, two losses on two scales, one seed's "
+    "accuracy, a validation loss up to its minimum, two error tables with colours of their own."
+)
 show(figure, words)
 
 # %% [markdown]
@@ -1328,7 +1333,8 @@ for ax, title in zip(axes, titles, strict=True):
     ax.set(title=title, xticks=[], yticks=[])
 show(
     figure,
-    "A cross and a square; CAM is blue at the cross and red at the square; Grad-CAM has only the blue; integrated gradients mark pixels of both shapes.",
+    "A cross and a square; CAM is blue at the cross and red at the square; Grad-CAM has only the "
+    "blue; integrated gradients mark pixels of both shapes.",
 )
 
 # %% [markdown]
@@ -1454,7 +1460,8 @@ for ax in axes.flat:
     ax.set(xticks=[], yticks=[])
 show(
     figure,
-    "Top: eight 5 x 5 filters. Middle: where each fires on the cross and the square. Bottom: two diagonal lattices, and blobs for the square.",
+    "Top: eight 5 x 5 filters. Middle: where each fires on the cross and the square. Bottom: two "
+    "diagonal lattices, and blobs for the square.",
 )
 
 # %% [markdown]
@@ -1516,7 +1523,8 @@ for name, model in valleys.items():
     there = [p + 0.05 * d for p, d in zip(model.parameters(), make_direction(model), strict=True)]
     here = loss_at(model, list(model.parameters()), x_validation, y_validation)
     print(
-        f"{name}: loss here {here:.3f}, one step away {loss_at(model, there, x_validation, y_validation):.3f}"
+        f"{name}: loss here {here:.3f}, one step away "
+        f"{loss_at(model, there, x_validation, y_validation):.3f}"
     )
 
 # %% [markdown]
@@ -1619,11 +1627,23 @@ with every_case() as case:
 # random direction.
 
 # %%
-up = [d * p.norm(dim=1, keepdim=True) / d.norm(dim=1, keepdim=True) if p.dim() > 1 else 0 * d
-      for p, d in zip(first.parameters(), make_direction(first), strict=True)]  # fmt: skip
+up = [
+    d * p.norm(dim=1, keepdim=True) / d.norm(dim=1, keepdim=True) if p.dim() > 1 else 0 * d
+    for p, d in zip(first.parameters(), make_direction(first), strict=True)
+]
 rights, ups = torch.linspace(-0.4, 1.4, 28).tolist(), torch.linspace(-0.8, 0.8, 17).tolist()
-plane = [[loss_at(first, [p.lerp(q, a) + b * u for (p, q), u in zip(pairs, up, strict=True)], x_validation[:200], y_validation[:200])
-          for a in rights] for b in ups]  # fmt: skip
+plane = [
+    [
+        loss_at(
+            first,
+            [p.lerp(q, a) + b * u for (p, q), u in zip(pairs, up, strict=True)],
+            x_validation[:200],
+            y_validation[:200],
+        )
+        for a in rights
+    ]
+    for b in ups
+]
 figure, axes = plt.subplots(figsize=(7, 3.2))
 drawn = axes.contourf(rights, ups, np.log10(plane), levels=16, cmap="viridis")
 axes.scatter([0, 1], [0, 0], color="white", edgecolors="black", label="the two minima")
@@ -1661,14 +1681,16 @@ show(
 figure = draw_runs({letter: run(**PATIENTS[letter]) for letter in "ABCDEF"})
 show(
     figure,
-    "Patients A to F: six rows of three plots; how they differ from the healthy run is the exercise.",
+    "Patients A to F: six rows of three plots; how they differ from the healthy run is the "
+    "exercise.",
 )
 
 # %%
 figure = draw_runs({letter: run(**PATIENTS[letter]) for letter in "GHIJKL"})
 show(
     figure,
-    "Patients G to L: six rows of three plots; how they differ from the healthy run is the exercise.",
+    "Patients G to L: six rows of three plots; how they differ from the healthy run is the "
+    "exercise.",
 )
 
 # %% [markdown]
@@ -1698,13 +1720,33 @@ show(
 
 # %% nbgrader={"grade_id": "diagnose", "solution": true}
 diagnose = {
-    "A": None, "B": None, "C": None, "D": None, "E": None, "F": None,
-    "G": None, "H": None, "I": None, "J": None, "K": None, "L": None,
-}  # fmt: skip
+    "A": None,
+    "B": None,
+    "C": None,
+    "D": None,
+    "E": None,
+    "F": None,
+    "G": None,
+    "H": None,
+    "I": None,
+    "J": None,
+    "K": None,
+    "L": None,
+}
 cures = {
-    "A": None, "B": None, "C": None, "D": None, "E": None, "F": None,
-    "G": None, "H": None, "I": None, "J": None, "K": None, "L": None,
-}  # fmt: skip
+    "A": None,
+    "B": None,
+    "C": None,
+    "D": None,
+    "E": None,
+    "F": None,
+    "G": None,
+    "H": None,
+    "I": None,
+    "J": None,
+    "K": None,
+    "L": None,
+}
 ### BEGIN SOLUTION
 diagnose = {
     "A": "softmax twice",

@@ -78,7 +78,7 @@ for whose, function, line in rows:
 # %%
 import matplotlib.pyplot as plt
 
-BLUE, RED, GREY = "#4a90d9", "#d1495b", "#8a8a8a"
+BLUE, RED, GREY = "#0072b2", "#d1495b", "#6b6b6b"
 lowest = max(n for n, (whose, *_) in enumerate(rows) if whose == "yours")
 marks = {lowest: "WHERE →", len(rows): "WHAT →"}
 figure, axes = plt.subplots(figsize=(9, 3.4))
@@ -186,7 +186,8 @@ read_the_message = {
 # %% nbgrader={"grade_id": "read-the-message-check-1", "grade": true, "points": 1} jupyter={"source_hidden": true}
 causes = dict(A="shape", B="name", C="dtype", D="range")
 reasons = {
-    "A": "mat1 is the input of the head, 3x4; mat2 its weight, 8x2. It shows when the head is called",
+    "A": "mat1 is the input of the head, 3x4; mat2 its weight, 8x2. It shows when the head is "
+    "called",
     "B": "no attribute of that name: it fails in the line that looks the name up",
     "C": "the sizes fit; 'the same dtype, but got Byte and Float'. It shows when the layer runs",
     "D": "a table of 10 rows has the rows 0 to 9; the message calls the table 'self'",
@@ -200,7 +201,8 @@ causes = dict(E="device", F="none", G="graph", H="dtype")
 reasons = {
     "E": "'device cpu is not on the expected device meta': they meet when the layer is called",
     "F": "forward has no return, which is no error; the next function to get the None complains",
-    "G": "line 3 is to blame, yet it ran: exp keeps its result for backward(), which finds it changed",
+    "G": "line 3 is to blame, yet it ran: exp keeps its result for backward(), which finds it "
+    "changed",
     "H": "the mean of integers has no dtype; the lowest line is the one inside scale, not its call",
 }
 check_pairs(read_the_message, causes)
@@ -2128,7 +2130,7 @@ def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple
             stack.enter_context(torch.random.fork_rng([x.device] if x.is_cuda else []))
             for name, module in model.named_modules():
                 enter = partial(lambda name, *_: mode.running.append(name), name)
-                leave = lambda *_: [mode.running.pop(), None][1]  # noqa: E731
+                leave = lambda *_: [mode.running.pop(), None][1]
                 stack.enter_context(module.register_forward_pre_hook(enter))
                 stack.enter_context(module.register_forward_hook(leave))
             stack.enter_context(mode)

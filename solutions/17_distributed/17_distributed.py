@@ -738,7 +738,7 @@ draw_buckets()
 # %% nbgrader={"grade_id": "try-ddp", "locked": true}
 @runs_with_the_answer
 def try_ddp(world_size: int, bucket_bytes: int, batches: list, mixed: bool) -> list | str:
-    """For each rank: weights at the start, gradients, buffer, calls, how many of them were early."""
+    """For each rank: weights at the start, gradients, buffer, calls, how many were early."""
     return run_ddp(ddp_by_hand, world_size, bucket_bytes, batches, mixed)
 
 
@@ -1008,7 +1008,7 @@ print(
 # %% nbgrader={"grade_id": "try-no-sync", "locked": true}
 @runs_with_the_answer
 def try_no_sync(world_size: int, batches: list) -> list | str:
-    """For each rank: gradient and all-reduces; and of an ordinary step after it; was a step made?"""
+    """For each rank: gradient and all-reduces, also of the step after it; was a step made?"""
     return run_no_sync(no_sync, world_size, batches)
 
 
@@ -1160,7 +1160,8 @@ check_predictions(
     deadlock_clinic,
     {f"patient {number}": cause for number, cause in enumerate(causes, start=1)},
     because={
-        "patient 1": "the ranks are in two different collectives, and each would come to the other's",
+        "patient 1": "the ranks are in two different collectives, and each would come to the "
+        "other's",
         "patient 2": "it said who it was and returned; no loop, no device was printed",
         "patient 3": "one rank raised: read its error before the other's stack",
         "patient 4": "count the batches that each rank printed",
@@ -1703,7 +1704,8 @@ def scaling(
 ) -> dict[str, float]:
     """Step time in seconds, speedup, efficiency and learning rate of data-parallel training.
 
-    ``kind`` is ``"strong"`` or ``"weak"``; ``s`` and ``latency`` in seconds, ``bandwidth`` in bytes a second.
+    ``kind`` is ``"strong"`` or ``"weak"``; ``s`` and ``latency`` in seconds, ``bandwidth`` in
+    bytes a second.
     """
     ### BEGIN SOLUTION
     fullest = batch if kind == "weak" else -(-batch // ranks)
@@ -1747,20 +1749,10 @@ check_scaling(scaling, cases)
 
 
 # %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
+from course_utils.chapters.distributed import seconds
+
+
 def measure(rank: int, world_size: int) -> dict:
-    from itertools import pairwise
-    from statistics import median
-    from time import perf_counter
-
-    def seconds(work, times):
-        work()
-        dist.barrier()
-        moments = [perf_counter()]
-        for _ in range(times):
-            work()
-            moments.append(perf_counter())
-        return median(end - begin for begin, end in pairwise(moments))
-
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 10)).to(rank_device())
     try:
@@ -1812,7 +1804,7 @@ except Exception:
 for axis, kind, samples in zip(axes, ("strong", "weak"), (256, 512), strict=True):
     measured = samples / two[kind] * one["s"]
     axis.plot([2], [measured], "s", color="#b04500", ms=9, label="measured here")
-    axis.plot(numbers, numbers, color="#8a8a8a", ls=":", label="ideal")
+    axis.plot(numbers, numbers, color="#6b6b6b", ls=":", label="ideal")
     axis.set(title=f"{kind} scaling", xlabel="ranks", xticks=list(numbers))
     axis.spines[["top", "right"]].set_visible(False)
 axes[0].set_ylabel("speedup")

@@ -114,7 +114,8 @@ truth = {name: sum(kept[: 3 - n]) + sum(kept[3 - n :]) / 4 for n, name in enumer
 reasons = {
     "DDP": "every rank has all of it, the two moments as well; more ranks save no byte",
     "stage 1": "the two moments are divided by four, weights and gradients are whole",
-    "stage 2": "it adds to stage 1: moments and gradients are divided by four, the weights are whole",
+    "stage 2": "it adds to stage 1: moments and gradients are divided by four, the weights are "
+    "whole",
     "stage 3": "all four numbers of each parameter are divided by four",
 }
 check_predictions(bytes_per_rank, truth, reasons)
@@ -167,8 +168,12 @@ for layout, parts in measured.items():
 # %%
 figure, axes = plt.subplots(figsize=(7, 2.6))
 left = torch.zeros(4)
-for part, name, colour in zip(range(3), ("parameters", "gradients", "Adam's moments"),
-                              ("#0072b2", "#e69f00", "#009e73"), strict=True):  # fmt: skip
+for part, name, colour in zip(
+    range(3),
+    ("parameters", "gradients", "Adam's moments"),
+    ("#0072b2", "#e69f00", "#009e73"),
+    strict=True,
+):
     wide = torch.tensor([measured[layout][part] / 2**20 for layout in layouts])
     axes.barh(layouts, wide, left=left, label=name, color=colour)
     left += wide
@@ -455,7 +460,7 @@ print("the graph still holds the matrix:", h.grad_fn._saved_mat2.data_ptr() == p
 # %% nbgrader={"grade_id": "try-fully-sharded", "locked": true}
 @runs_with_the_answer
 def try_fully_sharded(world_size: int, sizes: list, batch: int, with_input: bool) -> list | str:
-    """From each rank: output, gradients of shards and x, the ledger after forward and at the end."""
+    """From each rank: output, gradients of shards and x, the ledger after forward and last."""
     return attempt(run_fully_sharded, world_size, fully_sharded, sizes, batch, with_input)
 
 
@@ -592,8 +597,12 @@ for left, low, width, height, name in blocks:
         axes.add_patch(plt.Rectangle((left, low), half, height, fc="#56b4e9", ec="black"))
         axes.add_patch(plt.Rectangle((left + half, low), half, height, fc="#e69f00", ec="black"))
     axes.text(left + width / 2, low - 0.35, name, ha="center")
-for left, low, width, height, colour in ((2.5, 0.25, 1, 1.5, "#56b4e9"), (3.5, 0.25, 1, 1.5, "#e69f00"),
-                                         (8.5, 1, 1.5, 1, "#56b4e9"), (8.5, 0, 1.5, 1, "#e69f00")):  # fmt: skip
+for left, low, width, height, colour in (
+    (2.5, 0.25, 1, 1.5, "#56b4e9"),
+    (3.5, 0.25, 1, 1.5, "#e69f00"),
+    (8.5, 1, 1.5, 1, "#56b4e9"),
+    (8.5, 0, 1.5, 1, "#e69f00"),
+):
     axes.add_patch(plt.Rectangle((left, low), width, height, fc=colour, ec="black"))
 for where, text in ((2, "@"), (5, "="), (8, "@"), (10.65, "= sum")):
     axes.text(where, 1, text, ha="center", va="center")
@@ -746,7 +755,8 @@ def by_the_library(rank, world_size):
 for rank, (equal, shape, counts) in enumerate(on_ranks(by_the_library, 2)):
     assert equal
     print(
-        f"rank {rank}: equal to one process: {equal}, keeps {shape} of (8, 4), collectives: {counts}"
+        f"rank {rank}: equal to one process: {equal}, keeps {shape} of (8, 4), collectives: "
+        f"{counts}"
     )
 
 # %% [markdown]
@@ -1242,7 +1252,8 @@ folder = pathlib.Path(sys.argv[1])
 file, part = folder / f"{rank}.json", folder / f"{rank}.part"
 number = json.loads(file.read_text()) if file.exists() else 0
 with open(folder / f"{rank}.log", "a") as log:
-    print(f"attempt {attempt}, worker {rank} of {os.environ['WORLD_SIZE']} begins at {number}", file=log)
+    size = os.environ["WORLD_SIZE"]
+    print(f"attempt {attempt}, worker {rank} of {size} begins at {number}", file=log)
 
 def wait_for(other):
     while not (folder / f"{other} at {number}").exists():
@@ -1309,8 +1320,11 @@ def descend(forget_at=None):
 print("undisturbed:", descend(), "| resumed without the momentum:", descend(forget_at=3))
 
 # %%
-ways = {"no checkpoint": [*range(8), *range(11)], "checkpoint every 3 steps": [*range(8), *range(6, 11)],
-        "undisturbed": [*range(11)]}  # fmt: skip
+ways = {
+    "no checkpoint": [*range(8), *range(11)],
+    "checkpoint every 3 steps": [*range(8), *range(6, 11)],
+    "undisturbed": [*range(11)],
+}
 
 # %%
 figure, axes = plt.subplots(figsize=(7, 2.8))
@@ -1566,8 +1580,15 @@ with every_case() as case:
 # the measuring function of section 1. Where your `plan` isn't solved yet, a table steps in.
 
 # %%
-small = {"parameters": 8 * 64**2, "largest": 64**2, "sample": 1000, "batch": 64, "world_size": 4,
-         "bandwidth": 10**7, "seconds": 0.001}  # fmt: skip
+small = {
+    "parameters": 8 * 64**2,
+    "largest": 64**2,
+    "sample": 1000,
+    "batch": 64,
+    "world_size": 4,
+    "bandwidth": 10**7,
+    "seconds": 0.001,
+}
 table = {
     200_000: ("stage 3", 36),
     300_000: ("stage 2", 64),

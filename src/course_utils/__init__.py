@@ -4,6 +4,7 @@ Every name is loaded when it is first used, so that ``import course_utils`` itse
 torch is imported with the first checker, matplotlib with the first drawing.
 """
 
+import os
 import sys
 from importlib import import_module
 
@@ -38,6 +39,9 @@ _HOME = {
     "check_parts": "learner.values",
     "check_value": "learner.values",
     "draw_curves": "learner.plots",
+    "draw_lines": "learner.plots",
+    "draw_paths": "learner.plots",
+    "panels_of": "learner.plots",
     "bytes_of": "learner.byte_counts",
     "saved_bytes": "learner.byte_counts",
     "LaunchError": "learner.launch_reports",
@@ -82,3 +86,25 @@ def __getattr__(name: str):
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+class _Missing:
+    """Asked last for a module or a name of this package: says what to do where there is none.
+
+    A learner's copy that is older than the course imports what was moved since.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path=None, target=None) -> None:
+        if not name.startswith(f"{__name__}."):
+            return
+        chapter = os.path.basename(os.getcwd())[:2]
+        raise ImportError(
+            f"there is no {name} in this release: if the name is spelt right, your notebook is of "
+            f"an older one. Save it; then in a terminal: course renew "
+            f"{chapter if chapter.isdigit() else 'and its number'}",
+            name=name,
+        )
+
+
+sys.meta_path.append(_Missing)

@@ -201,13 +201,16 @@ def failure() -> NotebookNode:
     return nbformat.v4.new_output("error", ename="E", evalue="no", traceback=[text])
 
 
-def picture(alt: str, width: int = 3) -> NotebookNode:
+def picture(alt: str, width: int = 3, kind: str = "text/html") -> NotebookNode:
     """A picture of six dots a line, shown in ``width``."""
     file = io.BytesIO()
     Image.new("RGB", (6, 2)).save(file, "png")
-    data = {"image/png": base64.b64encode(file.getvalue()).decode()}
-    metadata = {"image/png": {"alt": alt, "width": width}}
-    return nbformat.v4.new_output("display_data", data, metadata=metadata)
+    image = base64.b64encode(file.getvalue()).decode()
+    if kind == "text/html":
+        tag = f'<img class="p" alt="{alt}" width="{width}" src="data:image/png;base64,{image}">'
+        return nbformat.v4.new_output("display_data", {kind: f"<style>a</style>{tag}"})
+    metadata = {kind: {"alt": alt, "width": width}}
+    return nbformat.v4.new_output("display_data", {kind: image}, metadata=metadata)
 
 
 def printed(text: str, name: str = "stdout") -> NotebookNode:
@@ -367,6 +370,7 @@ NO_ALT = nbformat.v4.new_output("display_data", {"image/png": "AAAA"})
 WARNED = printed("<cell>:1: FutureWarning: use g", name="stderr")
 BROKEN_OUTPUTS = [
     ("pictures", picture(""), (), "a picture without alt text"),
+    ("pictures", picture("boxes", kind="image/png"), (), "words JupyterLab doesn't tell"),
     (
         "pictures",
         NO_ALT,
@@ -539,7 +543,25 @@ FORM_BREACHES = [
         "assert double_it(torch.tensor(2.0, dtype=torch.float16)) == 4",
         "only hidden tests use float16: add a visible case",
     ),
+    (
+        "folded",
+        '"locked": true}\nnumber = 4',
+        '"locked": true} jupyter={"source_hidden": true}\n' + "number = 4\n" * 41,
+        "41 folded lines, at most 40",
+    ),
+    ("line_lengths", "number = 4", f"number = {'1 + ' * 25}4", "a line of 110 characters"),
+    ("comments_for_tools", "number = 4", "number = 4  # noqa: E501", "# noqa: E501: write it so"),
+    ("comments_for_tools", "number = 4", "number = 4  # fmt: skip", "# fmt: skip: write it so"),
 ]
+
+
+def test_what_learners_never_get_is_not_counted_as_folded(tmp_path):
+    for hidden in (True, False):
+        place = "### BEGIN HIDDEN TESTS\n" if hidden else "### END HIDDEN TESTS\n"
+        notebook = parse(tmp_path, GOOD.replace(place, place + "number\n" * 41, 1))
+        for cell in notebook.cells:
+            cell.metadata["jupyter"] = {"source_hidden": True}
+        assert bool(FORM["folded"](notebook, "07_good")) != hidden
 
 
 @pytest.mark.parametrize(("rule", "old", "new", "words"), FORM_BREACHES)

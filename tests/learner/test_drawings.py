@@ -1,9 +1,11 @@
 """The drawings: what they refuse, what they say in words, and how a notebook shows them."""
 
 import base64
+import html
 import io
 import math
 import random
+import re
 
 import matplotlib.pyplot as plt
 import pytest
@@ -16,12 +18,32 @@ from PIL import Image
 from course_utils.command.verify import nbval_environment
 from course_utils.learner.checks import check_close
 from course_utils.learner.difference_drawings import draw_difference
-from course_utils.learner.drawings import FRAME, SHARPNESS, TINTS, show
+from course_utils.learner.drawings import (
+    EMPTY,
+    FAINT,
+    INK,
+    LINES,
+    SHARPNESS,
+    TINTS,
+    as_html,
+    on_a_dark_page,
+    show,
+)
 from course_utils.learner.storage_drawings import MOST_BOXES, _positions, draw_storage
+from support.contrast import contrast
 from support.kernel import run_cells
-from support.structure import is_sharp
 
 X = torch.arange(6).reshape(2, 3)
+
+
+def tags(page: str) -> list[tuple[dict[str, str], Image.Image]]:
+    """Each picture in a page: its attributes, and its dots."""
+    found = []
+    for tag in re.findall(r"<img [^>]*>", page):
+        about = {name: html.unescape(text) for name, text in re.findall(r'(\w+)="([^"]*)"', tag)}
+        dots = base64.b64decode(about["src"].removeprefix("data:image/png;base64,"))
+        found.append((about, Image.open(io.BytesIO(dots))))
+    return found
 
 
 def brute_force_positions(tensor: torch.Tensor) -> list[int]:
@@ -63,12 +85,13 @@ def test_every_kind_of_tensor_is_drawn(tensor, positions):
     assert f"it reads positions {order}." in figure.alt
     assert str(tuple(tensor.shape)) in figure.alt
     assert str(tensor.stride()) in figure.alt
-    data, metadata = figure._repr_mimebundle_()
-    image = Image.open(io.BytesIO(data["image/png"]))
+    data, _ = figure._repr_mimebundle_()
+    assert data["text/plain"] == figure.alt
+    ((about, image),) = tags(data["text/html"])
     assert image.format == "PNG"
     assert min(image.size) > 50
     assert len(image.convert("RGB").getcolors(100_000)) > 2
-    assert metadata["image/png"]["alt"] == figure.alt
+    assert about["alt"] == figure.alt
 
 
 @pytest.mark.parametrize(
@@ -76,7 +99,7 @@ def test_every_kind_of_tensor_is_drawn(tensor, positions):
 )
 def test_every_dtype_is_drawn(dtype):
     figure = draw_storage(torch.ones(3).to(dtype))
-    assert figure._repr_mimebundle_()[0]["image/png"].startswith(b"\x89PNG")
+    assert tags(figure._repr_mimebundle_()[0]["text/html"])[0][1].format == "PNG"
 
 
 def test_the_alt_text_says_what_the_picture_shows():
@@ -157,7 +180,7 @@ def test_a_box_that_is_read_at_several_indices_is_striped():
 def test_every_tensor_has_a_grid(tensor, ways):
     figure = draw_storage(tensor, grid=True)
     assert ways in written(figure)
-    assert figure._repr_mimebundle_()[0]["image/png"].startswith(b"\x89PNG")
+    assert tags(figure._repr_mimebundle_()[0]["text/html"])[0][1].format == "PNG"
 
 
 def test_windows_have_brackets_that_do_not_overlap():
@@ -199,17 +222,66 @@ def test_a_caption_keeps_its_distance():
     assert number.get_window_extent().y0 - legend.get_window_extent().y1 > 0.5 * letter
 
 
-def test_a_picture_is_sharp_and_framed():
-    figure = draw_storage(torch.arange(4))
-    data, metadata = figure._repr_mimebundle_()
-    image = Image.open(io.BytesIO(data["image/png"])).convert("RGB")
-    shown = metadata["image/png"]
-    assert shown["width"] == math.ceil(image.width / SHARPNESS)
-    assert shown["height"] == math.ceil(image.height / SHARPNESS)
-    assert 850 < shown["width"] < 950
-    right, low = image.width - 1, image.height - 1
-    for place in ((0, 5), (5, 0), (right, 5), (5, low)):
-        assert f"#{bytes(image.getpixel(place)).hex()}" == FRAME, place
+def test_a_picture_is_sharp_and_as_wide_as_the_page():
+    ((about, image),) = tags(draw_storage(torch.arange(4))._repr_mimebundle_()[0]["text/html"])
+    assert int(about["width"]) == math.ceil(image.width / SHARPNESS)
+    assert int(about["height"]) == math.ceil(image.height / SHARPNESS)
+    assert 850 < int(about["width"]) < 950
+
+
+def on_dark(colour: str) -> str:
+    """What the style sheet makes of a colour on a dark page."""
+    return to_hex(
+        [part / 255 for part in on_a_dark_page(Image.new("RGB", (1, 1), colour)).getpixel((0, 0))]
+    )
+
+
+@pytest.mark.parametrize("colour", [*LINES, FAINT, INK])
+def test_small_text_is_read_on_both_grounds(colour):
+    assert contrast(colour, EMPTY) >= 4.5
+    assert contrast(on_dark(colour), on_dark(EMPTY)) >= 4.5
+
+
+def test_the_number_in_a_box_is_read_on_both_grounds():
+    for tint in TINTS:
+        assert contrast(INK, tint) >= 4.5
+        assert contrast(on_dark(INK), on_dark(tint)) >= 4.5
+
+
+def test_a_colour_map_has_its_colours_on_a_dark_page_as_well():
+    figure, (left, right) = plt.subplots(1, 2, figsize=(4, 2))
+    left.imshow([[0.0, 1.0]], cmap="viridis")
+    right.plot([1, 2])
+    (about, light), (about_dark, dark) = tags(as_html(figure, "two & a line")["text/html"])
+    plt.close(figure)
+    assert about["alt"] == about_dark["alt"] == "two & a line"
+    assert (about["class"], about_dark["class"]) == ("course-picture-light", "course-picture-dark")
+    light, dark = light.convert("RGB"), dark.convert("RGB")
+    colours, dark_colours = ({c for _, c in picture.getcolors(10**6)} for picture in (light, dark))
+    yellow = (253, 231, 36)
+    near = [max(abs(a - b) for a, b in zip(yellow, c, strict=True)) < 4 for c in dark_colours]
+    assert any(near), "the map's upper end is another colour on a dark page"
+    assert dark.getpixel((2, 2)) == (18, 18, 18)
+    assert light.getpixel((2, 2)) == (255, 255, 255)
+    assert len(colours) <= 256, "few colours need no more"
+
+
+def test_a_picture_without_images_is_turned_over_by_the_style_sheet():
+    page = draw_storage(torch.arange(3))._repr_mimebundle_()[0]["text/html"]
+    assert len(tags(page)) == 1
+    assert page.startswith("<style>")
+    assert "filter:invert(0.93) hue-rotate(180deg)" in page
+
+
+def test_a_smooth_image_keeps_its_colours():
+    figure, axes = plt.subplots(figsize=(4, 4))
+    ramp = torch.linspace(0, 1, 60)
+    axes.imshow(
+        torch.stack([ramp.expand(60, 60), ramp[:, None].expand(60, 60), 0 * ramp.expand(60, 60)], 2)
+    )
+    (_, light), _ = tags(as_html(figure, "red to the right, green downwards")["text/html"])
+    plt.close(figure)
+    assert len(light.convert("RGB").getcolors(10**6)) >= 60 * 60
 
 
 class Undrawable(Rectangle):
@@ -223,9 +295,9 @@ def test_a_rough_picture_is_drawn_with_all_that_is_in_it(monkeypatch):
     """nbval compares no pictures: there they are rough, and what can't be drawn still fails."""
     monkeypatch.setenv("COURSE_PICTURES", nbval_environment(1)["COURSE_PICTURES"])
     drawing = draw_storage(torch.arange(6))
-    data, metadata = drawing._repr_mimebundle_()
-    assert Image.open(io.BytesIO(data["image/png"])).width < 9 * SHARPNESS * 100 / 5
-    assert metadata["image/png"]["alt"] == drawing.alt
+    ((about, image),) = tags(drawing._repr_mimebundle_()[0]["text/html"])
+    assert image.width < 9 * SHARPNESS * 100 / 5
+    assert about["alt"] == drawing.alt
     drawing.axes[0].add_patch(Undrawable((0, 0), 1, 1))
     with pytest.raises(ValueError, match="it can't be drawn"):
         drawing._repr_mimebundle_()
@@ -256,8 +328,8 @@ def test_a_failed_check_shows_the_difference_in_a_notebook_alone(capsys):
         f"try:\n    {wrong}\nexcept AssertionError as e:\n    print(e)",
     )
     (picture,) = pictures(drawn)
-    alt = picture.metadata["image/png"]["alt"]
-    assert alt.endswith("They differ at (0, 0), (1, 1).")
+    ((about, _),) = tags(picture.data["text/html"])
+    assert about["alt"].endswith("They differ at (0, 0), (1, 1).")
     assert plain.outputs == []
     assert [output.output_type for output in in_words.outputs] == ["stream"]
     assert "differs in 2 of 4 elements" in in_words.outputs[0].text
@@ -312,7 +384,9 @@ def test_a_picture_without_words_is_refused():
 
 def pictures(cell) -> list:
     """A cell's outputs that hold a picture."""
-    return [output for output in cell.outputs if "image/png" in output.get("data", {})]
+    return [
+        output for output in cell.outputs if "<img" in output.get("data", {}).get("text/html", "")
+    ]
 
 
 def test_a_notebook_shows_each_picture_once_with_its_alt_text():
@@ -328,10 +402,13 @@ def test_a_notebook_shows_each_picture_once_with_its_alt_text():
     for cell in (before, after, as_last_of_many, last):
         assert len(cell.outputs) == 1, cell.outputs
         (output,) = pictures(cell)
-        assert output.metadata["image/png"]["alt"].startswith("A storage of 3 boxes.")
+        ((about, image),) = tags(output.data["text/html"])
+        assert about["alt"].startswith("A storage of 3 boxes.")
+        assert output.data["text/plain"] == about["alt"]
         # Also once matplotlib has registered its own way with figures.
-        assert base64.b64decode(output.data["image/png"]).startswith(b"\x89PNG")
-        assert is_sharp(output.data["image/png"], output.metadata["image/png"])
+        assert set(output.data) == {"text/html", "text/plain"}
+        assert image.format == "PNG"
     assert len(shown.outputs) == 1, shown.outputs
-    assert pictures(shown)[0].metadata["image/png"]["alt"] == "a rising line"
+    ((about, _),) = tags(pictures(shown)[0].data["text/html"])
+    assert about["alt"] == "a rising line"
     assert quiet.outputs == []

@@ -2,6 +2,7 @@
 
 import pytest
 
+import course_utils
 from support import documents
 from support.answers import ROOT, chapters
 from support.curriculum import meanings
@@ -42,3 +43,9 @@ def test_every_name_of_the_curriculum_has_a_meaning_of_its_own():
         known = meanings(kind)
         assert list(known) == sorted(known)
         assert all(meaning != name for name, meaning in known.items())
+
+
+def test_every_public_name_of_the_library_says_what_it_is_for():
+    rows = [line for line in documents.library().splitlines() if line.startswith("| `")]
+    assert sorted(row.split("`")[1] for row in rows) == sorted(course_utils.__all__)
+    assert all(len(row.split(" | ")[1].strip(" |")) > 10 for row in rows), rows

@@ -29,11 +29,17 @@ CONDA_NAMES = {
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+# What only the site needs, held to the versions of the other.
+SITE_LOCK = (ROOT / "requirements-site.lock").read_text(encoding="utf-8")
+LOCKS = {"requirements.lock": LOCK, "requirements-site.lock": SITE_LOCK}
 ENVIRONMENT = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
 
 DEPENDENCIES = [Requirement(text) for text in PROJECT["dependencies"]]
-EXTRAS = [
-    Requirement(text) for extra in PROJECT["optional-dependencies"].values() for text in extra
+EXTRAS = [Requirement(text) for text in PROJECT["optional-dependencies"]["test"]]
+SITE = [Requirement(text) for text in PROJECT["optional-dependencies"]["site"]]
+NEEDS = [
+    *(("requirements.lock", need) for need in (*DEPENDENCIES, *EXTRAS)),
+    *(("requirements-site.lock", need) for need in SITE),
 ]
 
 
@@ -111,33 +117,44 @@ def test_the_weekly_run_lifts_the_bounds_on_torch_and_nbgrader(file):
     assert len(done.stdout.splitlines()) == len(before.splitlines())
 
 
-def pins():
-    """For each package in the lock, the versions pinned for it (one for each kind of machine)."""
+def pins(lock="requirements.lock"):
+    """For each package in a lock, the versions pinned for it (one for each kind of machine)."""
     found = {}
-    for line in LOCK.splitlines():
+    for line in LOCKS[lock].splitlines():
         if line and not line.lstrip().startswith("#"):
             pin = Requirement(line)
             (specifier,) = pin.specifier
-            assert specifier.operator == "==", f"requirements.lock does not pin {line}"
+            assert specifier.operator == "==", f"{lock} does not pin {line}"
             found.setdefault(canonicalize_name(pin.name), []).append(specifier.version)
     return found
 
 
-@pytest.mark.parametrize("need", [*DEPENDENCIES, *EXTRAS], ids=lambda need: need.name)
-def test_the_lock_follows_pyproject(need):
-    versions = pins().get(canonicalize_name(need.name), [])
-    assert versions, f"requirements.lock lacks {need.name}; run: make lock"
+@pytest.mark.parametrize(("lock", "need"), NEEDS, ids=[need.name for _, need in NEEDS])
+def test_the_lock_follows_pyproject(lock, need):
+    versions = pins(lock).get(canonicalize_name(need.name), [])
+    assert versions, f"{lock} lacks {need.name}; run: make lock"
     for version in versions:
         assert need.specifier.contains(version), (
-            f"requirements.lock has {need.name} {version}, pyproject.toml wants {need}; "
-            "run: make lock"
+            f"{lock} has {need.name} {version}, pyproject.toml wants {need}; run: make lock"
         )
 
 
-def test_the_lock_names_no_address_and_no_folder():
-    for number, line in enumerate(LOCK.splitlines(), 1):
+def test_the_site_changes_no_version_of_the_course():
+    course, site = pins(), pins("requirements-site.lock")
+    other = {name: site[name] for name in site if name in course and site[name] != course[name]}
+    assert not other, f"requirements-site.lock has other versions: {other}; run: make lock"
+
+
+def test_learners_do_not_install_the_site():
+    both = {canonicalize_name(need.name) for need in SITE} & set(pins())
+    assert not both, f"requirements.lock brings {sorted(both)}, which only the site needs"
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_the_lock_names_no_address_and_no_folder(lock):
+    for number, line in enumerate(LOCKS[lock].splitlines(), 1):
         for banned in ("://", "file:", "--", "-e ", " @ ", str(ROOT)):
-            assert banned not in line, f"requirements.lock line {number} holds {banned!r}: {line}"
+            assert banned not in line, f"{lock} line {number} holds {banned!r}: {line}"
 
 
 def test_the_lock_leaves_cuda_to_torch():

@@ -9,10 +9,12 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from importlib import import_module
 from pathlib import Path
 
 from nbformat import NotebookNode
 
+import course_utils
 from course_utils.gradebook.preprocessors import ExecuteSandboxed
 from course_utils.grading.solution import bound_names, names_of_the_answer
 from course_utils.outline import COURSE
@@ -85,8 +87,9 @@ def evidence() -> str:
 def evidence_of(chapter: Chapter, exercise: str) -> tuple[bool, bool, bool]:
     """Whether an exercise's checks look at layout, watch operators, and ask what is told."""
     checked = "\n".join(check.source for check in checks_of(chapter, exercise))
-    told, helpers = False, []
-    for cell in notebook_of(chapter).cells:
+    told, sources = False, [checked]
+    # From below: a helper may use those above it.
+    for cell in reversed(notebook_of(chapter).cells):
         if cell.cell_type != "code" or not grader_of(cell) or grader_of(cell)["grade"]:
             continue
         mine = grader_of(cell)["grade_id"] == exercise
@@ -96,11 +99,26 @@ def evidence_of(chapter: Chapter, exercise: str) -> tuple[bool, bool, bool]:
         lent = [] if mine else names_of_the_answer(cell)
         if _uses(checked, lent):
             told = True
-        elif not mine and _uses(checked, bound_names(ast.parse(cell.source))):
-            helpers.append(cell.source)
-    sources = (checked, *helpers)
+        elif not mine and _uses("\n".join(sources), bound_names(ast.parse(cell.source))):
+            sources.append(cell.source)
+        sources += package_sources(cell, "\n".join(sources))
     layout = any(LAYOUT.search(text) for text in sources)
     return layout, any(OPERATORS.search(text) for text in sources), told
+
+
+def package_sources(cell: NotebookNode, used: str) -> list[str]:
+    """The functions that a cell imports from its chapter's package, where ``used`` names them."""
+    found = []
+    for node in ast.parse(cell.source).body:
+        module = getattr(node, "module", None) or ""
+        if isinstance(node, ast.ImportFrom) and module.startswith("course_utils.chapters"):
+            values = [
+                getattr(import_module(module), alias.name, None)
+                for alias in node.names
+                if _uses(used, [alias.asname or alias.name])
+            ]
+            found += [inspect.getsource(value) for value in values if inspect.isfunction(value)]
+    return found
 
 
 def brings_a_function(cell: NotebookNode) -> bool:
@@ -165,6 +183,43 @@ def rules() -> str:
     return "\n".join(lines) + "\n"
 
 
+# The learner's library
+
+
+def library() -> str:
+    """A page with every name that a notebook may import, by module, and what it is for."""
+    modules: dict[str, list[str]] = {}
+    for name, home in course_utils._HOME.items():
+        modules.setdefault(home, []).append(name)
+    lines = [
+        "# The learner's library",
+        "",
+        "Made from the docstrings by `make docs`. These are the names that",
+        "`from course_utils import …` gives; `help(name)` in a notebook tells the rest.",
+    ]
+    for home, names in sorted(modules.items()):
+        module = import_module(f"course_utils.{home}")
+        lines += ["", f"## `{home}`", "", first_sentence(inspect.getdoc(module)), ""]
+        rows = [("name", "what it is for")]
+        for name in sorted(names):
+            said = NOTES.get(name) or first_sentence(inspect.getdoc(getattr(course_utils, name)))
+            rows.append((f"`{name}`", said.replace("|", "\\|")))
+        lines.append(table(*rows))
+    return "\n".join(lines) + "\n"
+
+
+# What has no docstring of its own.
+NOTES = {
+    "device": "the device on which the notebook computes: a GPU where there is one, or the CPU"
+}
+
+
+def first_sentence(text: str | None) -> str:
+    """A docstring's first paragraph, on one line, with Markdown's marks around code."""
+    paragraph = " ".join((text or "").split("\n\n")[0].split())
+    return re.sub(r":\w+:`([^`]*)`", r"`\1`", paragraph).replace("``", "`")
+
+
 # Writing and comparing
 
 PARTS = {
@@ -172,7 +227,7 @@ PARTS = {
     ("docs/instructors.md", "evidence"): evidence,
     ("docs/instructors.md", "limits"): limits,
 }
-PAGES = {"docs/rules.md": rules}
+PAGES = {"docs/library.md": library, "docs/rules.md": rules}
 
 
 def marks(name: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import html
 import io
 import math
 import re
@@ -48,10 +49,12 @@ SAYS_FALSE = re.compile(r"(?:^|: *)False\b", re.MULTILINE)
 SETUP_LINES, MEDIAN_LINES, LONG_LINES = 5, 6, 25
 MOST_EXERCISES, MOST_MINUTES, MOST_CORE_MINUTES = 12, 240, 150
 MOST_GIVEN_LINES, MOST_CALL_OUTS = 10, 8
+MOST_FOLDED_LINES, MOST_CHARACTERS = 40, 100
+TO_TOOLS = re.compile(r"# *(?:noqa|fmt:|type: *ignore|ty: *ignore|ruff:|pragma:|isort:).*")
 HIDDEN = re.compile(r"^ *### BEGIN HIDDEN TESTS$.*?^ *### END HIDDEN TESTS$", re.M | re.DOTALL)
 KIND = re.compile(r"torch\.(float16|bfloat16|float64|int32|int64|uint8|bool|complex64)\b").findall
 
-# What a notebook may not import: the instructor's door, and what reaches for the network.
+# What a notebook may not import: the engine, and what reaches for the network.
 FORBIDDEN_MODULES = (
     "course_utils.authoring", "course_utils.command", "course_utils.copies",
     "course_utils.gradebook", "course_utils.grading", "course_utils.kernels",
@@ -473,7 +476,7 @@ def lengths(notebook: NotebookNode, chapter: str) -> list[str]:
 
 
 def imports(notebook: NotebookNode, chapter: str) -> list[str]:
-    """Nothing reaches for the network, a shell or the instructor's door; names are the usual."""
+    """Nothing reaches for the network, a shell or the engine; names are the usual."""
     complaints = []
     for cell in code_cells(notebook):
         where = name_of(notebook, cell)
@@ -545,7 +548,7 @@ def _deprecated_names(cell: NotebookNode) -> Iterator[str]:
 
 
 def pictures(notebook: NotebookNode, chapter: str) -> list[str]:
-    """Pictures are drawn by code, never pasted, have an alt text and twice the dots they take."""
+    """Pictures are drawn by code, never pasted, have words and twice the dots they take."""
     complaints = []
     for cell in notebook.cells:
         where = name_of(notebook, cell)
@@ -554,23 +557,42 @@ def pictures(notebook: NotebookNode, chapter: str) -> list[str]:
             if pasted or cell.get("attachments"):
                 complaints.append(f"{where}: a pasted picture; draw it by code")
         for output in cell.get("outputs", []):
-            for kind, data in output.get("data", {}).items():
-                if not kind.startswith("image/"):
-                    continue
-                about = output.get("metadata", {}).get(kind, {})
-                if not about.get("alt", "").strip():
+            alt = ""
+            for alt, dots, width in pictures_of(output):
+                if not alt.strip():
                     complaints.append(f"{where}: a picture without alt text")
-                elif not is_sharp(data, about):
+                elif width != math.ceil(dots / SHARPNESS):
                     complaints.append(
                         f"{where}: a picture of an older make; course build {chapter}"
                     )
+            # JupyterLab tells the words of an image in HTML, and those in Mermaid's language.
+            kinds = set(output.get("data", {}))
+            image = any(kind.startswith("image/") for kind in kinds)
+            if image and alt.strip() and not kinds & {"text/html", "text/vnd.mermaid"}:
+                complaints.append(
+                    f"{where}: a picture whose words JupyterLab doesn't tell: show(figure, alt)"
+                )
     return complaints
 
 
-def is_sharp(data: str, about: Mapping) -> bool:
-    """Whether an image in base64 has as many dots for its size on the page as today's have."""
-    dots = Image.open(io.BytesIO(base64.b64decode(data))).width
-    return about.get("width") == math.ceil(dots / SHARPNESS)
+def pictures_of(output: Mapping) -> Iterator[tuple[str, int, int | None]]:
+    """Each picture in an output: its alt text, how many dots a line it has, its width shown."""
+    data = output.get("data", {})
+    for kind, image in data.items():
+        if kind.startswith("image/"):
+            about = output.get("metadata", {}).get(kind, {})
+            # Without words no one asks for more.
+            alt = about.get("alt", "")
+            yield alt, dots_of(image) if alt.strip() else 0, about.get("width")
+    for tag in re.findall(r"<img [^>]*>", "".join(data.get("text/html", ""))):
+        about = dict(re.findall(r'(\w+)="([^"]*)"', tag))
+        image = about["src"].partition(",")[2]
+        yield html.unescape(about.get("alt", "")), dots_of(image), int(about.get("width", 0))
+
+
+def dots_of(image: str) -> int:
+    """How many dots a line an image in base64 has."""
+    return Image.open(io.BytesIO(base64.b64decode(image))).width
 
 
 def errors(notebook: NotebookNode, chapter: str) -> list[str]:
@@ -725,10 +747,50 @@ def visible_kinds(notebook: NotebookNode, chapter: str) -> list[str]:
     return complaints
 
 
+def folded(notebook: NotebookNode, chapter: str) -> list[str]:
+    """No folded cell of a release has more than forty lines."""
+    complaints = []
+    for cell in code_cells(notebook):
+        lines = sum(bool(line.strip()) for line in released(cell).splitlines())
+        if cell.metadata.get("jupyter", {}).get("source_hidden") and lines > MOST_FOLDED_LINES:
+            complaints.append(
+                f"{name_of(notebook, cell)}: {lines} folded lines, at most {MOST_FOLDED_LINES}: "
+                "move them into the chapter's package"
+            )
+    return complaints
+
+
+def line_lengths(notebook: NotebookNode, chapter: str) -> list[str]:
+    """Lines of code have at most 100 characters."""
+    return [
+        f"{name_of(notebook, cell)}: a line of {len(line)} characters: {line.strip()[:60]}"
+        for cell in code_cells(notebook)
+        for line in cell.source.splitlines()
+        if len(line) > MOST_CHARACTERS
+    ]
+
+
+def comments_for_tools(notebook: NotebookNode, chapter: str) -> list[str]:
+    """A learner reads no comment that speaks to a linter or to a formatter."""
+    return [
+        f"{name_of(notebook, cell)}: {found[0]}: write it so that the tool has nothing to say"
+        for cell in code_cells(notebook)
+        for found in TO_TOOLS.finditer(released(cell))
+    ]
+
+
+def released(cell: NotebookNode) -> str:
+    """A code cell's source as learners get it."""
+    return HIDDEN.sub("", stub_of(cell.source))
+
+
 FORM = {
     rule.__name__: rule
-    for rule in (size, core_path, quick_win, scaffolding, call_outs, visible_kinds)
-}
+    for rule in (
+        size, core_path, quick_win, scaffolding, call_outs, visible_kinds, folded, line_lengths,
+        comments_for_tools,
+    )
+}  # fmt: skip
 
 RULES = {
     rule.__name__: rule

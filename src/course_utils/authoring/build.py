@@ -6,6 +6,7 @@ The steps are other people's: Jupytext reads the source, nbclient runs it, nbgra
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from contextlib import ExitStack
@@ -34,6 +35,8 @@ from course_utils.notebooks import read_notebook, write_notebook
 from course_utils.project import Chapter
 
 CELL_TIMEOUT_SECONDS = 120
+# A picture's size and its bytes, in a page.
+DOTS = re.compile(r'width="\d+" height="\d+" src="data:image/png;base64,[^"]*"')
 
 
 def execute(notebook: NotebookNode, chapter: Chapter) -> NotebookNode:
@@ -95,14 +98,18 @@ def keep_varying_outputs(notebook: NotebookNode, stored: Path) -> None:
                     output.execution_count = cell.execution_count
 
 
-def drawn_as(outputs: list[NotebookNode]) -> list[list[str]]:
+def drawn_as(outputs: list[NotebookNode]) -> list[list[str] | str]:
     """How each picture among some outputs was drawn: what stands beside it, its size or not."""
-    return [
+    notes: list[list[str] | str] = [
         sorted(about)
         for output in outputs
         for kind, about in output.get("metadata", {}).items()
         if kind.startswith("image/")
     ]
+    pages = [
+        output.data["text/html"] for output in outputs if "text/html" in output.get("data", {})
+    ]
+    return [*notes, *([DOTS.sub("", page)] for page in pages if DOTS.search(page))]
 
 
 def release(chapter: Chapter, solution: Path, course: Path) -> Path:

@@ -34,6 +34,8 @@ TAGS = {
 PICTURE = re.compile(r"data:image/(png|jpeg|gif|svg\+xml);base64,[A-Za-z0-9+/=\s]*\Z")
 LINK = re.compile(r"(https?://|mailto:|#)", re.IGNORECASE)
 NUMBER = re.compile(r"\d{1,5}(\.\d{1,5})?\Z")
+# The words of a style sheet are no text.
+STYLE_SHEET = re.compile(r"<style[^<>]*>[^<]*</style>", re.IGNORECASE)
 WORDLESS_PICTURE = re.compile(r"<img(?![^>]*\salt=)")
 LONG_CHARACTERS = 20_000
 MOST_REMEMBERED = 1000
@@ -51,7 +53,7 @@ def allowed(tag: str, name: str, value: str) -> bool:
         return tag == "a" and bool(LINK.match(value))
     if name in ("width", "height", "colspan", "rowspan", "start"):
         return bool(NUMBER.match(value))
-    return name in ("class", "id", "title", "alt", "align", "lang", "open")
+    return name in ("class", "id", "title", "alt", "align", "lang", "open", "hidden")
 
 
 def remembered(render: Callable[[str], str]) -> Callable[[str], str]:
@@ -69,6 +71,7 @@ def remembered(render: Callable[[str], str]) -> Callable[[str], str]:
 def safe_html(html: str) -> str:
     """HTML without scripts, styles, forms, frames and pictures from elsewhere."""
     protocols = {*bleach.ALLOWED_PROTOCOLS, "data"}
+    html = STYLE_SHEET.sub("", html)
     return bleach.clean(html, tags=TAGS, attributes=allowed, protocols=protocols, strip=True)
 
 

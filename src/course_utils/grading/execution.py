@@ -62,8 +62,8 @@ async def _execute(submission: Submission, settings: Settings) -> Outcome:
         try:
             judging = {numbers[name]: ours.fileno() for name, (ours, _) in pairs.items()}
             judge = Judgement(solution, settings, numbers, submission.student)
-            with workplace(settings) as court:
-                await judge.run(court, judging)
+            with workplace(settings) as place:
+                await judge.run(place, judging)
         finally:
             for ours, _ in pairs.values():
                 ours.close()

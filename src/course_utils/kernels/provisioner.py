@@ -112,7 +112,7 @@ class WarmProvisioner(LocalProvisioner):
 
     def _moved(self, request: Request, workplace: Workplace, variables: dict) -> Request:
         """The request for a kernel inside a workplace, which has its sockets there."""
-        outside, inside = str(workplace.door), workplace.inside
+        outside, inside = str(workplace.sockets), workplace.inside
         ip = str(self.connection_info.get("ip"))
         if self.connection_info.get("transport") != "ipc" or not ip.startswith(outside):
             raise TemplateError("a kernel in a workplace has its sockets there: see kernel_manager")
@@ -263,7 +263,7 @@ def kernel_manager(workplace: Workplace) -> AsyncKernelManager:
     manager = WorkplaceManager(
         client_factory=PromptClient,
         transport="ipc",
-        ip=str(workplace.door / ".kernel"),
+        ip=str(workplace.sockets / ".kernel"),
         **{f"{channel}_port": number for number, channel in enumerate(CHANNELS, start=1)},
     )
     manager._kernel_spec = KernelSpec(
@@ -307,7 +307,7 @@ async def running_kernel(
         # can't be ended when a kernel has closed the heartbeat's socket.
         client.start_channels(stdin=False, control=False, hb=False)
         await client.wait_for_ready(timeout=startup_seconds)
-        workplace.close_door()
+        workplace.close_sockets()
         yield manager, client
     finally:
         client.stop_channels()
@@ -343,6 +343,6 @@ async def start_program(
         sent += [workplace.pidfd] if isinstance(workplace, Sandbox) else []
         address = await asyncio.to_thread(shared_address)
         process = await launch(address, inside_of(workplace, request, env), sent)
-    workplace.close_door()
+    workplace.close_sockets()
     workplace.watch(process)
     return process

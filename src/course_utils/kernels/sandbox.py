@@ -80,7 +80,7 @@ class Sandbox(Workplace):
                 stack.enter_context(opened(root + "/dev/shm")),
             ]
             self.scratch = Path(f"/proc/self/fd/{self._scratch}")
-            self._door = stack.enter_context(opened(root + INSIDE))
+            self._sockets = stack.enter_context(opened(root + INSIDE))
             self._stack = stack.pop_all()
 
     @property
@@ -89,14 +89,14 @@ class Sandbox(Workplace):
         return self._holder.pidfd
 
     @property
-    def door(self) -> Path:
-        return Path(f"/proc/self/fd/{self._door}")
+    def sockets(self) -> Path:
+        return Path(f"/proc/self/fd/{self._sockets}")
 
-    def close_door(self) -> None:
+    def close_sockets(self) -> None:
         # A client connects again by itself when it is cut off, and by then a link may have taken
         # the place of the socket, and lead anywhere.
         nowhere = os.open(os.devnull, os.O_PATH)
-        os.dup2(nowhere, self._door, inheritable=False)
+        os.dup2(nowhere, self._sockets, inheritable=False)
         os.close(nowhere)
 
     def rules(self) -> dict:

@@ -109,11 +109,11 @@ class Workplace:
         }
 
     @property
-    def door(self) -> Path:
+    def sockets(self) -> Path:
         """The scratch folder, as who connects to a kernel's sockets names it."""
         return self.scratch
 
-    def close_door(self) -> None:
+    def close_sockets(self) -> None:
         """Let nobody connect to the sockets of the scratch folder any more."""
 
     def put(self, files: Mapping[str, bytes]) -> None:

@@ -17,7 +17,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="no scaling" says=["is not x / (1 - p), so the expectation"]
+# %% wrong="no scaling" says=["was not divided by 1 - p, so the expectation"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError(p)
@@ -84,7 +84,7 @@ class ListeningDropout(nn.Module):
         return dropout_that_listens(x, self.p, self.training)
 
 
-# %% wrong="one draw a row" says=["whole rows or columns are dropped together"]
+# %% wrong="one draw a row" says=["whole rows, columns or channels are dropped together"]
 def dropout_that_listens(x, p, training):
     if not 0 <= p <= 1:
         raise ValueError(p)
@@ -268,7 +268,8 @@ class Drop(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, p):
         factor = 0.0 if p == 1 else 1 / (1 - p)
-        ctx.mask = torch.bernoulli(torch.full(x.shape, 1.0 - p, device=x.device)) * factor
+        kept = torch.bernoulli(torch.full(x.shape, 1.0 - p, device=x.device))
+        ctx.mask = kept.to(x.dtype) * factor
         return (x * ctx.mask).to(x.dtype)
 
     @staticmethod
@@ -332,6 +333,181 @@ def dropout_that_listens(x, p, training):
     scale = 0.0 if p == 1 else 1 / (1 - p)
     mask = torch.empty_like(x).uniform_().ge(p).to(x.dtype) * scale
     return _Drop.apply(x, mask)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="a generator seeded from the global seed" says=["two calls after one seed: both drop the same elements"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training:
+        return x
+    if p == 1:
+        return x * 0
+    generator = torch.Generator(x.device).manual_seed(torch.initial_seed())
+    kept = torch.rand(x.shape, generator=generator, device=x.device) >= p
+    return x * kept / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="asks for the size of the first dimension" says=["a number, a tensor without dimensions: raised IndexError"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training:
+        return x
+    if p == 1:
+        return x * 0
+    rows = [torch.rand(x.shape[1:], device=x.device) >= p for _ in range(x.shape[0])]
+    if not rows:
+        return x * 1
+    return x * torch.stack(rows) / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="whole channels of images" says=["images (2, 3, 20, 25): whole rows, columns or channels"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training:
+        return x
+    if p == 1:
+        return x * 0
+    shape = x.shape[:2] + (1,) * (x.dim() - 2) if x.dim() == 4 else x.shape
+    return x * (torch.rand(shape, device=x.device) >= p) / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="one mask for all images of a batch" says=["the same elements at index 0 and 1 of dimension 0"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training:
+        return x
+    if p == 1:
+        return x * 0
+    shape = x.shape[1:] if x.dim() == 4 else x.shape
+    return x * (torch.rand(shape, device=x.device) >= p) / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="a scale in float32" says=["right to seven digits or so, in float64"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training:
+        return x
+    if p == 1:
+        return x * 0
+    scale = (torch.rand(x.shape, device=x.device) >= p).float() / (1 - p)
+    return (x.float() * scale).to(x.dtype)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% right="zeros without a graph where all are dropped"
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    return x * (torch.rand(x.shape, device=x.device) >= p) / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="the module draws once" says=["in both training calls the same elements"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training:
+        return x
+    if p == 1:
+        return x * 0
+    return x * (torch.rand(x.shape, device=x.device) >= p) / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p, self.mask = p, None
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        if self.mask is None:
+            self.mask = dropout_that_listens(torch.ones_like(x), self.p, True)
+        return x * self.mask
+
+
+# %% wrong="the second half repeats the first" says=["the same elements at index 0 and 1"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError
+    if not training:
+        return x
+    if p == 1:
+        return x * 0
+    n = x.numel()
+    half = torch.rand((n + 1) // 2, device=x.device)
+    mask = torch.cat([half, half])[:n].view(x.shape) >= p
+    return x * mask / (1 - p)
 
 
 class ListeningDropout(nn.Module):

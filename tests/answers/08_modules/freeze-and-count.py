@@ -359,3 +359,180 @@ def freeze_and_count(model, patterns):
         "trainable": trainable,
         "bytes": size + sum(b.nbytes for b in model.buffers()),
     }
+
+
+# %% wrong="batch norms of films forgotten" says=["not in eval mode: film"]
+def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
+    named = list(model.named_parameters(remove_duplicate=False))
+    chosen = set()
+    for pattern in patterns:
+        hits = [name for name, _ in named if fnmatchcase(name, pattern)]
+        if not hits:
+            raise ValueError(pattern)
+        chosen.update(hits)
+    for name, parameter in named:
+        if name in chosen:
+            parameter.requires_grad_(False)
+    for module in model.modules():
+        norm = isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d))
+        if norm and module.weight is not None and not module.weight.requires_grad:
+            module.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }
+
+
+# %% wrong="wakes the norms that are free" says=["not in eval mode: still"]
+def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
+    named = list(model.named_parameters(remove_duplicate=False))
+    chosen = set()
+    for pattern in patterns:
+        hits = [name for name, _ in named if fnmatchcase(name, pattern)]
+        if not hits:
+            raise ValueError(pattern)
+        chosen.update(hits)
+    for name, parameter in named:
+        if name in chosen:
+            parameter.requires_grad_(False)
+    for module in model.modules():
+        norm = isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+        if norm and module.weight is not None:
+            module.train(module.weight.requires_grad)
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }
+
+
+# %% wrong="a pattern as a regular expression" says=["frozen, and should not be: out_bias"]
+def freeze_and_count(model, patterns):
+    import re
+
+    named = list(model.named_parameters(remove_duplicate=False))
+    chosen = set()
+    for pattern in patterns:
+        hits = [
+            name
+            for name, _ in named
+            if re.match(pattern.replace("*", ".*").replace("?", "."), name)
+        ]
+        if not hits:
+            raise ValueError(pattern)
+        chosen.update(hits)
+    for name, parameter in named:
+        if name in chosen:
+            parameter.requires_grad_(False)
+    for module in model.modules():
+        norm = isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+        if norm and module.weight is not None and not module.weight.requires_grad:
+            module.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }
+
+
+# %% wrong="puts every frozen layer into eval mode" says=["in eval mode, and should not be: layer"]
+def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
+    named = list(model.named_parameters(remove_duplicate=False))
+    chosen = set()
+    for pattern in patterns:
+        hits = [name for name, _ in named if fnmatchcase(name, pattern)]
+        if not hits:
+            raise ValueError(pattern)
+        chosen.update(hits)
+    for name, parameter in named:
+        if name in chosen:
+            parameter.requires_grad_(False)
+    for module in model.modules():
+        norm = isinstance(getattr(module, "weight", None), nn.Parameter)
+        if norm and module.weight is not None and not module.weight.requires_grad:
+            module.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }
+
+
+# %% wrong="empties the list of patterns" says=["the list of patterns is no longer as it was"]
+def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
+    named = list(model.named_parameters(remove_duplicate=False))
+    chosen = set()
+    while patterns:
+        pattern = patterns.pop()
+        hits = [name for name, _ in named if fnmatchcase(name, pattern)]
+        if not hits:
+            raise ValueError(pattern)
+        chosen.update(hits)
+    for name, parameter in named:
+        if name in chosen:
+            parameter.requires_grad_(False)
+    for module in model.modules():
+        norm = isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+        if norm and module.weight is not None and not module.weight.requires_grad:
+            module.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }
+
+
+# %% wrong="every norm by its name" says=["in eval mode, and should not be: layer"]
+def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name, _ in named):
+            raise ValueError(pattern)
+    for name, parameter in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            parameter.requires_grad_(False)
+    for module in model.modules():
+        norm = "Norm" in type(module).__name__ and isinstance(module.weight, nn.Parameter)
+        if norm and not module.weight.requires_grad:
+            module.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }
+
+
+# %% wrong="a pattern matches inside of names" says=["frozen, and should not be: stillfilm.weight"]
+def freeze_and_count(model, patterns):
+    from fnmatch import fnmatchcase
+
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not any(fnmatchcase(n, pattern) for n, _ in named):
+            raise ValueError(pattern)
+    for n, p in named:
+        if any(fnmatchcase(n, "*" + pattern + "*") for pattern in patterns):
+            p.requires_grad_(False)
+    for m in model.modules():
+        if (
+            isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d))
+            and m.weight is not None
+            and not m.weight.requires_grad
+        ):
+            m.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
+    }

@@ -127,10 +127,11 @@ def ensemble(models, x):
 
 # %% right="grouped convolutions by hand"
 def functional_twin(parameters, x):
-    w1, b1, w2, b2, w3, b3 = parameters.values()
+    names = [f"{layer}.{kind}" for layer in ("conv1", "conv2", "fc") for kind in ("weight", "bias")]
+    w1, b1, w2, b2, w3, b3 = (parameters[name] for name in names)
     x = torch.conv2d(x, w1, b1).relu().unfold(2, 2, 2).unfold(3, 2, 2).amax((-1, -2))
     x = torch.conv2d(x, w2, b2).relu().unfold(2, 2, 2).unfold(3, 2, 2).amax((-1, -2))
-    return torch.addmm(b3, x.reshape(len(x), -1), w3.t())
+    return torch.addmm(b3, x.reshape(len(x), 256), w3.t())
 
 
 def ensemble(models, x):
@@ -197,3 +198,105 @@ def ensemble(models, x):
         y = F.max_pool2d(y.relu(), 2)
     y = y.view(n, m, 256).transpose(0, 1)
     return torch.einsum("mni,moi->mno", y, state["fc.weight"]) + state["fc.bias"][:, None]
+
+
+# %% wrong="tensors by their position" says=["the dict's names in another order"]
+from torch.func import stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    w1, b1, w2, b2, w3, b3 = parameters.values()
+    x = F.max_pool2d(F.conv2d(x, w1, b1).relu(), 2)
+    x = F.max_pool2d(F.conv2d(x, w2, b2).relu(), 2)
+    return F.linear(x.flatten(1), w3, b3)
+
+
+def ensemble(models, x):
+    parameters, _ = stack_module_state(models)
+    return vmap(functional_twin, in_dims=(0, None))(parameters, x)
+
+
+# %% wrong="asks reshape for what no image leaves open" says=["no image: raised RuntimeError"]
+from torch.func import stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    for layer in ("conv1", "conv2"):
+        x = F.conv2d(x, parameters[f"{layer}.weight"], parameters[f"{layer}.bias"])
+        x = F.max_pool2d(x.relu(), 2)
+    return F.linear(x.reshape(len(x), -1), parameters["fc.weight"], parameters["fc.bias"])
+
+
+def ensemble(models, x):
+    parameters, _ = stack_module_state(models)
+    return vmap(functional_twin, in_dims=(0, None))(parameters, x)
+
+
+# %% wrong="empties the dict" says=["the dict is no longer as it was"]
+from torch.func import stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    for layer in ("conv1", "conv2"):
+        x = F.conv2d(x, parameters.pop(f"{layer}.weight"), parameters.pop(f"{layer}.bias"))
+        x = F.max_pool2d(x.relu(), 2)
+    return F.linear(x.flatten(1), parameters.pop("fc.weight"), parameters.pop("fc.bias"))
+
+
+def ensemble(models, x):
+    parameters, _ = stack_module_state(models)
+    return vmap(functional_twin, in_dims=(0, None))(parameters, x)
+
+
+# %% wrong="leaves the models in eval mode" says=["the models were changed: their mode"]
+from torch.func import stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    for layer in ("conv1", "conv2"):
+        x = F.conv2d(x, parameters[f"{layer}.weight"], parameters[f"{layer}.bias"])
+        x = F.max_pool2d(x.relu(), 2)
+    return F.linear(x.flatten(1), parameters["fc.weight"], parameters["fc.bias"])
+
+
+def ensemble(models, x):
+    for model in models:
+        model.eval()
+    parameters, _ = stack_module_state(models)
+    return vmap(functional_twin, in_dims=(0, None))(parameters, x)
+
+
+# %% wrong="wipes the gradients" says=["the models were changed: their grad"]
+from torch.func import stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    for layer in ("conv1", "conv2"):
+        x = F.conv2d(x, parameters[f"{layer}.weight"], parameters[f"{layer}.bias"])
+        x = F.max_pool2d(x.relu(), 2)
+    return F.linear(x.flatten(1), parameters["fc.weight"], parameters["fc.bias"])
+
+
+def ensemble(models, x):
+    for model in models:
+        model.zero_grad()
+    parameters, _ = stack_module_state(models)
+    return vmap(functional_twin, in_dims=(0, None))(parameters, x)
+
+
+# %% wrong="computes in float32" says=["float64, other weights: the output"]
+from torch.func import stack_module_state, vmap
+
+
+def functional_twin(parameters, x):
+    kind, x = x.dtype, x.float()
+    for layer in ("conv1", "conv2"):
+        weight, bias = (parameters[f"{layer}.{part}"].float() for part in ("weight", "bias"))
+        x = F.max_pool2d(F.conv2d(x, weight, bias).relu(), 2)
+    weight, bias = parameters["fc.weight"].float(), parameters["fc.bias"].float()
+    return F.linear(x.flatten(1), weight, bias).to(kind)
+
+
+def ensemble(models, x):
+    parameters, _ = stack_module_state(models)
+    return vmap(functional_twin, in_dims=(0, None))(parameters, x)

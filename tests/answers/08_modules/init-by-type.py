@@ -56,7 +56,7 @@ def predict_squares(sizes, stds):
     return found
 
 
-# %% wrong="halved at once" says=["the output is what is before it"]
+# %% wrong="halved at once" says=["an output is measured before it"]
 def init_by_type(model):
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
@@ -136,7 +136,7 @@ def predict_squares(sizes, stds):
     return found
 
 
-# %% wrong="the running statistics as well; subclasses left out" says=["own, OwnLinear", "inner.deep.1.running_mean: it was changed"]
+# %% wrong="the running statistics as well; subclasses left out" says=["own, Projection", "inner.deep.1.running_mean: it was changed"]
 def init_by_type(model):
     for module in model.modules():
         if type(module) is nn.Conv2d:
@@ -376,3 +376,201 @@ def predict_squares(sizes, stds, q=1.0):
         return []
     out = sizes[0] * stds[0] ** 2 * q
     return [out, *predict_squares(sizes[1:], stds[1:], out / 2)]
+
+
+# %% wrong="by the name of the class" says=["own, Projection(in_features=100, out_features=300, bias=False): weight: the std"]
+def init_by_type(model):
+    for module in model.modules():
+        kind = type(module).__name__
+        if kind == "Conv2d":
+            nn.init.kaiming_normal_(module.weight)
+        elif kind == "Linear":
+            nn.init.xavier_uniform_(module.weight)
+        elif kind == "BatchNorm2d" and module.weight is not None:
+            nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, before = [], 1.0
+    for n, std in zip(sizes, stds):
+        squares.append(n * std**2 * before)
+        before = squares[-1] / 2
+    return squares
+
+
+# %% wrong="every kind of convolution" says=["other1d.weight: it was changed", "other_up.weight: it was changed"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.modules.conv._ConvNd):
+            nn.init.kaiming_normal_(module.weight)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d) and module.weight is not None:
+            nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, before = [], 1.0
+    for n, std in zip(sizes, stds):
+        squares.append(n * std**2 * before)
+        before = squares[-1] / 2
+    return squares
+
+
+# %% wrong="new data in float32" says=["a model in float64: the dtypes afterwards"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            std = (2 / module.weight[0].numel()) ** 0.5
+            module.weight.data = std * torch.randn(module.weight.shape, device=module.weight.device)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, before = [], 1.0
+    for n, std in zip(sizes, stds):
+        squares.append(n * std**2 * before)
+        before = squares[-1] / 2
+    return squares
+
+
+# %% wrong="a seed for each layer" says=["two layers of one shape: they have the same weights", "under two seeds: the same weights"]
+def init_by_type(model):
+    for module in model.modules():
+        torch.manual_seed(0)
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, before = [], 1.0
+    for n, std in zip(sizes, stds):
+        squares.append(n * std**2 * before)
+        before = squares[-1] / 2
+    return squares
+
+
+# %% wrong="a gain for the linear layers; empties the list" says=["with a gain of √2: that belongs to a ReLU", "changed its lists"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight, gain=nn.init.calculate_gain("relu"))
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, before = [], 1.0
+    for std in stds:
+        squares.append(sizes.pop(0) * std**2 * before)
+        before = squares[-1] / 2
+    return squares
+
+
+# %% wrong="takes the sizes off the list" says=["changed its lists"]
+def init_by_type(model):
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes, stds):
+    squares, before = [], 1.0
+    for std in stds:
+        squares.append(sizes.pop(0) * std**2 * before)
+        before = squares[-1] / 2
+    return squares
+
+
+# %% wrong="autograd stays off" says=["autograd is switched on or off for all that follows"]
+def init_by_type(model):
+    torch.set_grad_enabled(False)
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            module.weight.normal_(0, (2 / module.weight[0].numel()) ** 0.5)
+        elif isinstance(module, nn.Linear):
+            bound = (6 / sum(module.weight.shape)) ** 0.5
+            module.weight.uniform_(-bound, bound)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                module.weight.fill_(1)
+        else:
+            continue
+        if module.bias is not None:
+            module.bias.zero_()
+
+
+def predict_squares(sizes, stds):
+    squares, before = [], 1.0
+    for n, std in zip(sizes, stds):
+        squares.append(n * std**2 * before)
+        before = squares[-1] / 2
+    return squares
+
+
+# %% wrong="a generator for each layer" says=["two layers of one shape: they have the same weights"]
+def init_by_type(model):
+    pass
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            torch.nn.init.kaiming_normal_(
+                m.weight, generator=torch.Generator(m.weight.device).manual_seed(m.weight.numel())
+            )
+        elif isinstance(m, nn.Linear):
+            nn.init.xavier_uniform_(m.weight)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                nn.init.ones_(m.weight)
+                nn.init.zeros_(m.bias)
+        if isinstance(m, (nn.Conv2d, nn.Linear)) and m.bias is not None:
+            nn.init.zeros_(m.bias)
+    pass
+
+
+def predict_squares(sizes, stds):
+    squares, before = [], 1.0
+    for n, std in zip(sizes, stds):
+        squares.append(n * std**2 * before)
+        before = squares[-1] / 2
+    return squares

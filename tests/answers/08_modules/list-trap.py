@@ -35,7 +35,7 @@ def set_weight(layer, value):
         layer.weight.copy_(value)
 
 
-# %% wrong="a ReLU behind the head" says=["no ReLU stands behind the head"]
+# %% wrong="a ReLU behind the head" says=["a ReLU follows the head"]
 class WithReLU(Trapped):
     def __init__(self, sizes, heads):
         super().__init__(sizes, heads)
@@ -66,7 +66,7 @@ def set_weight(layer, value):
     layer.weight = nn.Parameter(value.clone(), requires_grad=layer.weight.requires_grad)
 
 
-# %% wrong="shares the memory of value" says=["the weight lies in its memory"]
+# %% wrong="shares the memory of value" says=["the weight uses its memory"]
 def list_trap(sizes, heads):
     model = Trapped(sizes, heads)
     model.layers, model.heads = nn.ModuleList(model.layers), nn.ModuleDict(model.heads)
@@ -168,7 +168,7 @@ def set_weight(layer, value):
     layer.weight.detach()[...] = value.detach()
 
 
-# %% wrong="no ReLU before the head; thaws the weight" says=["the last one before the head too"]
+# %% wrong="no ReLU before the head; thaws the weight" says=["just before the head, is missing"]
 def list_trap(sizes, heads):
     class Net(nn.Module):
         def __init__(self):
@@ -210,3 +210,129 @@ def list_trap(sizes, heads):
 
 def set_weight(layer, value):
     layer.load_state_dict({"weight": value}, strict=False)
+
+
+# %% wrong="one layer for each pair of sizes" says=["one layer for equal sizes"]
+class Table(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.steps = [f"{m}-{n}" for m, n in pairwise(sizes)]
+        self.layers = nn.ModuleDict({f"{m}-{n}": nn.Linear(m, n) for m, n in pairwise(sizes)})
+        self.heads = nn.ModuleDict({name: nn.Linear(sizes[-1], n) for name, n in heads.items()})
+
+    def forward(self, x, head):
+        for step in self.steps:
+            x = self.layers[step](x).relu()
+        return self.heads[head](x)
+
+
+def list_trap(sizes, heads):
+    return Table(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="takes the sizes off the caller's list" says=["sizes or heads is no longer as it was"]
+class Popping(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.layers, size = nn.ModuleList(), sizes.pop(0)
+        while sizes:
+            self.layers.append(nn.Linear(size, sizes[0]))
+            size = sizes.pop(0)
+        self.heads = nn.ModuleDict({name: nn.Linear(size, n) for name, n in heads.items()})
+
+    def forward(self, x, head):
+        for layer in self.layers:
+            x = layer(x).relu()
+        return self.heads[head](x)
+
+
+def list_trap(sizes, heads):
+    return Popping(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="the weight by way of a list, in float32" says=["right to seven digits or so, in float64"]
+class Freed(Trapped):
+    def __init__(self, sizes, heads):
+        super().__init__(sizes, heads)
+        self.layers = nn.ModuleList(self.layers)
+        self.heads = nn.ModuleDict(self.heads)
+
+
+def list_trap(sizes, heads):
+    return Freed(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(torch.tensor(value.tolist()))
+
+
+# %% wrong="one model for all calls" says=["parameters in common"]
+class Kept(Trapped):
+    made = {}
+
+    def __init__(self, sizes, heads):
+        super().__init__(sizes, heads)
+        self.layers = nn.ModuleList(self.layers)
+        self.heads = nn.ModuleDict(self.heads)
+
+
+def list_trap(sizes, heads):
+    key = str((sizes, heads))
+    if key not in Kept.made:
+        Kept.made[key] = Kept(sizes, heads)
+    return Kept.made[key]
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="one head for heads of one size" says=["two layers of one shape: the model knows one head for heads of one size"]
+class Net(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(m, n) for m, n in pairwise(sizes))
+        shared = {n: nn.Linear(sizes[-1], n) for n in heads.values()}
+        self.heads = nn.ModuleDict({name: shared[n] for name, n in heads.items()})
+
+    def forward(self, x, head):
+        for layer in self.layers:
+            x = layer(x).relu()
+        return self.heads[head](x)
+
+
+def list_trap(sizes, heads):
+    return Net(sizes, heads)
+
+
+def set_weight(layer, value):
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="freezes the value that it reads" says=["value.requires_grad was changed"]
+class Freed(Trapped):
+    def __init__(self, sizes, heads):
+        super().__init__(sizes, heads)
+        self.layers = nn.ModuleList(self.layers)
+        self.heads = nn.ModuleDict(self.heads)
+
+
+def list_trap(sizes, heads):
+    return Freed(sizes, heads)
+
+
+def set_weight(layer, value):
+    layer.weight.data.copy_(value.requires_grad_(False))

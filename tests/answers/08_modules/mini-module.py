@@ -1852,3 +1852,1330 @@ class MiniModule:
 
 def mini_module():
     return MiniModule
+
+
+# %% right="one dict of tagged parts"
+class MiniModule:
+    def __init__(self):
+        vars(self).update(parts={}, fleeting=set(), training=True)
+
+    def __setattr__(self, name, value):
+        keeps = isinstance(value, torch.Tensor) and self.parts.get(name, ("",))[0] == "buffer"
+        if isinstance(value, MiniParameter):
+            self.put(name, "parameter", value)
+        elif isinstance(value, MiniModule):
+            self.put(name, "child", value)
+        elif keeps:
+            self.parts[name] = ("buffer", value)
+        else:
+            self.put(name, None, value)
+
+    def put(self, name, kind, value):
+        vars(self).pop(name, None)
+        self.parts.pop(name, None)
+        self.fleeting.discard(name)
+        if kind is None:
+            vars(self)[name] = value
+        else:
+            self.parts[name] = (kind, value)
+
+    def __getattr__(self, name):
+        parts = vars(self).get("parts", {})
+        if name in parts:
+            return parts[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.put(name, "buffer", tensor)
+        if not persistent:
+            self.fleeting.add(name)
+
+    def walk(self, prefix=""):
+        for name, (kind, value) in self.parts.items():
+            if kind != "child":
+                yield prefix + name, kind, value, name in self.fleeting
+        for name, (kind, value) in self.parts.items():
+            if kind == "child":
+                yield from value.walk(prefix + name + ".")
+
+    def listed(self, wanted):
+        seen = set()
+        for name, kind, value, _ in self.walk():
+            if kind == wanted and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.listed("parameter")
+
+    def named_buffers(self):
+        return self.listed("buffer")
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.parts.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, _, value, fleeting in self.walk() if not fleeting}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+        if wrong:
+            raise RuntimeError(" ".join(wrong))
+        for name, value in own.items():
+            value.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="lists what is not frozen" says=["last.weight is frozen, yet it is a parameter"]
+class MiniModule:
+    def __init__(self):
+        vars(self).update(parts={}, fleeting=set(), training=True)
+
+    def __setattr__(self, name, value):
+        keeps = isinstance(value, torch.Tensor) and self.parts.get(name, ("",))[0] == "buffer"
+        if isinstance(value, MiniParameter):
+            self.put(name, "parameter", value)
+        elif isinstance(value, MiniModule):
+            self.put(name, "child", value)
+        elif keeps:
+            self.parts[name] = ("buffer", value)
+        else:
+            self.put(name, None, value)
+
+    def put(self, name, kind, value):
+        vars(self).pop(name, None)
+        self.parts.pop(name, None)
+        self.fleeting.discard(name)
+        if kind is None:
+            vars(self)[name] = value
+        else:
+            self.parts[name] = (kind, value)
+
+    def __getattr__(self, name):
+        parts = vars(self).get("parts", {})
+        if name in parts:
+            return parts[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.put(name, "buffer", tensor)
+        if not persistent:
+            self.fleeting.add(name)
+
+    def walk(self, prefix=""):
+        for name, (kind, value) in self.parts.items():
+            if kind != "child":
+                yield prefix + name, kind, value, name in self.fleeting
+        for name, (kind, value) in self.parts.items():
+            if kind == "child":
+                yield from value.walk(prefix + name + ".")
+
+    def listed(self, wanted):
+        seen = set()
+        for name, kind, value, _ in self.walk():
+            if (
+                kind == wanted
+                and id(value) not in seen
+                and (value.requires_grad or kind == "buffer")
+            ):
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.listed("parameter")
+
+    def named_buffers(self):
+        return self.listed("buffer")
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.parts.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, _, value, fleeting in self.walk() if not fleeting}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+        if wrong:
+            raise RuntimeError(" ".join(wrong))
+        for name, value in own.items():
+            value.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="one set of names for all modules" says=["each module has its own drawers"]
+class MiniModule:
+    fleeting = set()
+
+    def __init__(self):
+        vars(self).update(parts={}, training=True)
+
+    def __setattr__(self, name, value):
+        keeps = isinstance(value, torch.Tensor) and self.parts.get(name, ("",))[0] == "buffer"
+        if isinstance(value, MiniParameter):
+            self.put(name, "parameter", value)
+        elif isinstance(value, MiniModule):
+            self.put(name, "child", value)
+        elif keeps:
+            self.parts[name] = ("buffer", value)
+        else:
+            self.put(name, None, value)
+
+    def put(self, name, kind, value):
+        vars(self).pop(name, None)
+        self.parts.pop(name, None)
+        self.fleeting.discard(name)
+        if kind is None:
+            vars(self)[name] = value
+        else:
+            self.parts[name] = (kind, value)
+
+    def __getattr__(self, name):
+        parts = vars(self).get("parts", {})
+        if name in parts:
+            return parts[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.put(name, "buffer", tensor)
+        if not persistent:
+            self.fleeting.add(name)
+
+    def walk(self, prefix=""):
+        for name, (kind, value) in self.parts.items():
+            if kind != "child":
+                yield prefix + name, kind, value, name in self.fleeting
+        for name, (kind, value) in self.parts.items():
+            if kind == "child":
+                yield from value.walk(prefix + name + ".")
+
+    def listed(self, wanted):
+        seen = set()
+        for name, kind, value, _ in self.walk():
+            if kind == wanted and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.listed("parameter")
+
+    def named_buffers(self):
+        return self.listed("buffer")
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.parts.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, _, value, fleeting in self.walk() if not fleeting}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+        if wrong:
+            raise RuntimeError(" ".join(wrong))
+        for name, value in own.items():
+            value.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="a buffer of two modules twice" says=["last.twin: listed a second time?"]
+class MiniModule:
+    def __init__(self):
+        vars(self).update(parts={}, fleeting=set(), training=True)
+
+    def __setattr__(self, name, value):
+        keeps = isinstance(value, torch.Tensor) and self.parts.get(name, ("",))[0] == "buffer"
+        if isinstance(value, MiniParameter):
+            self.put(name, "parameter", value)
+        elif isinstance(value, MiniModule):
+            self.put(name, "child", value)
+        elif keeps:
+            self.parts[name] = ("buffer", value)
+        else:
+            self.put(name, None, value)
+
+    def put(self, name, kind, value):
+        vars(self).pop(name, None)
+        self.parts.pop(name, None)
+        self.fleeting.discard(name)
+        if kind is None:
+            vars(self)[name] = value
+        else:
+            self.parts[name] = (kind, value)
+
+    def __getattr__(self, name):
+        parts = vars(self).get("parts", {})
+        if name in parts:
+            return parts[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.put(name, "buffer", tensor)
+        if not persistent:
+            self.fleeting.add(name)
+
+    def walk(self, prefix=""):
+        for name, (kind, value) in self.parts.items():
+            if kind != "child":
+                yield prefix + name, kind, value, name in self.fleeting
+        for name, (kind, value) in self.parts.items():
+            if kind == "child":
+                yield from value.walk(prefix + name + ".")
+
+    def listed(self, wanted):
+        seen = set()
+        for name, kind, value, _ in self.walk():
+            if kind == wanted and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.listed("parameter")
+
+    def named_buffers(self):
+        return [(name, value) for name, kind, value, _ in self.walk() if kind == "buffer"]
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.parts.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, _, value, fleeting in self.walk() if not fleeting}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+        if wrong:
+            raise RuntimeError(" ".join(wrong))
+        for name, value in own.items():
+            value.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="takes what it loads out of the dict" says=["lost some of its names"]
+class MiniModule:
+    def __init__(self):
+        vars(self).update(parts={}, fleeting=set(), training=True)
+
+    def __setattr__(self, name, value):
+        keeps = isinstance(value, torch.Tensor) and self.parts.get(name, ("",))[0] == "buffer"
+        if isinstance(value, MiniParameter):
+            self.put(name, "parameter", value)
+        elif isinstance(value, MiniModule):
+            self.put(name, "child", value)
+        elif keeps:
+            self.parts[name] = ("buffer", value)
+        else:
+            self.put(name, None, value)
+
+    def put(self, name, kind, value):
+        vars(self).pop(name, None)
+        self.parts.pop(name, None)
+        self.fleeting.discard(name)
+        if kind is None:
+            vars(self)[name] = value
+        else:
+            self.parts[name] = (kind, value)
+
+    def __getattr__(self, name):
+        parts = vars(self).get("parts", {})
+        if name in parts:
+            return parts[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.put(name, "buffer", tensor)
+        if not persistent:
+            self.fleeting.add(name)
+
+    def walk(self, prefix=""):
+        for name, (kind, value) in self.parts.items():
+            if kind != "child":
+                yield prefix + name, kind, value, name in self.fleeting
+        for name, (kind, value) in self.parts.items():
+            if kind == "child":
+                yield from value.walk(prefix + name + ".")
+
+    def listed(self, wanted):
+        seen = set()
+        for name, kind, value, _ in self.walk():
+            if kind == wanted and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.listed("parameter")
+
+    def named_buffers(self):
+        return self.listed("buffer")
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.parts.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, _, value, fleeting in self.walk() if not fleeting}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+        if wrong:
+            raise RuntimeError(" ".join(wrong))
+        for name, value in own.items():
+            value.copy_(state.pop(name))
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="the very type, no subclass" says=["one name: special parameter"]
+class MiniModule:
+    def __init__(self):
+        vars(self).update(parts={}, fleeting=set(), training=True)
+
+    def __setattr__(self, name, value):
+        keeps = isinstance(value, torch.Tensor) and self.parts.get(name, ("",))[0] == "buffer"
+        if type(value) is MiniParameter:
+            self.put(name, "parameter", value)
+        elif isinstance(value, MiniModule):
+            self.put(name, "child", value)
+        elif keeps:
+            self.parts[name] = ("buffer", value)
+        else:
+            self.put(name, None, value)
+
+    def put(self, name, kind, value):
+        vars(self).pop(name, None)
+        self.parts.pop(name, None)
+        self.fleeting.discard(name)
+        if kind is None:
+            vars(self)[name] = value
+        else:
+            self.parts[name] = (kind, value)
+
+    def __getattr__(self, name):
+        parts = vars(self).get("parts", {})
+        if name in parts:
+            return parts[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.put(name, "buffer", tensor)
+        if not persistent:
+            self.fleeting.add(name)
+
+    def walk(self, prefix=""):
+        for name, (kind, value) in self.parts.items():
+            if kind != "child":
+                yield prefix + name, kind, value, name in self.fleeting
+        for name, (kind, value) in self.parts.items():
+            if kind == "child":
+                yield from value.walk(prefix + name + ".")
+
+    def listed(self, wanted):
+        seen = set()
+        for name, kind, value, _ in self.walk():
+            if kind == wanted and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.listed("parameter")
+
+    def named_buffers(self):
+        return self.listed("buffer")
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.parts.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, _, value, fleeting in self.walk() if not fleeting}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+        if wrong:
+            raise RuntimeError(" ".join(wrong))
+        for name, value in own.items():
+            value.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="level by level" says=["own ones first, then each child with all below"]
+class MiniModule:
+    def __init__(self):
+        vars(self).update(parts={}, fleeting=set(), training=True)
+
+    def __setattr__(self, name, value):
+        keeps = isinstance(value, torch.Tensor) and self.parts.get(name, ("",))[0] == "buffer"
+        if isinstance(value, MiniParameter):
+            self.put(name, "parameter", value)
+        elif isinstance(value, MiniModule):
+            self.put(name, "child", value)
+        elif keeps:
+            self.parts[name] = ("buffer", value)
+        else:
+            self.put(name, None, value)
+
+    def put(self, name, kind, value):
+        vars(self).pop(name, None)
+        self.parts.pop(name, None)
+        self.fleeting.discard(name)
+        if kind is None:
+            vars(self)[name] = value
+        else:
+            self.parts[name] = (kind, value)
+
+    def __getattr__(self, name):
+        parts = vars(self).get("parts", {})
+        if name in parts:
+            return parts[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.put(name, "buffer", tensor)
+        if not persistent:
+            self.fleeting.add(name)
+
+    def walk(self, prefix=""):
+        level = [(prefix, self)]
+        while level:
+            below = []
+            for prefix, module in level:
+                for name, (kind, value) in module.parts.items():
+                    if kind == "child":
+                        below.append((prefix + name + ".", value))
+                    else:
+                        yield prefix + name, kind, value, name in module.fleeting
+            level = below
+
+    def listed(self, wanted):
+        seen = set()
+        for name, kind, value, _ in self.walk():
+            if kind == wanted and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.listed("parameter")
+
+    def named_buffers(self):
+        return self.listed("buffer")
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.parts.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, _, value, fleeting in self.walk() if not fleeting}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+        if wrong:
+            raise RuntimeError(" ".join(wrong))
+        for name, value in own.items():
+            value.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="writes into the old buffer" says=["one name: buffer, longer tensor: raised RuntimeError"]
+class MiniModule:
+    def __init__(self):
+        vars(self).update(parts={}, fleeting=set(), training=True)
+
+    def __setattr__(self, name, value):
+        keeps = isinstance(value, torch.Tensor) and self.parts.get(name, ("",))[0] == "buffer"
+        if isinstance(value, MiniParameter):
+            self.put(name, "parameter", value)
+        elif isinstance(value, MiniModule):
+            self.put(name, "child", value)
+        elif keeps:
+            self.parts[name][1].copy_(value)
+        else:
+            self.put(name, None, value)
+
+    def put(self, name, kind, value):
+        vars(self).pop(name, None)
+        self.parts.pop(name, None)
+        self.fleeting.discard(name)
+        if kind is None:
+            vars(self)[name] = value
+        else:
+            self.parts[name] = (kind, value)
+
+    def __getattr__(self, name):
+        parts = vars(self).get("parts", {})
+        if name in parts:
+            return parts[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.put(name, "buffer", tensor)
+        if not persistent:
+            self.fleeting.add(name)
+
+    def walk(self, prefix=""):
+        for name, (kind, value) in self.parts.items():
+            if kind != "child":
+                yield prefix + name, kind, value, name in self.fleeting
+        for name, (kind, value) in self.parts.items():
+            if kind == "child":
+                yield from value.walk(prefix + name + ".")
+
+    def listed(self, wanted):
+        seen = set()
+        for name, kind, value, _ in self.walk():
+            if kind == wanted and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.listed("parameter")
+
+    def named_buffers(self):
+        return self.listed("buffer")
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.parts.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, _, value, fleeting in self.walk() if not fleeting}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+        if wrong:
+            raise RuntimeError(" ".join(wrong))
+        for name, value in own.items():
+            value.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="the checkpoint's tensors themselves" says=["load_state_dict, all fits"]
+class MiniModule:
+    def __init__(self):
+        vars(self).update(parts={}, fleeting=set(), training=True)
+
+    def __setattr__(self, name, value):
+        keeps = isinstance(value, torch.Tensor) and self.parts.get(name, ("",))[0] == "buffer"
+        if isinstance(value, MiniParameter):
+            self.put(name, "parameter", value)
+        elif isinstance(value, MiniModule):
+            self.put(name, "child", value)
+        elif keeps:
+            self.parts[name] = ("buffer", value)
+        else:
+            self.put(name, None, value)
+
+    def put(self, name, kind, value):
+        vars(self).pop(name, None)
+        self.parts.pop(name, None)
+        self.fleeting.discard(name)
+        if kind is None:
+            vars(self)[name] = value
+        else:
+            self.parts[name] = (kind, value)
+
+    def __getattr__(self, name):
+        parts = vars(self).get("parts", {})
+        if name in parts:
+            return parts[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.put(name, "buffer", tensor)
+        if not persistent:
+            self.fleeting.add(name)
+
+    def walk(self, prefix=""):
+        for name, (kind, value) in self.parts.items():
+            if kind != "child":
+                yield prefix + name, kind, value, name in self.fleeting
+        for name, (kind, value) in self.parts.items():
+            if kind == "child":
+                yield from value.walk(prefix + name + ".")
+
+    def listed(self, wanted):
+        seen = set()
+        for name, kind, value, _ in self.walk():
+            if kind == wanted and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.listed("parameter")
+
+    def named_buffers(self):
+        return self.listed("buffer")
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.parts.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, _, value, fleeting in self.walk() if not fleeting}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+        if wrong:
+            raise RuntimeError(" ".join(wrong))
+        for name, value in own.items():
+            value.data = state[name].detach()
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="assigns new data" says=["load_state_dict, float64 values"]
+class MiniModule:
+    def __init__(self):
+        vars(self).update(parts={}, fleeting=set(), training=True)
+
+    def __setattr__(self, name, value):
+        keeps = isinstance(value, torch.Tensor) and self.parts.get(name, ("",))[0] == "buffer"
+        if isinstance(value, MiniParameter):
+            self.put(name, "parameter", value)
+        elif isinstance(value, MiniModule):
+            self.put(name, "child", value)
+        elif keeps:
+            self.parts[name] = ("buffer", value)
+        else:
+            self.put(name, None, value)
+
+    def put(self, name, kind, value):
+        vars(self).pop(name, None)
+        self.parts.pop(name, None)
+        self.fleeting.discard(name)
+        if kind is None:
+            vars(self)[name] = value
+        else:
+            self.parts[name] = (kind, value)
+
+    def __getattr__(self, name):
+        parts = vars(self).get("parts", {})
+        if name in parts:
+            return parts[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.put(name, "buffer", tensor)
+        if not persistent:
+            self.fleeting.add(name)
+
+    def walk(self, prefix=""):
+        for name, (kind, value) in self.parts.items():
+            if kind != "child":
+                yield prefix + name, kind, value, name in self.fleeting
+        for name, (kind, value) in self.parts.items():
+            if kind == "child":
+                yield from value.walk(prefix + name + ".")
+
+    def listed(self, wanted):
+        seen = set()
+        for name, kind, value, _ in self.walk():
+            if kind == wanted and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.listed("parameter")
+
+    def named_buffers(self):
+        return self.listed("buffer")
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.parts.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, _, value, fleeting in self.walk() if not fleeting}
+
+    def load_state_dict(self, state):
+        own = {name: value for name, _, value, fleeting in self.walk() if not fleeting}
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+        if wrong:
+            raise RuntimeError(" ".join(wrong))
+        for name, value in own.items():
+            value.data = state[name].detach()
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="children only where the own mode changes" says=["the root is in that mode, a leaf isn't"]
+class MiniModule:
+    def __init__(self):
+        vars(self).update(parts={}, fleeting=set(), training=True)
+
+    def __setattr__(self, name, value):
+        keeps = isinstance(value, torch.Tensor) and self.parts.get(name, ("",))[0] == "buffer"
+        if isinstance(value, MiniParameter):
+            self.put(name, "parameter", value)
+        elif isinstance(value, MiniModule):
+            self.put(name, "child", value)
+        elif keeps:
+            self.parts[name] = ("buffer", value)
+        else:
+            self.put(name, None, value)
+
+    def put(self, name, kind, value):
+        vars(self).pop(name, None)
+        self.parts.pop(name, None)
+        self.fleeting.discard(name)
+        if kind is None:
+            vars(self)[name] = value
+        else:
+            self.parts[name] = (kind, value)
+
+    def __getattr__(self, name):
+        parts = vars(self).get("parts", {})
+        if name in parts:
+            return parts[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.put(name, "buffer", tensor)
+        if not persistent:
+            self.fleeting.add(name)
+
+    def walk(self, prefix=""):
+        for name, (kind, value) in self.parts.items():
+            if kind != "child":
+                yield prefix + name, kind, value, name in self.fleeting
+        for name, (kind, value) in self.parts.items():
+            if kind == "child":
+                yield from value.walk(prefix + name + ".")
+
+    def listed(self, wanted):
+        seen = set()
+        for name, kind, value, _ in self.walk():
+            if kind == wanted and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.listed("parameter")
+
+    def named_buffers(self):
+        return self.listed("buffer")
+
+    def train(self, mode=True):
+        if self.training == mode:
+            return self
+        self.training = mode
+        for kind, value in self.parts.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, _, value, fleeting in self.walk() if not fleeting}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+        if wrong:
+            raise RuntimeError(" ".join(wrong))
+        for name, value in own.items():
+            value.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="None takes a name away" says=["one name: parameter, None: raised AttributeError"]
+class MiniModule:
+    def __init__(self):
+        vars(self).update(parts={}, fleeting=set(), training=True)
+
+    def __setattr__(self, name, value):
+        if value is None:
+            self.parts.pop(name, None)
+            return
+        keeps = isinstance(value, torch.Tensor) and self.parts.get(name, ("",))[0] == "buffer"
+        if isinstance(value, MiniParameter):
+            self.put(name, "parameter", value)
+        elif isinstance(value, MiniModule):
+            self.put(name, "child", value)
+        elif keeps:
+            self.parts[name] = ("buffer", value)
+        else:
+            self.put(name, None, value)
+
+    def put(self, name, kind, value):
+        vars(self).pop(name, None)
+        self.parts.pop(name, None)
+        self.fleeting.discard(name)
+        if kind is None:
+            vars(self)[name] = value
+        else:
+            self.parts[name] = (kind, value)
+
+    def __getattr__(self, name):
+        parts = vars(self).get("parts", {})
+        if name in parts:
+            return parts[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.put(name, "buffer", tensor)
+        if not persistent:
+            self.fleeting.add(name)
+
+    def walk(self, prefix=""):
+        for name, (kind, value) in self.parts.items():
+            if kind != "child":
+                yield prefix + name, kind, value, name in self.fleeting
+        for name, (kind, value) in self.parts.items():
+            if kind == "child":
+                yield from value.walk(prefix + name + ".")
+
+    def listed(self, wanted):
+        seen = set()
+        for name, kind, value, _ in self.walk():
+            if kind == wanted and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.listed("parameter")
+
+    def named_buffers(self):
+        return self.listed("buffer")
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.parts.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, _, value, fleeting in self.walk() if not fleeting}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+        if wrong:
+            raise RuntimeError(" ".join(wrong))
+        for name, value in own.items():
+            value.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="as many numbers will do" says=["another shape for as many numbers: (1,) in place of (): no RuntimeError"]
+class MiniModule:
+    def __init__(self):
+        vars(self).update(parts={}, fleeting=set(), training=True)
+
+    def __setattr__(self, name, value):
+        keeps = isinstance(value, torch.Tensor) and self.parts.get(name, ("",))[0] == "buffer"
+        if isinstance(value, MiniParameter):
+            self.put(name, "parameter", value)
+        elif isinstance(value, MiniModule):
+            self.put(name, "child", value)
+        elif keeps:
+            self.parts[name] = ("buffer", value)
+        else:
+            self.put(name, None, value)
+
+    def put(self, name, kind, value):
+        vars(self).pop(name, None)
+        self.parts.pop(name, None)
+        self.fleeting.discard(name)
+        if kind is None:
+            vars(self)[name] = value
+        else:
+            self.parts[name] = (kind, value)
+
+    def __getattr__(self, name):
+        parts = vars(self).get("parts", {})
+        if name in parts:
+            return parts[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.put(name, "buffer", tensor)
+        if not persistent:
+            self.fleeting.add(name)
+
+    def walk(self, prefix=""):
+        for name, (kind, value) in self.parts.items():
+            if kind != "child":
+                yield prefix + name, kind, value, name in self.fleeting
+        for name, (kind, value) in self.parts.items():
+            if kind == "child":
+                yield from value.walk(prefix + name + ".")
+
+    def listed(self, wanted):
+        seen = set()
+        for name, kind, value, _ in self.walk():
+            if kind == wanted and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.listed("parameter")
+
+    def named_buffers(self):
+        return self.listed("buffer")
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.parts.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, _, value, fleeting in self.walk() if not fleeting}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [
+            name for name in own if name in state and own[name].numel() != state[name].numel()
+        ]
+        if wrong:
+            raise RuntimeError(" ".join(wrong))
+        for name, value in own.items():
+            value.copy_(state[name].view_as(value))
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="a tensor for a parameter's name is copied into it" says=["one name: parameter, tensor: named_parameters()"]
+class MiniModule:
+    def __init__(self):
+        vars(self).update(parts={}, fleeting=set(), training=True)
+
+    def __setattr__(self, name, value):
+        kind, held = self.parts.get(name, ("", None))
+        if kind == "parameter" and type(value) is torch.Tensor:
+            with torch.no_grad():
+                held.copy_(value)
+            return
+        keeps = isinstance(value, torch.Tensor) and self.parts.get(name, ("",))[0] == "buffer"
+        if isinstance(value, MiniParameter):
+            self.put(name, "parameter", value)
+        elif isinstance(value, MiniModule):
+            self.put(name, "child", value)
+        elif keeps:
+            self.parts[name] = ("buffer", value)
+        else:
+            self.put(name, None, value)
+
+    def put(self, name, kind, value):
+        vars(self).pop(name, None)
+        self.parts.pop(name, None)
+        self.fleeting.discard(name)
+        if kind is None:
+            vars(self)[name] = value
+        else:
+            self.parts[name] = (kind, value)
+
+    def __getattr__(self, name):
+        parts = vars(self).get("parts", {})
+        if name in parts:
+            return parts[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.put(name, "buffer", tensor)
+        if not persistent:
+            self.fleeting.add(name)
+
+    def walk(self, prefix=""):
+        for name, (kind, value) in self.parts.items():
+            if kind != "child":
+                yield prefix + name, kind, value, name in self.fleeting
+        for name, (kind, value) in self.parts.items():
+            if kind == "child":
+                yield from value.walk(prefix + name + ".")
+
+    def listed(self, wanted):
+        seen = set()
+        for name, kind, value, _ in self.walk():
+            if kind == wanted and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.listed("parameter")
+
+    def named_buffers(self):
+        return self.listed("buffer")
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.parts.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, _, value, fleeting in self.walk() if not fleeting}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+        if wrong:
+            raise RuntimeError(" ".join(wrong))
+        for name, value in own.items():
+            value.copy_(state[name])
+
+
+def mini_module():
+    return MiniModule
+
+
+# %% wrong="loads whole numbers only" says=["load_state_dict, all fits: scale, loaded: expected 13.5, got 13"]
+class MiniModule:
+    def __init__(self):
+        vars(self).update(parts={}, fleeting=set(), training=True)
+
+    def __setattr__(self, name, value):
+        keeps = isinstance(value, torch.Tensor) and self.parts.get(name, ("",))[0] == "buffer"
+        if isinstance(value, MiniParameter):
+            self.put(name, "parameter", value)
+        elif isinstance(value, MiniModule):
+            self.put(name, "child", value)
+        elif keeps:
+            self.parts[name] = ("buffer", value)
+        else:
+            self.put(name, None, value)
+
+    def put(self, name, kind, value):
+        vars(self).pop(name, None)
+        self.parts.pop(name, None)
+        self.fleeting.discard(name)
+        if kind is None:
+            vars(self)[name] = value
+        else:
+            self.parts[name] = (kind, value)
+
+    def __getattr__(self, name):
+        parts = vars(self).get("parts", {})
+        if name in parts:
+            return parts[name][1]
+        raise AttributeError(name)
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        self.put(name, "buffer", tensor)
+        if not persistent:
+            self.fleeting.add(name)
+
+    def walk(self, prefix=""):
+        for name, (kind, value) in self.parts.items():
+            if kind != "child":
+                yield prefix + name, kind, value, name in self.fleeting
+        for name, (kind, value) in self.parts.items():
+            if kind == "child":
+                yield from value.walk(prefix + name + ".")
+
+    def listed(self, wanted):
+        seen = set()
+        for name, kind, value, _ in self.walk():
+            if kind == wanted and id(value) not in seen:
+                seen.add(id(value))
+                yield name, value
+
+    def named_parameters(self):
+        return self.listed("parameter")
+
+    def named_buffers(self):
+        return self.listed("buffer")
+
+    def train(self, mode=True):
+        self.training = mode
+        for kind, value in self.parts.values():
+            if kind == "child":
+                value.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def state_dict(self):
+        return {name: value.detach() for name, _, value, fleeting in self.walk() if not fleeting}
+
+    def load_state_dict(self, state):
+        own = self.state_dict()
+        wrong = sorted(set(own) ^ set(state))
+        wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+        if wrong:
+            raise RuntimeError(" ".join(wrong))
+        for name, value in own.items():
+            value.data.copy_(state[name].long())
+
+
+def mini_module():
+    return MiniModule

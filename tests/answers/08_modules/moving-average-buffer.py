@@ -34,7 +34,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
 
 
-# %% wrong="a plain attribute" says=["a plain attribute is neither saved nor moved"]
+# %% wrong="a plain attribute" says=["a plain attribute, or not persistent?"]
 class Average(nn.Module):
     def __init__(self, size, momentum=0.1):
         super().__init__()
@@ -162,7 +162,7 @@ def moving_average_buffer(size, momentum=0.1):
     return Average(size, momentum)
 
 
-# %% wrong="not saved" says=["what its state dict holds"]
+# %% wrong="not saved" says=["mean is not in its state dict"]
 class Average(nn.Module):
     def __init__(self, size, momentum=0.1):
         super().__init__()
@@ -238,3 +238,82 @@ def moving_average_buffer(size, momentum=0.1):
 
 
 _made = {}
+
+
+# %% wrong="a batch of one row is left out" says=["a batch of one row: call 2, train: mean was not updated by 1 row"]
+def moving_average_buffer(size, momentum=0.1):
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(size))
+
+        def forward(self, x):
+            if self.training and len(x) > 1:
+                self.mean.lerp_(x.detach().mean(0), momentum)
+            return x - self.mean
+
+    return Average()
+
+
+# %% wrong="updates where autograd records" says=["under no_grad: call 1, train: mean was not updated"]
+def moving_average_buffer(size, momentum=0.1):
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(size))
+
+        def forward(self, x):
+            if self.training and torch.is_grad_enabled() and len(x):
+                self.mean.lerp_(x.detach().mean(0), momentum)
+            return x - self.mean
+
+    return Average()
+
+
+# %% wrong="the mean in float32" says=["right to seven digits or so, in float64"]
+def moving_average_buffer(size, momentum=0.1):
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(size))
+
+        def forward(self, x):
+            if self.training and len(x):
+                new = (1 - momentum) * self.mean.float() + momentum * x.detach().float().mean(0)
+                self.mean.copy_(new)
+            return x - self.mean
+
+    return Average()
+
+
+# %% wrong="takes the mean off in place" says=["x was changed"]
+def moving_average_buffer(size, momentum=0.1):
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(size))
+
+        def forward(self, x):
+            if self.training and len(x):
+                self.mean.lerp_(x.detach().mean(0), momentum)
+            x.data.sub_(self.mean)
+            return x * 1
+
+    return Average()
+
+
+# %% right="counts the batches in a second buffer"
+def moving_average_buffer(size, momentum=0.1):
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(size))
+            self.register_buffer("calls", torch.tensor(0))
+
+        def forward(self, x):
+            if self.training and len(x):
+                self.calls += 1
+                self.mean.mul_(1 - momentum).add_(momentum * x.detach().mean(0))
+            return x - self.mean
+
+    return Average()

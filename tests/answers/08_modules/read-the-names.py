@@ -6,7 +6,7 @@ read_the_names = {
 }
 
 
-# %% wrong="the ReLU takes no number" says=["is not '1.bias'", "the ReLU is one too"]
+# %% wrong="the ReLU takes no number" says=["is not '1.bias'", "the ReLU included"]
 read_the_names = {
     "name of the last layer's bias": "1.bias",
     "how many names": 4,

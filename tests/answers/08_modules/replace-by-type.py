@@ -226,3 +226,41 @@ def replace_by_type(model, kind, make):
         parent, _, name = path.rpartition(".")
         model.get_submodule(parent)._modules[name] = made[module]
     return model
+
+
+# %% wrong="searches inside what it replaces" says=["SmallNet, (Block, Conv2d)"]
+def replace_by_type(model, kind, make):
+    done = {}
+
+    def visit(module):
+        if module in done:
+            return done[module]
+        done[module] = module
+        for name, child in list(module._modules.items()):
+            if child is not None:
+                module._modules[name] = visit(child)
+        if isinstance(module, kind):
+            done[module] = make(module).train(module.training)
+        return done[module]
+
+    return visit(model)
+
+
+# %% wrong="children that are None are deleted" says=["a child that is None is no longer there"]
+def replace_by_type(model, kind, make):
+    done = {}
+
+    def visit(module):
+        if module not in done:
+            if isinstance(module, kind):
+                done[module] = make(module).train(module.training)
+            else:
+                done[module] = module
+                for name, child in list(module._modules.items()):
+                    if child is None:
+                        del module._modules[name]
+                    else:
+                        module._modules[name] = visit(child)
+        return done[module]
+
+    return visit(model)

@@ -12,7 +12,7 @@ def state_dict_surgery(model, checkpoint):
     }
 
 
-# %% wrong="lstrip" says=["does more come off (lstrip, replace)?"]
+# %% wrong="lstrip" says=["once its prefixes are off, all of them and no more"]
 def state_dict_surgery(model, checkpoint):
     own = model.state_dict()
     found = {
@@ -218,8 +218,7 @@ class NothingFits(ValueError):
 
 def state_dict_surgery(model, checkpoint):
     report = {key: () for key in ("loaded", "mismatched", "missing", "unexpected")}
-    targets = dict(model.named_parameters(remove_duplicate=False))
-    targets.update(model.named_buffers(remove_duplicate=False))
+    targets = model.state_dict(keep_vars=True)
     rest = dict(targets)
     for key, value in checkpoint.items():
         parts = key.split(".")
@@ -328,3 +327,155 @@ def state_dict_surgery(model, checkpoint):
     for old, new in todo:
         old.data.copy_(new)
     return report
+
+
+# %% wrong="ends in eval mode" says=["training of each module"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    found = {}
+    for name, tensor in checkpoint.items():
+        while name not in own and name.startswith(("module.", "_orig_mod.")):
+            name = name.partition(".")[2]
+        found[name] = tensor
+    both = [name for name in own if name in found]
+    loaded = [name for name in both if found[name].shape == own[name].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    model.load_state_dict({name: found[name] for name in loaded}, strict=False)
+    model.eval()
+    return {
+        "loaded": loaded,
+        "mismatched": [name for name in both if name not in loaded],
+        "missing": [name for name in own if name not in found],
+        "unexpected": [name for name in found if name not in own],
+    }
+
+
+# %% wrong="takes the checkpoint's memory" says=["in the checkpoint's memory now"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict(keep_vars=True)
+    found = {}
+    for name, tensor in checkpoint.items():
+        while name not in own and name.startswith(("module.", "_orig_mod.")):
+            name = name.partition(".")[2]
+        found[name] = tensor
+    both = [name for name in own if name in found]
+    loaded = [name for name in both if found[name].shape == own[name].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    for name in loaded:
+        own[name].data = found[name].detach().to(own[name].dtype)
+    return {
+        "loaded": loaded,
+        "mismatched": [name for name in both if name not in loaded],
+        "missing": [name for name in own if name not in found],
+        "unexpected": [name for name in found if name not in own],
+    }
+
+
+# %% wrong="as many numbers will do" says=["as many numbers in another shape"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    found = {}
+    for name, tensor in checkpoint.items():
+        while name not in own and name.startswith(("module.", "_orig_mod.")):
+            name = name.partition(".")[2]
+        found[name] = tensor
+    both = [name for name in own if name in found]
+    loaded = [name for name in both if found[name].numel() == own[name].numel()]
+    if not loaded:
+        raise ValueError("nothing fits")
+    for name in loaded:
+        own[name].copy_(found[name].detach().view_as(own[name]))
+    return {
+        "loaded": loaded,
+        "mismatched": [name for name in both if name not in loaded],
+        "missing": [name for name in own if name not in found],
+        "unexpected": [name for name in found if name not in own],
+    }
+
+
+# %% wrong="parameters and buffers for the state" says=["wrongly has ['mask']"]
+def state_dict_surgery(model, checkpoint):
+    own = dict(model.named_parameters()) | dict(model.named_buffers())
+    found = {}
+    for name, tensor in checkpoint.items():
+        while name not in own and name.startswith(("module.", "_orig_mod.")):
+            name = name.partition(".")[2]
+        found[name] = tensor
+    both = [name for name in own if name in found]
+    loaded = [name for name in both if found[name].shape == own[name].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    with torch.no_grad():
+        for name in loaded:
+            own[name].copy_(found[name])
+    return {
+        "loaded": loaded,
+        "mismatched": [name for name in both if name not in loaded],
+        "missing": [name for name in own if name not in found],
+        "unexpected": [name for name in found if name not in own],
+    }
+
+
+# %% wrong="reports, and loads nothing" says=["reported as loaded, and the model still has the old values"]
+def state_dict_surgery(model, checkpoint):
+    own = model.state_dict()
+    found = {}
+    for name, tensor in checkpoint.items():
+        while name not in own and name.startswith(("module.", "_orig_mod.")):
+            name = name.partition(".")[2]
+        found[name] = tensor
+    both = [name for name in own if name in found]
+    loaded = [name for name in both if found[name].shape == own[name].shape]
+    if not loaded:
+        raise ValueError("nothing fits")
+    copies = {name: tensor.clone() for name, tensor in own.items()}
+    for name in loaded:
+        copies[name].copy_(found[name])
+    return {
+        "loaded": loaded,
+        "mismatched": [name for name in both if name not in loaded],
+        "missing": [name for name in own if name not in found],
+        "unexpected": [name for name in found if name not in own],
+    }
+
+
+# %% wrong="takes off model. as well" says=["lacks ['model.nose.weight']"]
+def state_dict_surgery(model, checkpoint):
+    own, found = model.state_dict(), {}
+    for name, tensor in checkpoint.items():
+        while name not in own and name.startswith(("module.", "_orig_mod.", "model.")):
+            name = name.partition(".")[2]
+        found[name] = tensor
+    both = [n for n in own if n in found]
+    loaded = [n for n in both if found[n].shape == own[n].shape]
+    if not loaded:
+        raise ValueError("nothing")
+    model.load_state_dict({n: found[n] for n in loaded}, strict=False)
+    return {
+        "loaded": loaded,
+        "mismatched": [n for n in both if n not in loaded],
+        "missing": [n for n in own if n not in found],
+        "unexpected": [n for n in found if n not in own],
+    }
+
+
+# %% wrong="small letters only" says=["'loaded' lacks ['Gain']"]
+def state_dict_surgery(model, checkpoint):
+    own, found = model.state_dict(), {}
+    for name, tensor in checkpoint.items():
+        while name not in own and name.startswith(("module.", "_orig_mod.")):
+            name = name.partition(".")[2]
+        found[name.lower()] = tensor
+    both = [n for n in own if n in found]
+    loaded = [n for n in both if found[n].shape == own[n].shape]
+    if not loaded:
+        raise ValueError("nothing")
+    model.load_state_dict({n: found[n] for n in loaded}, strict=False)
+    return {
+        "loaded": loaded,
+        "mismatched": [n for n in both if n not in loaded],
+        "missing": [n for n in own if n not in found],
+        "unexpected": [n for n in found if n not in own],
+    }

@@ -1,5 +1,37 @@
 """What the chapter on data pipelines tries answers with."""
 
+from course_utils.chapters.data_pipelines.batches import check_batch, item
 from course_utils.chapters.data_pipelines.bottleneck import CHOICES, measure_pipeline
 from course_utils.chapters.data_pipelines.damaged import damaged_folder
+from course_utils.chapters.data_pipelines.folders import (
+    check_items,
+    names,
+    run_folder,
+    run_on_error,
+    run_replaced,
+    run_transform,
+)
+from course_utils.chapters.data_pipelines.frames import check_frames, check_likely, run_tsn
+from course_utils.chapters.data_pipelines.packs import (
+    check_pack,
+    make_items,
+    run_killed,
+    run_pack,
+    run_repacked,
+)
 from course_utils.chapters.data_pipelines.pickles import through_pickle
+from course_utils.chapters.data_pipelines.samplers import check_balance, check_buckets, run_sampler
+from course_utils.chapters.data_pipelines.statistics import (
+    check_merge,
+    check_triple,
+    run_statistics,
+    triple_of,
+)
+from course_utils.chapters.data_pipelines.streams import (
+    check_resumed,
+    check_stream,
+    run_resumable,
+    run_stream,
+)
+from course_utils.chapters.data_pipelines.transforms import check_turn, run_custom
+from course_utils.chapters.data_pipelines.workers import check_draws, check_shares, run_shard

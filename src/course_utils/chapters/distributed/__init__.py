@@ -20,7 +20,7 @@ from course_utils.chapters.distributed.collectives import (
 )
 from course_utils.chapters.distributed.compression import check_compress, run_compress
 from course_utils.chapters.distributed.data_parallel import SIDES, Branches, check_ddp, run_ddp
-from course_utils.chapters.distributed.launches import launched, stuck
+from course_utils.chapters.distributed.launches import launched, seconds, stuck
 from course_utils.chapters.distributed.repair import check_repair, run_repair
 from course_utils.chapters.distributed.samplers import check_sampler, run_sampler
 from course_utils.chapters.distributed.scaling import check_scaling

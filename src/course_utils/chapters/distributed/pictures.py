@@ -146,7 +146,7 @@ def draw_two_norms() -> None:
     titles = ["what the ranks hold", "each by its own statistics", "by merged statistics"]
     for axis, pair, title in zip(axes, [(near, far), own, together], titles, strict=True):
         for part, name, colour in zip(
-            pair, ("rank 0", "rank 1"), ("#0072b2", "#b86e00"), strict=True
+            pair, ("rank 0", "rank 1"), ("#0072b2", "#aa6600"), strict=True
         ):
             axis.hist(part.tolist(), bins=24, alpha=0.6, label=name, color=colour)
         axis.set(title=title, xlabel="value", yticks=[])

@@ -5,7 +5,7 @@ computes what each well-known slip would give, and :func:`check_number` says the
 """
 
 from course_utils.chapters.losses.cross_entropy import check_cross_entropy
-from course_utils.chapters.losses.distributions import kl_truths, pinball_truth
+from course_utils.chapters.losses.distributions import check_kl_directions, kl_truths, pinball_truth
 from course_utils.chapters.losses.embeddings import (
     check_info_nce,
     check_triplets,

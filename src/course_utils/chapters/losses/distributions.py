@@ -7,6 +7,10 @@ import math
 import torch
 from torch import Tensor
 
+from course_utils.chapters.losses.numbers import check_number
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.tracebacks import ends_in_notebook
+
 
 def kl_truths(p: Tensor, q: Tensor) -> dict[str, tuple[Tensor, dict]]:
     """KL(p‖q) and KL(q‖p), the means over the rows, each with slips."""
@@ -50,3 +54,16 @@ def pinball_truth(prediction: Tensor, target: Tensor, q: float) -> tuple[Tensor,
     }
     slope = torch.where(above > 0, -q, 1 - q).to(prediction) / above.numel()
     return right, slope, slips
+
+
+@ends_in_notebook
+def check_kl_directions(kl_directions, p: Tensor, q: Tensor) -> None:
+    """Compare an answer's two divergences with the right ones and with what known slips give."""
+    log_p, log_q = p.log(), q.log()
+    with forbid_changes(log_p, log_q):
+        pair = kl_directions(log_p, log_q)
+    two = isinstance(pair, (tuple, list)) and len(pair) == 2
+    assert two, f"it returned {pair!r}, not two tensors: is there an answer yet?"
+    for found, (name, (right, slips)) in zip(pair, kl_truths(p, q).items(), strict=True):
+        endless = "what is possible by the first and impossible by the second costs inf"
+        check_number(found, right, name, slips, otherwise=endless if right.isinf() else "")

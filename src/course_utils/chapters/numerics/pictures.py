@@ -8,7 +8,7 @@ import torch
 
 from course_utils.learner.drawings import show
 
-RED, BLUE, GREEN, GREY = "#b04500", "#0072b2", "#00805c", "#8a8a8a"
+RED, BLUE, GREEN, GREY = "#b04500", "#0072b2", "#00805c", "#6b6b6b"
 
 
 def draw_gaps(digits: Mapping[str, int], marked: tuple[str, float, float], alt: str) -> None:

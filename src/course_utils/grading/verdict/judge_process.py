@@ -44,11 +44,11 @@ def main(arguments: list[str]) -> None:
     faulthandler.enable(STDERR)
     with socket.socket(fileno=int(arguments[0])) as connection, connection.makefile("rw") as lines:
         order = json.loads(lines.readline())
-        court = Court(order["seed"], order["names"], order["trials"], order["output_bytes"])
+        checks = Checks(order["seed"], order["names"], order["trials"], order["output_bytes"])
         tell(lines, None)
         for cell in order["cells"]:
-            outputs = court.run(**cell)
-            tell(lines, {"outputs": outputs, "fault": court.judge.fault()})
+            outputs = checks.run(**cell)
+            tell(lines, {"outputs": outputs, "fault": checks.judge.fault()})
 
 
 def tell(lines: Any, message: Any) -> None:
@@ -56,7 +56,7 @@ def tell(lines: Any, message: Any) -> None:
     lines.flush()
 
 
-class Court:
+class Checks:
     """The namespace of the locked cells and checks, and the IPython that runs them.
 
     Args:

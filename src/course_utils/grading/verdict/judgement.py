@@ -68,11 +68,11 @@ class Judgement:
         self.verdicts: dict[str, list[NotebookNode]] = {}
         self.start_seconds = self.seconds = 0.0
 
-    async def run(self, court: Workplace, descriptors: dict[int, int]) -> None:
+    async def run(self, place: Workplace, descriptors: dict[int, int]) -> None:
         """Run them all.
 
         Args:
-            court: where the process runs.
+            place: where the process runs.
             descriptors: the sockets to the snapshots, by their numbers there.
         """
         began = time.monotonic()
@@ -80,7 +80,7 @@ class Judgement:
         with ours, Overheard() as overheard:
             with theirs:
                 self.process = await start_program(
-                    court,
+                    place,
                     "course_utils.grading.verdict.judge_process",
                     [str(JUDGES_DESCRIPTOR)],
                     fds={

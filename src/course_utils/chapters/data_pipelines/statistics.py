@@ -1,0 +1,64 @@
+"""Mean and deviation that are merged, batch by batch."""
+
+from __future__ import annotations
+
+import weakref
+
+import torch
+
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_close, check_equal
+
+
+def run_statistics(running_statistics, images: list) -> tuple:
+    """What a generator over copies of the images gives, and how many were alive at once at most."""
+    alive, most = [], 0
+
+    def generate():
+        nonlocal most
+        for image in images:
+            copy = image.clone()
+            alive.append(weakref.ref(copy))
+            most = max(most, sum(ref() is not None for ref in alive))
+            yield copy
+            del copy
+
+    return running_statistics(generate()), most
+
+
+def check_merge(merge_statistics, a, b, what):
+    triples = [
+        triple_of(part) if part else (0, torch.zeros(1).double(), torch.zeros(1).double())
+        for part in (a, b)
+    ]
+    with forbid_changes(*triples[0][1:], *triples[1][1:]):
+        found = merge_statistics(*triples)
+    check_triple(found, triple_of(a + b) if a + b else triples[0], what)
+
+
+def triple_of(images: list) -> tuple:
+    """The truth, from all pixels at once."""
+    values = torch.cat([image.double().flatten(1) for image in images], dim=1)
+    mean = values.mean(1)
+    return values.shape[1], mean, ((values - mean[:, None]) ** 2).sum(1)
+
+
+def check_triple(found, right, what, images=()):
+    assert found is not None, f"{what}: it returned None: is there an answer yet?"
+    assert isinstance(found, (tuple, list)), f"{what}: it returned {found!r}, expected a triple"
+    assert len(found) == 3, f"{what}: it returned {len(found)} values, expected (count, mean, S)"
+    check_equal(found[0], right[0], f"{what}: the count of pixels for each channel")
+    means = torch.stack([image.double().mean((1, 2)) for image in images]) if images else None
+    slip = means is not None and isinstance(found[1], torch.Tensor)
+    if slip and found[1].shape == right[1].shape and not torch.allclose(means.mean(0), right[1]):
+        each = torch.allclose(found[1].double(), means.mean(0))
+        assert not each, f"{what}: this is the mean of the images' means; count pixels"
+    check_close(found[1], right[1], f"{what}: the mean", rtol=1e-10, atol=1e-12)
+    spread = found[2]
+    if isinstance(spread, torch.Tensor) and spread.shape == right[2].shape and right[0] > 1:
+        for power, name in ((1, "the variance"), (0.5, "the standard deviation")):
+            for count in {right[0], max(right[0] - 1, 1)}:
+                slip = torch.allclose(spread.double(), (right[2] / count) ** power, rtol=1e-6)
+                same = torch.allclose(right[2], (right[2] / count) ** power)
+                assert same or not slip, f"{what}: this is {name}; S is a sum"
+    check_close(spread, right[2], f"{what}: S (stable, in float64?)", rtol=1e-6, atol=1e-9)

@@ -1,0 +1,123 @@
+"""A stream of records that can be resumed."""
+
+from __future__ import annotations
+
+import gc
+import json
+import multiprocessing
+
+import torch
+from torch.utils.data import Dataset
+
+from course_utils.learner.checks import check_equal
+
+
+class Records(Dataset):
+    """The numbers 0 to n − 1; notes which were read in this process."""
+
+    def __init__(self, n):
+        self.n, self.read = n, []
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, index):
+        self.read.append(int(index))
+        return int(index)
+
+
+def _take(loader, count: int, leave: bool = False) -> list[list[int]]:
+    """The next ``count`` batches; with ``leave``, each ``for`` is left after a batch."""
+    batches = []
+    for _ in range(2 * count + 2):
+        for batch in loader if len(batches) < count else []:
+            assert isinstance(batch, torch.Tensor), f"a batch is {type(batch).__name__}, no tensor"
+            batches.append(batch.tolist())
+            if leave or len(batches) == count:
+                break
+    return batches
+
+
+def run_stream(
+    resumable, n: int, batch_size: int, seed: int, workers: int, count: int, leave: bool = False
+) -> list:
+    """The first ``count`` batches of a new loader."""
+    loader = resumable(Records(n), batch_size, seed, workers)
+    assert loader is not None, "resumable returned None: is there an answer yet?"
+    return _take(loader, count, leave)
+
+
+def run_resumable(
+    resumable, n: int, batch_size: int, seed: int, workers: int, stop: int, count: int
+) -> dict:
+    """What a second loader gives after the state of a first, and what that read and left behind."""
+    before = len(multiprocessing.active_children())
+    loader = resumable(Records(n), batch_size, seed, workers)
+    for name in ("__iter__", "state_dict", "load_state_dict"):
+        assert hasattr(loader, name), f"resumable returned {type(loader).__name__}, without {name}"
+    head = _take(loader, stop)
+    if len(multiprocessing.active_children()) > before:
+        gc.collect()
+    running = len(multiprocessing.active_children()) - before
+    state = loader.state_dict()
+    try:
+        text = json.dumps(state)
+    except TypeError as error:
+        raise AssertionError(f"json can't write what state_dict() returned: {error}") from error
+    _take(loader, 2)
+    moved = json.dumps(state) != text
+    records = Records(n)
+    other = resumable(records, batch_size, seed, workers)
+    other.load_state_dict(json.loads(text))
+    rest, read = _take(other, count), len(records.read)
+    del loader, other
+    gc.collect()
+    left = len(multiprocessing.active_children()) - before
+    counts = {"read": read, "workers left": left, "running": running}
+    return {"head": head, "rest": rest, "moved": moved, **counts}
+
+
+def check_stream(run, n, batch_size, seed, workers, epochs=3):
+    per_epoch = -(-n // batch_size)
+    whole = run(n, batch_size, seed, workers, epochs * per_epoch)
+    check_equal(len(whole), epochs * per_epoch, f"batches in {epochs} epochs")
+    orders = []
+    for epoch in range(epochs):
+        batches = whole[epoch * per_epoch : (epoch + 1) * per_epoch]
+        orders.append([item for batch in batches for item in batch])
+        check_equal(sorted(orders[-1]), [*range(n)], f"the items of epoch {epoch}, sorted")
+        sizes = [len(batch) for batch in batches]
+        full = [batch_size] * (n // batch_size) + [n % batch_size] * (n % batch_size > 0)
+        check_equal(sizes, full, f"the sizes of the batches of epoch {epoch}")
+    assert [*range(n)] not in orders, "an epoch is not shuffled"
+    assert len({str(order) for order in orders}) == epochs, "two epochs have the same order"
+    torch.manual_seed(99)
+    same = "another loader with equal arguments gave another order: does it draw globally?"
+    assert run(n, batch_size, seed, workers, len(whole)) == whole, same
+    other = run(n, batch_size, seed + 1, workers, per_epoch)
+    assert other != whole[:per_epoch], "another seed gave the same order"
+
+
+def check_resumed(stream, resumed, n, batch_size, seed, workers, stop, count):
+    whole = stream(n, batch_size, seed, 0, stop + count)
+    found = resumed(n, batch_size, seed, workers, stop, count)
+    assert not found["moved"], "the dict of state_dict() changed when the loader went on"
+    right, rest, per_epoch = whole[stop:], found["rest"], -(-n // batch_size)
+    check_equal(found["head"], whole[:stop], f"the {stop} batches before the stop")
+    if rest != right and rest:
+        begin = stop // per_epoch * per_epoch
+        where = {whole.index(rest[0]) - stop} if rest[0] in whole else set()
+        assert whole[begin] != rest[0] or begin == stop, "it began the epoch again"
+        for ahead in where:
+            fetched = "count what came out, not what workers had fetched" if ahead > 0 else ""
+            assert ahead <= 0, f"batches are lost ({ahead}): {fetched}"
+            assert ahead >= 0, f"batches come twice ({-ahead})"
+        assert where, "it goes on in another order than the loader that was stopped"
+    check_equal(rest, right, f"the {count} batches after the stop")
+    items = sum(len(batch) for batch in right)
+    read = found["read"]
+    assert workers or read <= items, (
+        f"{read} items were read for {items}: don't read what is skipped"
+    )
+    check_equal(found["running"], 0, "workers that still run after a for was left by break")
+    check_equal(found["workers left"], 0, "workers that outlive their loader")

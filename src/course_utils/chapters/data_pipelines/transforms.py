@@ -1,0 +1,75 @@
+"""Transforms of images with boxes."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import torch
+from torchvision import tv_tensors
+from torchvision.transforms import v2
+
+from course_utils.learner.checks import check_close, check_equal
+
+
+def _plain_tensor(x) -> torch.Tensor:
+    return x.as_subclass(torch.Tensor).clone() if isinstance(x, torch.Tensor) else x
+
+
+def run_custom(custom_transform, p, image, mask, boxes, seed=0, composed=False) -> dict:
+    """What the transform makes of these, as plain tensors, with the names of their types."""
+    size = tuple(image.shape[-2:])
+    sample = {
+        "image": cast(Any, tv_tensors.Image)(image.clone()),
+        "mask": cast(Any, tv_tensors.Mask)(mask.clone()),
+    }
+    sample["boxes"] = cast(Any, tv_tensors.BoundingBoxes)(
+        boxes.clone(), format="XYXY", canvas_size=size
+    )
+    sample["label"] = 7
+    before = dict(sample)
+    turn = custom_transform(p)
+    assert turn is not None, f"custom_transform({p}) is None: is there an answer yet?"
+    assert callable(turn), f"custom_transform({p}) is {turn!r}, nothing that can be called"
+    torch.manual_seed(seed)
+    out = (v2.Compose([turn, v2.Identity()]) if composed else turn)(sample)
+    assert isinstance(out, dict), f"the transform returned {type(out).__name__}, no dict"
+    assert out is not sample, f"p={p}: this is the dict that came in: return a new one"
+    same = list(sample) == list(before) and all(sample[key] is before[key] for key in before)
+    for key, was in {"image": image, "mask": mask, "boxes": boxes}.items():
+        same = same and torch.equal(_plain_tensor(before[key]), was)
+    kinds = {key: type(value).__name__ for key, value in out.items()}
+    canvas = getattr(out.get("boxes"), "canvas_size", None)
+    plain = {key: _plain_tensor(value) for key, value in out.items()}
+    return {"out": plain, "kinds": kinds, "canvas": canvas and tuple(canvas), "untouched": same}
+
+
+def check_turn(found, image, mask, boxes, turned, what):
+    kinds = {"image": "Image", "mask": "Mask", "boxes": "BoundingBoxes", "label": "int"}
+    because = "wrap what you computed as its type again"
+    check_equal(sorted(found["kinds"].items()), sorted(kinds.items()), f"{what}: types ({because})")
+    height, width = mask.shape
+    out, where, size = found["out"], f"{what}: the boxes", (height, width)
+    if turned:
+        image, mask = torch.rot90(image, 1, (-2, -1)), torch.rot90(mask, 1, (-2, -1))
+        size, (left, top, right, bottom) = (width, height), boxes.unbind(-1)
+        slips = {
+            "left and right are swapped: order them": [top, width - left, bottom, width - right],
+            "right is an edge, not a pixel: no 1 is taken off": [
+                top,
+                width - 1 - right,
+                bottom,
+                width - 1 - left,
+            ],
+            "this is a turn clockwise": [height - bottom, left, height - top, right],
+            "it is the width that x is taken from": [top, height - right, bottom, height - left],
+            "they were not turned": [left, top, right, bottom],
+        }
+        boxes = torch.stack([top, width - right, bottom, width - left], -1)
+        for words, slip in slips.items():
+            wrong = torch.equal(out["boxes"].float(), torch.stack(slip, -1).float())
+            assert torch.equal(boxes, torch.stack(slip, -1)) or not wrong, f"{where}: {words}"
+    for key, right in {"image": image, "mask": mask, "boxes": boxes}.items():
+        check_close(out[key], right, f"{what}: {key}")
+    check_equal(found["canvas"], size, f"{what}: canvas_size, (height, width)")
+    check_equal(out["label"], 7, f"{what}: the label")
+    assert found["untouched"], f"{what}: the dict that came in, or a tensor in it, was changed"

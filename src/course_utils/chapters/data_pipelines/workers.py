@@ -1,0 +1,65 @@
+"""Workers: what each of them draws, and which part each of them reads."""
+
+from __future__ import annotations
+
+from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+
+
+def check_draws(NoiseSet, drawn, which, what):
+    rows = {
+        f"worker {worker} in epoch {epoch}": tuple(numbers[which])
+        for epoch, workers in enumerate(drawn)
+        for worker, numbers in enumerate(workers)
+    }
+    names = list(rows)
+    pairs = [(a, b) for n, a in enumerate(names) for b in names[:n] if set(rows[a]) & set(rows[b])]
+    between = [(a, b) for a, b in pairs if a[-1] == b[-1]]
+    words = "seed from get_worker_info().seed, not from constants or from worker_id alone"
+    if all(numbers[0] == NoiseSet()[0][which] for numbers in rows.values()):
+        words = "is there an answer yet? It still draws what the one from __init__ drew: put a new "
+        words += "one into the copy"
+    for a, b in (between or pairs)[:1]:
+        raise AssertionError(f"{what}: {b} and {a} drew the same numbers: {words}")
+
+
+def run_shard(shard_iterable, source: list, world: int, workers: int) -> list:
+    """For each rank, two epochs of (worker, item)."""
+    found = []
+    for rank in range(world):
+        stream = shard_iterable(list(source), rank, world)
+        kind = type(stream).__name__
+        assert stream is not None, "shard_iterable returned None: is there an answer yet?"
+        assert isinstance(stream, IterableDataset), (
+            f"shard_iterable returned {kind}: expected an IterableDataset"
+        )
+        loader = DataLoader(
+            stream,
+            batch_size=None,
+            num_workers=workers,
+            collate_fn=lambda item: (getattr(get_worker_info(), "id", 0), item),
+        )
+        found.append([[*loader], [*loader]])
+    return found
+
+
+def check_shares(run, count, world, workers):
+    source = [100 + n for n in range(count)]
+    found = run(source, world, workers)
+    first, second = ([[tuple(pair) for pair in epochs[e]] for epochs in found] for e in (0, 1))
+    items = sorted(item for rank in first for _, item in rank)
+    lost = sorted(set(source) - set(items))
+    twice = sorted(item for item in set(items) if items.count(item) > 1)
+    foreign = sorted(set(items) - set(source))
+    words = [
+        f"{name} {part[:6]}"
+        for name, part in {"lost": lost, "more than once": twice}.items()
+        if part
+    ]
+    assert not words, f"of the items 100 to {99 + count}: {', '.join(words)}"
+    assert not foreign, f"{foreign[:3]} are no items"
+    sizes = [
+        sum(w == worker for w, _ in rank) for rank in first for worker in range(max(workers, 1))
+    ]
+    uneven = f"the shares hold {sizes} items: no two may differ by more than one"
+    assert max(sizes) - min(sizes) <= 1, uneven
+    assert first == second, "the second loop over the same stream gave something else"

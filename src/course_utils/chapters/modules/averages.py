@@ -1,0 +1,93 @@
+"""Exercise 8.6: a moving average."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn as nn
+
+from course_utils.chapters.modules.precision import check_digits
+from course_utils.chapters.modules.surroundings import untouched
+from course_utils.learner.checks import check_close, check_equal
+
+
+def run_average(
+    moving_average_buffer: Callable,
+    batches: list,
+    modes: list,
+    momentum: float | None = None,
+    grad: bool = True,
+) -> dict:
+    """The results and the means, batch by batch, and what kind of thing ``mean`` is.
+
+    A second module is made first and never called. ``grad``: whether autograd records.
+    """
+    size, dtype = batches[0].shape[1], batches[0].dtype
+    options = () if momentum is None else (momentum,)
+    other, module = moving_average_buffer(size, *options), moving_average_buffer(size, *options)
+    kind = type(module).__name__
+    words = f"it returned {kind}, not a module: is there an answer yet?"
+    assert isinstance(module, nn.Module), words
+    assert hasattr(module, "mean"), "the module has no attribute mean"
+    fresh = module.mean.detach().clone()
+    module = module.to(batches[0].device, dtype)
+    held, found = module.mean, {"y": [], "mean": [], "gradient": [], "fresh": fresh}
+    for values, mode in zip(batches, modes, strict=True):
+        x = values.clone().requires_grad_(grad)
+        with torch.set_grad_enabled(grad), untouched():
+            y = module.train(mode)(x)
+        assert isinstance(y, torch.Tensor), f"the module returned {y!r}, not a tensor"
+        assert torch.equal(x.detach(), values), "x was changed: return a new tensor"
+        gradient = None
+        if grad:
+            words = "no gradient flows from the result to x: only the update belongs under no_grad"
+            assert y.requires_grad, words
+            (gradient,) = torch.autograd.grad((y * torch.arange(1, 1 + size).to(y)).sum(), x)
+        found["y"].append(y.detach())
+        found["mean"].append(module.mean.detach().clone())
+        found["gradient"].append(gradient)
+    found |= {"parameters": len(list(module.parameters())), "graph": module.mean.requires_grad}
+    found |= {"state": sorted(module.state_dict()), "same": module.mean is held}
+    found["apart"] = not other.mean.any().item()
+    return found | {"held": held.detach().clone()}
+
+
+def check_average(trial, batches, modes, momentum=None, grad=True):
+    """Compare with the averages of ``batches``, each (batch, size), in the given modes."""
+    found, share = trial(batches, modes, momentum, grad), 0.1 if momentum is None else momentum
+    size, dtype = batches[0].shape[1], batches[0].dtype
+    near = (
+        {"rtol": 1e-10, "atol": 1e-10} if dtype == torch.float64 else {"rtol": 1e-4, "atol": 1e-5}
+    )
+    check_equal(found["parameters"], 0, "its parameters", "it would be trained")
+    words = "mean is not in its state dict (a plain attribute, or not persistent?): it isn't saved"
+    assert "mean" in found["state"], words
+    check_close(found["fresh"].cpu(), torch.zeros(size), "mean at first")
+    assert not found["graph"], "mean requires grad: the graph of each batch hangs on it"
+    mean = batches[0].new_zeros(size)
+    for number, (x, mode) in enumerate(zip(batches, modes, strict=True), start=1):
+        old, call = mean, f"call {number}, {'train' if mode else 'eval'}"
+        got = found["mean"][number - 1]
+        if mode and len(x):
+            mean = (1 - share) * mean + share * x.mean(0)
+            swapped = share * old + (1 - share) * x.mean(0)
+            slip = torch.allclose(got, swapped) and not torch.allclose(got, mean)
+            assert not slip, f"{call}: momentum is the share of the new batch, not of the old mean"
+            still = torch.equal(got, old) and not torch.allclose(old, mean)
+            assert not still, f"{call}: mean was not updated by {len(x)} row{'s'[: len(x) > 1]}"
+        check_digits(got, mean, f"{call}: mean")
+        why = "" if mode else " (eval mode: it stays)"
+        check_close(got, mean, f"{call}: mean{why}", **near)
+        got = found["y"][number - 1]
+        stale = got.shape == x.shape and torch.allclose(got, x - old)
+        stale = stale and not torch.allclose(old, mean)
+        assert not stale, f"{call}: the result is x minus the old mean: first update, then subtract"
+        check_close(got, x - mean, f"{call}: the result", **near)
+        if grad:
+            right = torch.arange(1, 1 + size).to(x).expand_as(x)
+            what = f"{call}: the gradient at x (mean is a constant)"
+            check_close(found["gradient"][number - 1], right, what, **near)
+    same = found["same"] and torch.equal(found["held"], found["mean"][-1])
+    assert same, "module.mean is another tensor than at first: update it in place"
+    assert found["apart"], "another module's mean has moved with it: each has its own tensor"

@@ -1,0 +1,187 @@
+"""Exercise 8.5: dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn as nn
+from torch.overrides import TorchFunctionMode
+
+from course_utils.chapters.modules.precision import check_digits
+from course_utils.chapters.modules.surroundings import untouched
+from course_utils.learner.checks import check_close, check_equal
+
+# How far a value may be from x / (1 - p), relatively: a few steps of the dtype.
+CLOSE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 2e-2}
+
+
+def _random_states() -> torch.Tensor:
+    """The state of every generator that a dropout may draw from."""
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    return torch.cat([torch.get_rng_state(), *cuda])
+
+
+class _NoDropout(TorchFunctionMode):
+    """Refuses PyTorch's own dropouts."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        name = getattr(func, "__name__", "")
+        assert "dropout" not in name, f"torch's own {name} was called: write it yourself"
+        return func(*args, **(kwargs or {}))
+
+
+def run_dropout(
+    dropout_that_listens: Callable,
+    x: torch.Tensor,
+    p: float,
+    training: bool,
+    seed: int | None = 0,
+    calls: int = 1,
+) -> dict:
+    """What calls after one seed give: the last result, its gradient, whether draws were made."""
+    torch.manual_seed(seed)
+    leaf = x.clone().requires_grad_()
+    x = leaf * 1
+    values, results = x.detach().clone(), []
+    for _ in range(calls):
+        before = _random_states()
+        with untouched(), _NoDropout():
+            y = dropout_that_listens(x, p, training)
+        assert y is not None, "dropout_that_listens returned None: is there an answer yet?"
+        kind = type(y).__name__
+        assert isinstance(y, torch.Tensor), f"the result is of type {kind}, not a tensor"
+        quiet = torch.equal(_random_states(), before)
+        results.append(y.detach())
+    assert torch.equal(x.detach(), values), "x was changed: return a new tensor"
+    gradient = torch.zeros_like(x)
+    # Where all is dropped, a constant has the right gradient as well.
+    if p != 1 or not training or y.requires_grad:
+        assert y.requires_grad, "no gradient flows from the result to x"
+        (gradient,) = torch.autograd.grad(y.sum(), leaf)
+    same = calls > 1 and torch.equal(results[0] == 0, results[1] == 0)
+    return {"y": results[-1], "gradient": gradient, "quiet": quiet, "same": same}
+
+
+def run_module(module_class: type[nn.Module], p: float, x: torch.Tensor) -> tuple:
+    """The share of zeros that the module gives in three modes, and whether two masks are equal.
+
+    It is part of a model, beside a module with another probability.
+    """
+    other = module_class(0.5 * p)
+    module = module_class(p)
+    model, masks = nn.Sequential(other, nn.Sequential(module)), []
+    for mode in (True, False, True):
+        model.train(mode)
+        with _NoDropout():
+            y = module(x)
+        assert isinstance(y, torch.Tensor), f"ListeningDropout gives {y!r}: is there an answer yet?"
+        masks.append(y.eq(0))
+    return [mask.float().mean().item() for mask in masks], torch.equal(masks[0], masks[2])
+
+
+def _check_apart(dropped: torch.Tensor) -> None:
+    """Check that elements don't share a draw, along any dimension of the mask."""
+    whole = "whole rows, columns or channels are dropped together: each element has its own draw"
+    for dim in range(1, dropped.dim()):
+        block = dropped.flatten(dim)
+        if block.shape[-1] >= 30:
+            share = block.float().mean(-1)
+            assert ((share > 0) & (share < 1)).any(), whole
+    if dropped.dim() > 1:
+        share = dropped.flatten(0, -2).float().mean(0)
+        assert dropped[..., 0].numel() < 30 or ((share > 0) & (share < 1)).any(), whole
+    for dim, size in enumerate(dropped.shape):
+        if size > 1:
+            first, second = dropped.select(dim, 0), dropped.select(dim, 1)
+            words = f"the same elements at index 0 and 1 of dimension {dim}: each has its own draw"
+            assert first.numel() < 30 or not torch.equal(first, second), words
+
+
+def check_training(trial, x, p, seed=0):
+    """Check one call in training for ``x`` of any shape; gives the mask of what was dropped."""
+    found = trial(x, p, True, seed)
+    y, tolerance = found["y"], 6 * (p * (1 - p) / max(x.numel(), 1)) ** 0.5
+    check_equal((tuple(y.shape), y.dtype), (tuple(x.shape), x.dtype), "shape and dtype")
+    assert not y.isnan().any(), f"p = {p}: there are NaNs (what is 0 times infinity?)"
+    dropped = y == 0
+    share = dropped.float().mean().item() if x.numel() else p
+    if x.numel() >= 2000 and 0.1 < p < 0.9:
+        _check_apart(dropped)
+    slip = abs(share - (1 - p)) <= tolerance and abs(share - p) > tolerance
+    assert not slip, f"{share:.2f} of the elements are 0: p is the share that is dropped, not kept"
+    if x.numel() > 1:
+        words = f"{share:.3f} of the elements are 0, expected about {p}"
+        assert abs(share - p) <= tolerance, words
+    kept, values = ~dropped, (x / (1 - p) if p < 1 else x)
+    close, got = CLOSE[x.dtype], y[kept].double()
+    exact = torch.allclose(got, values[kept].double(), rtol=close)
+    check_digits(y[kept], values[kept], f"p = {p}, what survived")
+    words = f"p = {p}: what survived was not divided by 1 - p, so the expectation is not that of x"
+    assert exact or not torch.equal(y[kept], x[kept]), words
+    words = f"p = {p}: what survived is not x / (1 - p), so the expectation is not that of x"
+    assert exact, words
+    slope = kept / (1 - p) if p < 1 else kept * 0.0
+    words = f"p = {p}: the gradient holds NaNs (0 times infinity)"
+    assert not found["gradient"].isnan().any(), words
+    words = "the gradient is 1 / (1 - p) where an element survived, 0 elsewhere"
+    assert torch.allclose(found["gradient"].double(), slope.double(), rtol=max(close, 1e-6)), words
+    return dropped
+
+
+def check_still(trial, x, p):
+    """Check one call outside of training: values, gradient, and that nothing is drawn."""
+    found = trial(x, p, False)
+    words = "training is False: the values have to be those of x"
+    check_close(found["y"], x, words, rtol=0, atol=0)
+    assert found["quiet"], "training is False, and still random numbers were drawn"
+    check_close(found["gradient"], torch.ones_like(x), "the gradient, training=False")
+
+
+def check_draws(trial, case, ones, ramp):
+    """Each element has a draw of its own, from the global generator; so has each call."""
+    for p in (0.75, 0.9, 0.0, 1.0):
+        with case(f"a 50 × 400 tensor of ones, p = {p}"):
+            check_training(trial, ones, p)
+    with case("the same seed twice, then another"):
+        masks = [check_training(trial, ramp, 0.5, seed) for seed in (1, 1, 2)]
+        assert torch.equal(masks[0], masks[1]), "torch.manual_seed does not make the draws repeat"
+        assert not torch.equal(masks[0], masks[2]), "another seed drops the same elements"
+    with case("two calls after one seed"):
+        found = trial(ramp, 0.5, True, 1, 2)
+        assert not found["same"], "both drop the same elements: each call draws anew"
+    with case("how many of 200 are dropped, eight times"):
+        counts = {int(check_training(trial, ones[0, :200], 0.5, seed).sum()) for seed in range(8)}
+        assert len(counts) > 1, "always exactly as many: each element has a draw of its own"
+
+
+def check_shapes(trial, case, ramp):
+    """No dimension, a batch of images, no element."""
+    with case("a number, a tensor without dimensions"):
+        dropped = [bool(check_training(trial, ramp[0, 0, 1], 0.5, seed)) for seed in range(16)]
+        assert 0 < sum(dropped) < 16, f"dropped {sum(dropped)} times in 16 calls with p = 0.5"
+    with case("images (2, 3, 20, 25)"):
+        check_training(trial, ramp.view(2, 3, 20, 25), 0.5)
+    with case("an empty tensor"):
+        check_training(trial, ramp[:0], 0.5)
+
+
+def check_range(dropout_that_listens, case, ones):
+    """A probability lies between 0 and 1."""
+    for p, training in ((-0.1, True), (1.5, True), (1.5, False), (-0.1, False)):
+        with case(f"p = {p}" if training else f"p = {p}, training=False"):
+            try:
+                dropout_that_listens(ones, p, training)
+            except ValueError:
+                continue
+            raise AssertionError("no ValueError")
+
+
+def check_shares(trial, case, p, ones):
+    """The module, in three modes, beside another with another probability."""
+    with case(f"ListeningDropout({p}) in a model: train, eval, train"):
+        shares, same = trial(p, ones)
+        right = [abs(shares[0] - p) < 0.03, shares[1] == 0, abs(shares[2] - p) < 0.03]
+        told = f"shares of zeros {[round(share, 2) for share in shares]}"
+        assert all(right), f"{told}, expected about {p}, 0, {p}"
+        assert not same, "in both training calls the same elements: each call draws anew"

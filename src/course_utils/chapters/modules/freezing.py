@@ -1,0 +1,161 @@
+"""Exercise 8.10: freeze by pattern, and count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn as nn
+
+from course_utils.learner.checks import check_equal
+from course_utils.learner.devices import device
+
+
+class Talker(nn.Module):
+    """A tied table, a batch norm without weights, and one parameter in half precision."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(7, 4)
+        self.plain = nn.BatchNorm1d(4, affine=False)
+        self.norm = nn.BatchNorm1d(4)
+        self.dropout = nn.Dropout()
+        self.out = nn.Linear(4, 7)
+        self.out.weight = self.table.weight
+        self.scale = nn.Parameter(torch.ones(3, dtype=torch.float16))
+        self.out_bias = nn.Parameter(torch.zeros(2))
+        mask = torch.ones(5, dtype=torch.bool)
+        self.register_buffer("mask", mask, persistent=False)
+        self.register_buffer("again", mask, persistent=False)
+
+
+class Kinds(nn.Module):
+    """A batch norm for each number of dimensions; one is in eval mode though it isn't frozen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.line, self.image, self.film = nn.BatchNorm1d(2), nn.BatchNorm2d(2), nn.BatchNorm3d(2)
+        self.layer, self.stillfilm = nn.LayerNorm(2), nn.BatchNorm2d(3).eval()
+
+
+def _model(small_net: type[nn.Module], kind: str) -> nn.Module:
+    """A model in training mode; one of its parameters is frozen already."""
+    if kind == "norms":
+        return Kinds().to(device)
+    model = (small_net() if kind in ("small", "asleep") else Talker()).to(device)
+    places = {"small": "head.bias", "asleep": "features.0.norm.weight"}
+    model.get_parameter(places.get(kind, "scale")).requires_grad_(kind == "free")
+    return model
+
+
+def _facts_of(model: nn.Module) -> tuple:
+    """Which parameters are frozen, and which modules are in eval mode."""
+    named = model.named_parameters(remove_duplicate=False)
+    frozen = [name for name, parameter in named if not parameter.requires_grad]
+    return frozen, [name for name, module in model.named_modules() if not module.training]
+
+
+def run_freeze(
+    freeze_and_count: Callable, small_net: type[nn.Module], kind: str, patterns: list[str]
+) -> dict:
+    """What is frozen and in eval mode afterwards, the counts, or the error."""
+    model, counts, error = _model(small_net, kind), None, ""
+    before, given = {name: t.clone() for name, t in model.state_dict().items()}, list(patterns)
+    try:
+        counts = freeze_and_count(model, patterns)
+    except ValueError as caught:
+        error = str(caught) or "ValueError"
+    except (AttributeError, TypeError) as caught:
+        hint = (
+            " (with affine=False, a batch norm's weight is None)"
+            if "NoneType" in str(caught)
+            else ""
+        )
+        raise AssertionError(f"{type(caught).__name__}: {caught}{hint}") from None
+    same = all(torch.equal(t, before[name]) for name, t in model.state_dict().items())
+    frozen, still = _facts_of(model)
+    found = {"frozen": frozen, "eval": still, "counts": counts, "error": error, "same": same}
+    return found | {"kept": patterns == given}
+
+
+def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
+    """Compare what is frozen and in eval mode, by name, and the three counts."""
+    found, model = trial(kind, patterns), _model(small_net, kind)
+    assert not found["error"], f"a ValueError, though each pattern matches: {found['error']}"
+    everything = [name for name, _ in model.named_parameters(remove_duplicate=False)]
+    right, wrong = [name for name in everything if name in frozen], []
+    for what, got, names in (
+        ("frozen", found["frozen"], right),
+        ("in eval mode", found["eval"], still),
+    ):
+        extra = [name or "(the model itself)" for name in got if name not in names]
+        lacks = [name for name in names if name not in got]
+        wrong += [f"{what}, and should not be: {', '.join(extra)}"] if extra else []
+        wrong += [f"not {what}: {', '.join(lacks)}"] if lacks else []
+    tensors, counts = [*model.parameters(), *model.buffers()], found["counts"]
+    total = sum(p.numel() for p in model.parameters())
+    right = {"total": total, "trainable": trainable, "bytes": sum(t.nbytes for t in tensors)}
+    if not isinstance(counts, dict):
+        wrong.append(f"it returned {counts!r}, not a dict of counts: is there an answer yet?")
+        counts = right
+    slips = {
+        ("total", total + 28): "the tied table is counted twice",
+        ("bytes", sum(p.nbytes for p in model.parameters())): "the buffers are missing",
+        ("bytes", sum(t.nbytes for t in model.state_dict().values())): (
+            "a state dict lists shared ones twice, and leaves out what is not persistent"
+        ),
+        ("bytes", right["bytes"] + 117): "the shared ones are counted twice",
+        ("bytes", 4 * total): "not every number has four bytes, and buffers have bytes, too",
+    }
+    if not wrong:
+        slips["trainable", total] = "the frozen ones are counted as well"
+        free = [p for name, p in model.named_parameters() if name not in found["frozen"]]
+        size = sum(tensor.nbytes for tensor in [*free, *model.buffers()])
+        slips["bytes", size] = "frozen parameters take memory, too"
+    for key, value in right.items():
+        got = counts.get(key, "missing")
+        if got != value or isinstance(got, bool):
+            why = slips.get((key, got), "")
+            wrong.append(f"{key!r} is {got}, expected {value}" + (f" ({why})" if why else ""))
+    assert found["same"], "; ".join(["values of the model were changed", *wrong])
+    assert not wrong, "; ".join(wrong)
+    assert found["kept"], "the list of patterns is no longer as it was: only read it"
+
+
+def check_refused(trial, small_net, kind, patterns):
+    """Check that a pattern without a match is a ValueError, before which nothing was changed."""
+    found, (frozen, still) = trial(kind, patterns), _facts_of(_model(small_net, kind))
+    assert found["error"], "a pattern matches nothing, and no ValueError was raised"
+    check_equal(found["frozen"], frozen, "frozen after the ValueError", "nothing is changed then")
+    check_equal(found["eval"], still, "in eval mode after the ValueError")
+
+
+def check_small(check_freeze, case):
+    """Patterns on SmallNet."""
+    first = ["features.0.conv.weight", "features.0.norm.weight", "features.0.norm.bias"]
+    second = [name.replace("0", "2") for name in first]
+    norms = ["features.0.norm", "features.2.norm"]
+    with case('SmallNet, ["features.*"] (head.bias was frozen before)'):
+        check_freeze("small", ["features.*"], [*first, *second, "head.bias"], norms, 160)
+    with case('SmallNet, ["features.2.*", "head.weight"]'):
+        check_freeze(
+            "small",
+            ["features.2.*", "head.weight"],
+            [*second, "head.bias", "head.weight"],
+            norms[1:],
+            88,
+        )
+    with case("SmallNet, no pattern"):
+        check_freeze("small", [], ["head.bias"], [], 1432)
+    with case('SmallNet, ["*.bias"]: the batch norms\' weights stay free'):
+        bias = ["features.0.norm.bias", "features.2.norm.bias", "head.bias"]
+        check_freeze("small", ["*.bias"], bias, [], 1408)
+
+
+def check_norms(check_freeze, case):
+    """Batch norms of every kind, one of them in eval mode before."""
+    with case('norms for 1, 2 and 3 dimensions, ["*e.*", "film.weight", "layer.weight"]'):
+        frozen = [f"{name}.{part}" for name in ("line", "image") for part in ("weight", "bias")]
+        patterns = ["*e.*", "film.weight", "layer.weight"]
+        asleep = ["line", "image", "film", "stillfilm"]
+        check_freeze("norms", patterns, [*frozen, "film.weight", "layer.weight"], asleep, 10)

@@ -1,0 +1,144 @@
+"""Exercise 8.3: a model whose layers don't train."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+from course_utils.chapters.modules.precision import check_digits
+from course_utils.chapters.modules.surroundings import untouched
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_close, check_equal
+
+
+def _fill(shape: tuple, x: torch.Tensor) -> torch.Tensor:
+    """The values that a parameter of this shape is given before the model is tried."""
+    n = torch.Size(shape).numel()
+    return torch.linspace(-1, 1.3, n, device=x.device).view(shape)
+
+
+def run_list_trap(
+    list_trap: Callable, sizes: list[int], heads: dict, head: str, x: torch.Tensor
+) -> dict:
+    """What the model knows, what it gives for known weights, and how many parameters train.
+
+    The function is called twice, and its arguments are looked at afterwards.
+    """
+    given = list(sizes), dict(heads)
+    model = list_trap(sizes, heads)
+    kept, other = (sizes, heads) == given, list_trap(*given)
+    kind = f"list_trap returned {type(model).__name__}"
+    assert isinstance(model, nn.Module), f"{kind}, not a module: is there an answer yet?"
+    model = model.to(x.device)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(_fill(tuple(parameter.shape), x))
+    y = model(x, head)
+    if isinstance(y, torch.Tensor) and y.requires_grad:
+        y.sum().backward()
+    mine = {id(parameter) for parameter in model.parameters()}
+    return {
+        "shapes": sorted(tuple(parameter.shape) for parameter in model.parameters()),
+        "y": y,
+        "grads": sum(parameter.grad is not None for parameter in model.parameters()),
+        "kept": kept,
+        "apart": not any(id(parameter) in mine for parameter in other.parameters()),
+    }
+
+
+def run_set_weight(set_weight: Callable, value: torch.Tensor, needs: bool = True) -> dict:
+    """A layer before and after, and after a step of an optimizer that was made before."""
+    layer = nn.Linear(value.shape[1], value.shape[0]).to(value.device, value.dtype)
+    layer.weight.requires_grad_(needs)
+    old, bias = layer.weight, layer.bias.detach().clone()
+    optimizer = torch.optim.SGD(layer.parameters(), lr=1.0)
+    before = old.detach().clone()
+    flag = value.requires_grad
+    with untouched():
+        set_weight(layer, torch.full_like(before, 1 / 7))
+        set_weight(layer, value)
+    told = "value.requires_grad was changed: value is only read"
+    assert value.requires_grad == flag, told
+    assert layer.bias.requires_grad, "the bias was frozen as well"
+    found = {"set": layer.weight.detach().clone(), "object": layer.weight is old}
+    found |= {"idle": torch.equal(layer.weight, before)}
+    found |= {"needs": layer.weight.requires_grad, "leaf": layer.weight.is_leaf}
+    found |= {"parameter": isinstance(layer.weight, nn.Parameter)}
+    found["bias"] = torch.equal(layer.bias, bias)
+    layer(torch.ones(1, value.shape[1], device=value.device, dtype=value.dtype)).sum().backward()
+    optimizer.step()
+    return found | {"trained": layer.weight.detach().clone()}
+
+
+def check_trap(trial, sizes, heads, head, x):
+    """Compare a model of known weights with ``F.linear`` and ReLU, for ``x`` (batch, sizes[0])."""
+    hidden = [((n, m), (n,)) for m, n in pairwise(sizes)]
+    ends = {name: ((n, sizes[-1]), (n,)) for name, n in heads.items()}
+    found, y = trial(list(sizes), dict(heads), head, x), x
+    shapes = [shape for layer in hidden for shape in layer]
+    ends_shapes = [shape for layer in ends.values() for shape in layer]
+    known, why = found["shapes"], "sorted; one for each weight and bias of every layer and head"
+    slips = {
+        "no parameter: layers in a plain list or dict are unknown to it": [],
+        "only the heads: the layers are still in a plain list": sorted(ends_shapes),
+        "only the layers: the heads are still in a plain dict": sorted(shapes),
+    }
+    once = {f"{m} {n}": ((n, m), (n,)) for m, n in pairwise(sizes)}.values()
+    words = "one layer for equal sizes: each step from a size to the next has a layer of its own"
+    slips[words] = sorted([shape for layer in once for shape in layer] + ends_shapes)
+    once = {n: ((n, sizes[-1]), (n,)) for n in heads.values()}.values()
+    words = "one head for heads of one size: each name has a layer of its own"
+    slips[words] = sorted(shapes + [shape for layer in once for shape in layer])
+    slips = {words: slip for words, slip in slips.items() if slip != sorted(shapes + ends_shapes)}
+    for words, slip in slips.items():
+        assert known != slip, f"the model knows {words}"
+    check_equal(known, sorted(shapes + ends_shapes), "the parameters' shapes", why)
+    for weight, bias in hidden:
+        deep, y = y, F.linear(y, _fill(weight, x), _fill(bias, x)).relu()
+    last = [_fill(shape, x) for shape in ends[head]]
+    y = F.linear(y, *last)
+    got = found["y"] if isinstance(found["y"], torch.Tensor) else y
+
+    def alike(other):
+        return got.shape == other.shape and torch.allclose(got, other, rtol=1e-4, atol=1e-4)
+
+    if not alike(y):
+        assert not alike(y.relu()), "model(x, head): a ReLU follows the head; none belongs there"
+        if hidden:
+            bare = F.linear(deep, *(_fill(shape, x) for shape in hidden[-1]))
+            words = (
+                "model(x, head): the ReLU after the last layer, just before the head, is missing"
+            )
+            assert not alike(F.linear(bare, *last)), words
+    check_close(found["y"], y, "model(x, head)", rtol=1e-4, atol=1e-4)
+    what = "how many parameters get a gradient from one head"
+    check_equal(found["grads"], len(shapes) + 2, what)
+    assert found["kept"], (
+        "sizes or heads is no longer as it was (pop, append, del?): only read them"
+    )
+    words = "two calls returned models with parameters in common: make new layers for each"
+    assert found["apart"], words
+
+
+def check_weight(trial, value, needs=True):
+    """Check a layer's weight after it was set to ``value``, and after one step of SGD."""
+    old = value.detach().clone()
+    with forbid_changes(value):
+        found = trial(value, needs)
+        words = "value changed when the layer trained: the weight uses its memory; copy the numbers"
+        assert torch.equal(value.detach(), old), words
+    assert found["parameter"], "layer.weight isn't an nn.Parameter any more"
+    assert not found["idle"], "set_weight changed nothing: is there an answer yet?"
+    check_digits(found["set"], value.detach(), "layer.weight after set_weight")
+    check_close(found["set"], value.detach(), "layer.weight after set_weight")
+    check_equal(found["needs"], needs, "layer.weight.requires_grad", "it stays as it was")
+    assert found["leaf"], "the copy was recorded by autograd: do it under no_grad"
+    assert found["bias"], "the bias was changed as well"
+    words = "the optimizer's step did not move it: it trains the old parameter object"
+    trained = value.detach() - 1 if needs else value.detach()
+    assert not needs or not torch.equal(found["trained"], found["set"]), words
+    check_close(found["trained"], trained, "layer.weight after a step with gradient 1")

@@ -1,0 +1,159 @@
+"""Exercise 8.4: how the learner's own Module is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn as nn
+
+from course_utils.chapters.modules.surroundings import untouched
+
+
+def _tree(mini_module: Callable, parameter: type) -> tuple:
+    """The learner's class, a class of leaves, and the root of a small tree of such modules."""
+    Mini = mini_module()
+    assert isinstance(Mini, type), f"mini_module() returned {Mini!r}, not a class"
+    assert not issubclass(Mini, nn.Module), (
+        "MiniModule is derived from nn.Module: write it yourself"
+    )
+
+    class Leaf(Mini):
+        def __init__(self, start):
+            super().__init__()
+            self.weight = parameter(torch.tensor([start, start + 1.0]))
+            self.register_buffer("seen", torch.zeros(2))
+            self.register_buffer("cache", torch.zeros(3), persistent=False)
+            self.note = "plain"
+
+        def forward(self, x):
+            return x * self.weight
+
+    class Root(Mini):
+        def __init__(self):
+            super().__init__()
+            self.left = Leaf(1.0)
+            self.scale = parameter(torch.tensor(3.0))
+            self.right = Leaf(5.0)
+            self.again = self.left
+            self.tied = self.right.weight
+            self.inner = Mini()
+            self.inner.leaf = Leaf(7.0)
+            self.last = Leaf(9.0)
+            self.last.weight = parameter(torch.tensor([9.0, 10.0]), requires_grad=False)
+            self.last.register_buffer("twin", self.left.seen)
+
+        def forward(self, x, shift=0.0):
+            return self.scale * self.right(self.left(x)) + shift
+
+    try:
+        return Mini, Leaf, Root()
+    except AttributeError as error:
+        raise AssertionError(f"AttributeError: {error}: is there an answer yet?") from error
+
+
+def _names_in(root, method: str) -> list:
+    """The names that a method lists, after a look at its form."""
+    pairs = getattr(root, method)()
+    assert pairs is not None, f"{method}() returned None: is there an answer yet?"
+    pairs = list(pairs)
+    right = all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs)
+    assert right, f"{method}() gives {pairs[:1]}, expected pairs of a full name and a tensor"
+    return [name for name, tensor in pairs]
+
+
+def run_tree(mini_module: Callable, parameter: type, what: str) -> object:
+    """One question to the tree."""
+    _, _, root = _tree(mini_module, parameter)
+    if what == "call":
+        return root(torch.tensor([1.0, 2.0]), shift=1.0)
+    if what == "plain":
+        return root.left.note, root.left.training
+    if what == "unknown":
+        return hasattr(root, "nose")
+    if what == "trains":
+        (root(torch.ones(2))).sum().backward()
+        return [None if p.grad is None else p.grad.tolist() for _, p in root.named_parameters()]
+    if what == "same objects":
+        tensors = {id(tensor) for _, tensor in root.named_parameters()}
+        return {id(root.scale), id(root.left.weight), id(root.tied)} <= tensors
+    return _names_in(root, what)
+
+
+def run_names(mini_module: Callable, parameter: type, changes: list[str]) -> tuple:
+    """Parameters, buffers, state and the value of ``x`` after assignments to one name."""
+    Mini, leaf, _ = _tree(mini_module, parameter)
+    before, module = Mini(), Mini()
+    before.register_buffer("x", torch.zeros(1), persistent=False)
+    special = type("Special", (parameter,), {})
+    values = {
+        "parameter": lambda: parameter(torch.tensor([1.0])),
+        "special parameter": lambda: special(torch.tensor([1.0])),
+        "longer tensor": lambda: torch.tensor([2.0, 3.0]),
+        "None": lambda: None,
+        "module": lambda: leaf(1.0),
+        "tensor": lambda: torch.tensor([2.0]),
+        "text": lambda: "word",
+        "number": lambda: 5,
+    }
+    for change in changes:
+        if change in ("buffer", "fleeting"):
+            module.register_buffer("x", torch.zeros(1), persistent=change == "buffer")
+        else:
+            module.x = values[change]()
+    state = module.state_dict()
+    assert state is not None, "state_dict() returned None: is there an answer yet?"
+    kind = type(module.x).__name__ if changes[-1] != "module" else "module"
+    value = module.x.tolist() if isinstance(module.x, torch.Tensor) else None
+    lists = [_names_in(module, method) for method in ("named_parameters", "named_buffers")]
+    other = _names_in(before, "named_buffers"), sorted(before.state_dict())
+    return *lists, sorted(state), kind, value, other
+
+
+def run_modes(
+    mini_module: Callable, parameter: type, deep: bool, mode: bool, mixed: bool = False
+) -> tuple:
+    """The modes in the tree after a call, and whether the call returned the module.
+
+    ``mixed``: the root is in that mode already, one leaf below it isn't.
+    """
+    _, _, root = _tree(mini_module, parameter)
+    part = root if deep else root.left
+    root.train() if not mode else root.eval()
+    if mixed:
+        root.train(mode)
+        root.inner.leaf.train(not mode)
+    returned = (part.train() if mode else part.eval()) if deep else part.train(mode)
+    modules = (root, root.left, root.right, root.inner, root.inner.leaf)
+    return [module.training for module in modules], returned is part
+
+
+def run_state(
+    mini_module: Callable, parameter: type, what: str, state: dict | None = None
+) -> object:
+    """The tree's state, and what loading one does to it."""
+    _, _, root = _tree(mini_module, parameter)
+    found = root.state_dict()
+    assert isinstance(found, dict), f"state_dict() returned {type(found).__name__}, not a dict"
+    if what == "state":
+        return {name: tensor.clone() for name, tensor in found.items()}
+    if what == "detached":
+        return [name for name, tensor in found.items() if tensor.requires_grad]
+    if what == "memory":
+        with torch.no_grad():
+            root.left.weight.fill_(9)
+            root.left.seen.fill_(8)
+        return found["left.weight"].tolist(), found["left.seen"].tolist()
+
+    def own():
+        return root.scale, root.left.weight, root.left.seen, root.last.weight, root.last.twin
+
+    old, error, given = own(), "", dict(state or {})
+    try:
+        with untouched():
+            root.load_state_dict(given)
+    except RuntimeError as caught:
+        error = str(caught) or "a RuntimeError without a message"
+    same = all(a is b for a, b in zip(old, own(), strict=True)) and root.scale.is_leaf
+    flags = [tensor.requires_grad for tensor in own()], list(given) == list(state or {})
+    return error, same, *flags, {name: t.detach().clone() for name, t in root.state_dict().items()}

@@ -1,0 +1,160 @@
+"""Exercise 8.4: what the learner's own Module has to say."""
+
+from __future__ import annotations
+
+import torch
+
+from course_utils.learner.checks import check_close, check_equal
+
+
+def check_load(trial, state, bad, words):
+    """Load a state into the tree; ``bad`` are the names that its RuntimeError has to contain."""
+    right = mini_state()
+    new = {name: tensor + 10.5 for name, tensor in right.items()}
+    error, same, flags, kept, after = trial("load", state)
+    assert same, "the model's tensors are new objects, or not leaves: copy the values in place"
+    if bad:
+        assert error, f"{words}: no RuntimeError was raised"
+        silent = [name for name in bad if name not in error]
+        assert not silent, f"{words}: the message does not name {', '.join(silent)}: {error!r}"
+    else:
+        assert not error, f"a state dict that fits raised a RuntimeError: {error}"
+    for name, tensor in (right if bad else new).items():
+        what = f"{name} after a load that failed (nothing is loaded)" if bad else f"{name}, loaded"
+        assert name in after, f"{name} is not in state_dict()"
+        check_close(after[name], tensor, what)
+    check_equal(
+        flags,
+        [True, True, False, False, False],
+        "requires_grad",
+        "the last weight was frozen before",
+    )
+    assert kept, "the dict that was loaded lost some of its names: only read it"
+
+
+CHANGES = {
+    "special parameter": (["x"], [], ["x"], "Special", [1.0]),
+    "buffer, longer tensor": ([], ["x"], ["x"], "Tensor", [2.0, 3.0]),
+    "parameter, None": ([], [], [], "NoneType", None),
+    "parameter, text": ([], [], [], "str", None),
+    "text, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
+    "parameter, module": (
+        ["x.weight"],
+        ["x.seen", "x.cache"],
+        ["x.seen", "x.weight"],
+        "module",
+        None,
+    ),
+    "module, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
+    "tensor": ([], [], [], "Tensor", [2.0]),
+    "buffer, tensor": ([], ["x"], ["x"], "Tensor", [2.0]),
+    "parameter, tensor": ([], [], [], "Tensor", [2.0]),
+    "buffer, number": ([], [], [], "int", None),
+    "buffer, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
+    "module, text": ([], [], [], "str", None),
+    "buffer, text, tensor": ([], [], [], "Tensor", [2.0]),
+    "parameter, buffer": ([], ["x"], ["x"], "Tensor", [0.0]),
+    "module, buffer": ([], ["x"], ["x"], "Tensor", [0.0]),
+    "number, buffer": ([], ["x"], ["x"], "Tensor", [0.0]),
+    "fleeting, tensor": ([], ["x"], [], "Tensor", [2.0]),
+    "fleeting, buffer": ([], ["x"], ["x"], "Tensor", [0.0]),
+    "fleeting, parameter": (["x"], [], ["x"], "MiniParameter", [1.0]),
+}
+
+
+ASKED = ("named_parameters()", "named_buffers()", "state_dict()", "the type of x", "the value of x")
+
+
+def check_one_name(trial, changes, right):
+    """One name, assigned to several times: what the module says of it."""
+    *found, other = trial(changes)
+    for what, expected, got in zip(ASKED, right, found, strict=True):
+        check_equal(got, expected, what, "a name holds one thing")
+    what = "an older module's buffer that isn't persistent: named_buffers() and state_dict()"
+    check_equal(other, (["x"], []), what, "each module has its own drawers and its own notes")
+
+
+def check_tree(trial, case):
+    """Names, calls and attributes of a small tree."""
+    listed = ["scale", "tied", "left.weight", "inner.leaf.weight", "last.weight"]
+    leaves = ("left", "right", "inner.leaf", "last")
+    buffers = [f"{leaf}.{name}" for leaf in leaves for name in ("seen", "cache")]
+    tree_names = {"named_parameters": listed, "named_buffers": buffers}
+    for method, right in tree_names.items():
+        with case(method):
+            found = trial(method)
+            twice = [name for name in found if name not in right]
+            hint = f"; {', '.join(twice)}: listed a second time?" if twice else ""
+            if [*found, "last.weight"] == right:
+                hint = "; last.weight is frozen, yet it is a parameter"
+            elif "right.weight" in found and "tied" not in found:
+                hint = "; the first name is the module's own: own ones first, then the children's"
+            assert sorted(found) == sorted(right), f"expected {right}, got {found}{hint}"
+            check_equal(found, right, "the order", "own ones first, then each child with all below")
+    with case("the parameters that are listed"):
+        assert trial("same objects") is True, "they are not the objects that were assigned"
+    with case("module(x, shift=1.0) calls forward"):
+        right = torch.tensor([3.0 * 5 + 1, 2.0 * 3 * 2 * 6 + 1])
+        check_close(trial("call"), right, "its result")
+    with case("gradients"):
+        grads = [sum([1.0 * 5, 2.0 * 6]), [3.0, 6.0], [15.0, 18.0], None, None]
+        check_equal(trial("trains"), grads, "the parameters' grad after backward()")
+    with case("a plain attribute, and training"):
+        check_equal(trial("plain"), ("plain", True), "leaf.note and leaf.training of a new leaf")
+    with case("a name that doesn't exist"):
+        assert trial("unknown") is False, "no AttributeError: hasattr(module, 'nose') is True"
+
+
+def check_names(trial, case):
+    """One name, assigned to several times; a fleeting buffer is one that is not persistent."""
+    for change, right in CHANGES.items():
+        with case(f"one name: {change}"):
+            check_one_name(trial, change.split(", "), right)
+
+
+def mini_state() -> dict[str, torch.Tensor]:
+    """The right state dict of the tree."""
+    right = {"scale": torch.tensor(3.0), "tied": torch.tensor([5.0, 6.0])}
+    for leaf, start in {
+        "left": 1.0,
+        "right": 5.0,
+        "again": 1.0,
+        "inner.leaf": 7.0,
+        "last": 9.0,
+    }.items():
+        right[f"{leaf}.weight"] = torch.tensor([start, start + 1])
+        right[f"{leaf}.seen"] = torch.zeros(2)
+    return right | {"last.twin": torch.zeros(2)}
+
+
+def check_state(trial, case, right):
+    """state_dict()."""
+    with case("state_dict"):
+        found = trial("state")
+        fleeting = [name for name in found if "cache" in name]
+        assert not fleeting, f"{', '.join(fleeting)}: not persistent, so not to be saved"
+        missing = [name for name in right if name not in found]
+        assert not missing, f"not in it: {', '.join(missing)} (shared ones are under each name)"
+        check_equal(sorted(found), sorted(right), "its names")
+        for name, tensor in right.items():
+            check_close(found[name], tensor, name)
+    with case("state_dict, detached"):
+        check_equal(trial("detached"), [], "those that require grad")
+    with case("state_dict, in the model's memory"):
+        memory = trial("memory")
+        check_equal(memory, ([9.0, 9.0], [8.0, 8.0]), "the dict after the model changed in place")
+
+
+def check_modes(trial, case):
+    """train() and eval()."""
+    for deep, mode in ((True, False), (True, True), (False, True), (False, False)):
+        call = f"{'root' if deep else 'left'}.{'train' if mode or not deep else 'eval'}"
+        with case(f"{call}({'' if deep else mode})"):
+            modes, itself = trial(deep, mode)
+            other = [mode] * 5 if deep else [not mode, mode, not mode, not mode, not mode]
+            check_equal(modes, other, "training of root, left, right, inner, inner.leaf")
+            assert itself, "it does not return the module"
+    for mode in (True, False):
+        with case(f"root.{'train' if mode else 'eval'}(), the root is in that mode, a leaf isn't"):
+            modes, _ = trial(True, mode, True)
+            check_equal(modes, [mode] * 5, "training of root, left, right, inner, inner.leaf")

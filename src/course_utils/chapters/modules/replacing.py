@@ -1,0 +1,147 @@
+"""Exercise 8.11: replace by type."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+import torch.nn as nn
+
+
+class Wrapped(nn.Module):
+    """A replacement that contains the old module."""
+
+    def __init__(self, old: nn.Module) -> None:
+        super().__init__()
+        self.old = old
+
+
+def _old(small_net: type[nn.Module], kind: str) -> nn.Module:
+    """Models with layers of a kind in many places."""
+    if kind == "small":
+        model = small_net()
+        model.get_submodule("features.2").eval()
+        return model
+    if kind == "root":
+        return nn.ReLU()
+    shared, block = nn.ReLU(), nn.Sequential(nn.Linear(2, 2), nn.ReLU6(), nn.ReLU().eval())
+    model = nn.Sequential(OrderedDict(a=shared, b=nn.ModuleList([block, nn.Tanh()]), c=shared))
+    model.add_module("d", nn.ModuleDict({"x": nn.Sequential(nn.ReLU()), "y": block, "z": shared}))
+    model.get_submodule("d").register_module("nothing", None)
+    return model
+
+
+def _kinds(small_net: type[nn.Module]) -> dict:
+    """What is to be replaced, by the words of a case."""
+    block = type(small_net().get_submodule("features.0"))
+    return {
+        "BatchNorm2d": nn.BatchNorm2d,
+        "ReLU": nn.ReLU,
+        "Block or Conv2d": (block, nn.Conv2d),
+        "Linear": nn.Linear,
+        "Hardtanh": nn.Hardtanh,
+        "Sequential": nn.Sequential,
+    }
+
+
+def run_replace(
+    replace_by_type: Callable,
+    small_net: type[nn.Module],
+    kind: str,
+    wanted: str,
+    container: bool = False,
+) -> dict:
+    """Paths and types afterwards, which places hold one module, and what else may have changed."""
+    model, made, wanted_kind = _old(small_net, kind), [], _kinds(small_net)[wanted]
+    places = dict(model.named_modules(remove_duplicate=False))
+    hooked = [m for m in model.modules() if not isinstance(m, wanted_kind)]
+    for module in hooked:
+        module.register_forward_hook(lambda module, args, output: None)
+
+    def make(old):
+        assert isinstance(old, wanted_kind), f"make was called with a {type(old).__name__}"
+        assert len(made) < 50, "make is called again and again: is a replacement searched?"
+        made.append((id(old), nn.Sequential(old, nn.Tanh()) if container else Wrapped(old)))
+        return made[-1][1]
+
+    try:
+        new = replace_by_type(model, wanted_kind, make)
+        is_module = isinstance(new, nn.Module)
+        after = dict(new.named_modules(remove_duplicate=False)) if is_module else {}
+    except RecursionError:
+        words = "it never ends: is a replacement searched, perhaps on a second visit to its parent?"
+        raise AssertionError(words) from None
+    except AttributeError as error:
+        hint = " (in _modules, a child may be None)" if "NoneType" in str(error) else ""
+        raise AssertionError(f"AttributeError: {error}{hint}") from None
+    got = type(new).__name__
+    assert is_module, f"it returned {got}, not a module: is there an answer yet?"
+    numbers = {}
+    kept = [m for m in after.values() if any(m is other for other in hooked)]
+    return {
+        "tree": [(name, type(module).__name__) for name, module in after.items()],
+        "groups": [numbers.setdefault(id(module), len(numbers)) for module in after.values()],
+        "modes": [module.training for module in after.values()],
+        "calls": len(made),
+        "gaps": sum(child is None for m in new.modules() for child in m._modules.values()),
+        "twice": len({old for old, _ in made}) < len(made),
+        "hooks": all(len(module._forward_hooks) == 1 for module in kept),
+        "root": new is (made[0][1] if isinstance(places[""], wanted_kind) and made else model),
+        "olds": all(
+            m is places[n] for n, m in after.items() if n in places and type(m) is type(places[n])
+        ),
+    }
+
+
+def _rows(model: nn.Module, kind: type | tuple, container: bool) -> list[tuple]:
+    """The tree after the replacement, as a list: path, type, mode, and which module it is."""
+    inside, rows, ends = "0" if container else "old", [], []
+    top = mode = None
+    for path, module in model.named_modules(remove_duplicate=False):
+        if top is not None and (top == "" or path.startswith(f"{top}.")):
+            path = f"{top}.{inside}{path[len(top) :]}" if top else f"{inside}.{path}"
+            rows.append((path, type(module).__name__, mode, ("old", id(module))))
+            continue
+        rows, ends, top = rows + ends, [], None
+        if not isinstance(module, kind):
+            rows.append((path, type(module).__name__, module.training, ("old", id(module))))
+            continue
+        top, mode, dot = path, module.training, "." if path else ""
+        made = "Sequential" if container else Wrapped.__name__
+        rows.append((path, made, mode, ("new", id(module))))
+        rows.append((f"{path}{dot}{inside}", type(module).__name__, mode, ("old", id(module))))
+        ends = [(f"{path}{dot}1", "Tanh", mode, ("end", id(module)))] if container else []
+    return rows + ends
+
+
+def check_swap(trial, small_net, kind, wanted, container=False):
+    """Compare the tree after a replacement with the paths of the old one."""
+    found, old = trial(kind, wanted, container), _old(small_net, kind)
+    rows, numbers = _rows(old, _kinds(small_net)[wanted], container), {}
+    right = len({which for _, _, _, which in rows if which[0] == "new"})
+    tree, modes = [row[:2] for row in rows], [row[2] for row in rows]
+    groups, wrong = [numbers.setdefault(which, len(numbers)) for _, _, _, which in rows], []
+    missed = [pair for pair in tree if pair not in found["tree"]]
+    extra = [pair for pair in found["tree"] if pair not in tree]
+    if found["twice"]:
+        wrong.append(f"make was called {found['calls']} times for {right} modules: once for each")
+    if missed or extra:
+        wrong.append(f"missing in the new tree: {missed[:4]}; not expected: {extra[:4]}")
+    elif found["tree"] != tree:
+        wrong.append("the names are in another order than before")
+    elif found["groups"] != groups:
+        wrong.append("a module that was in several places has several replacements, or the reverse")
+    elif found["modes"] != modes:
+        pairs = zip(tree, found["modes"], modes, strict=True)
+        at = [name for (name, _), a, b in pairs if a != b]
+        wrong.append(f"the mode is not the old one's at {at}")
+    gaps = sum(child is None for m in old.modules() for child in m._modules.values())
+    if found["gaps"] != gaps:
+        wrong.append("a child that is None is no longer there, under its name")
+    flags = {
+        "root": "what is returned is neither the model nor the replacement of its root",
+        "olds": "modules that are not of the kind are other objects now (copies?)",
+        "hooks": "modules that are not of the kind have lost their hooks, or gained some",
+    }
+    wrong += [words for key, words in flags.items() if not found[key]]
+    assert not wrong, "; ".join(wrong)

@@ -1,0 +1,185 @@
+"""Exercise 8.9: a checkpoint that fits in part."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+import torch
+import torch.nn as nn
+
+from course_utils.chapters.modules.surroundings import untouched
+from course_utils.learner.checks import check_close, check_equal
+from course_utils.learner.devices import device
+
+
+class Tricky(nn.Module):
+    """Names that contain the words of the prefixes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.module = nn.Linear(2, 2)
+        self.module_list = nn.ModuleList([nn.Linear(2, 1)])
+        self.model = nn.Sequential(OrderedDict(module=nn.Linear(1, 3)))
+
+
+class Tied(nn.Module):
+    """One tensor under two names, and a buffer that isn't saved."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(5, 3)
+        self.out = nn.Linear(3, 5, bias=False)
+        self.out.weight = self.table.weight
+        self.Gain = nn.Parameter(torch.ones(1))
+        self.register_buffer("mask", torch.ones(2), persistent=False)
+
+
+def _target(small_net: type[nn.Module], kind: str) -> nn.Module:
+    """A fresh model, in training but for its first child, with one frozen parameter."""
+    torch.manual_seed(0)
+    makers = {"linear": lambda: nn.Linear(2, 2), "small": small_net, "tricky": Tricky, "tied": Tied}
+    model = makers[kind]().to(device)
+    for child in list(model.children())[:1]:
+        child.eval()
+    next(model.parameters()).requires_grad_(False)
+    return model
+
+
+def _ids(model: nn.Module) -> list[int]:
+    """Which objects the model's tensors are."""
+    return [id(tensor) for tensor in (*model.parameters(), *model.buffers())]
+
+
+def run_surgery(
+    state_dict_surgery: Callable, small_net: type[nn.Module], kind: str, checkpoint: dict
+) -> dict:
+    """The report, or the error; the state afterwards; and what may have changed besides."""
+    model, given = _target(small_net, kind), dict(checkpoint)
+    objects, copies = _ids(model), {name: t.clone() for name, t in given.items()}
+    found = {"error": "", "report": None}
+    try:
+        with untouched():
+            report = state_dict_surgery(model, checkpoint)
+        found["report"] = report
+        if isinstance(report, dict):
+            found["report"] = {str(key): sorted(names) for key, names in report.items()}
+    except ValueError as error:
+        found["error"] = str(error) or "ValueError"
+    except RuntimeError as error:
+        told = f"a RuntimeError: {str(error).splitlines()[0]}"
+        raise AssertionError(f"{told} (only what has the same shape may be loaded)") from None
+    same = list(given) == list(checkpoint)
+    found["kept"] = same and all(torch.equal(copies[n], checkpoint[n]) for n in given)
+    found["objects"] = objects == _ids(model)
+    found["free"] = [p.requires_grad for p in model.parameters()]
+    found["modes"] = [module.training for module in model.modules()]
+    theirs = {t.untyped_storage().data_ptr() for t in given.values()}
+    found["shared"] = [
+        n for n, t in model.state_dict().items() if t.untyped_storage().data_ptr() in theirs
+    ]
+    found["state"] = {name: t.detach().clone() for name, t in model.state_dict().items()}
+    return found
+
+
+def filled(model: nn.Module, change=lambda name: name, value=3) -> dict:
+    """A checkpoint for ``model`` with its names changed, in which every number is ``value``."""
+    state = model.state_dict()
+    return {change(name): torch.full_like(t, value) for name, t in state.items()}
+
+
+def check_report(
+    trial, small_net, kind, checkpoint, loaded, mismatched=(), missing=(), unexpected=()
+):
+    """Compare the report, and what the model holds afterwards, with the right names."""
+    found, start = trial(kind, checkpoint), _target(small_net, kind).state_dict()
+    report = found["report"]
+    name = next(iter(loaded))
+    told = f"a ValueError ({found['error']}), though {name} has a name and a shape of the model's"
+    told += "" if name in checkpoint else ", once its prefixes are off, all of them and no more"
+    assert not found["error"], told
+    assert isinstance(report, dict), f"it returned {report!r}, not a dict: is there an answer yet?"
+    right = {
+        "loaded": loaded,
+        "mismatched": mismatched,
+        "missing": missing,
+        "unexpected": unexpected,
+    }
+    wrong = []
+    for key, names in right.items():
+        if key not in report:
+            wrong.append(f"{key!r} is not in the report")
+        elif report[key] != sorted(names):
+            extra = [name for name in report[key] if name not in names]
+            lacks = [name for name in sorted(names) if name not in report[key]]
+            told = [f"wrongly has {extra}"] if extra else []
+            told += [f"lacks {lacks}"] if lacks else []
+            told = told or [f"is {report[key]}: a name twice?"]
+            wrong.append(f"{key!r} {' and '.join(told)}")
+    strange = [name for name in report.get("unexpected", []) if name not in unexpected]
+    for key in checkpoint:
+        taken = [name for name in strange if key != name and key.endswith(name)]
+        if key in start and taken:
+            wrong.append(f"{key!r} is a name of the model, so its prefix stays")
+            break
+        if set(strange) & {key.lstrip("module."), key.replace("module.", "")} - {key, *taken}:
+            wrong.append(f"{key!r} has lost more than its prefix (lstrip and replace do that)")
+            break
+    assert not wrong, "; ".join(wrong)
+    for name, old in start.items():
+        new = torch.full_like(old, 3) if name in loaded else old
+        got, why = found["state"][name], "" if name in loaded else " (nothing fits it, so it stays)"
+        words = f"{name} is reported as loaded, and the model still has the old values"
+        assert name not in loaded or not torch.equal(got, old) or torch.equal(old, new), words
+        check_close(got, new, f"{name} in the model afterwards{why}")
+
+
+def check_besides(trial, small_net, kind, checkpoint, fails=False):
+    """Check what has to stay as it was; ``fails``: nothing of the checkpoint fits."""
+    found, model = trial(kind, checkpoint), _target(small_net, kind)
+    if fails:
+        words = "nothing can be loaded, and no ValueError was raised"
+        blank = ": is there an answer yet?" if found["report"] is None else ""
+        assert found["error"], f"{words}: the report was {found['report']!r}{blank}"
+        for name, old in model.state_dict().items():
+            check_close(found["state"][name], old, f"{name}, where nothing fits")
+    else:
+        kind = type(found["report"]).__name__
+        assert kind == "dict", f"it returned {kind}, not a dict: is there an answer yet?"
+    assert found["kept"], "the checkpoint was changed: build a new dict"
+    assert found["objects"], (
+        "the model's tensors are new objects: copy the values into the old ones"
+    )
+    free = [p.requires_grad for p in model.parameters()]
+    check_equal(found["free"], free, "requires_grad of the parameters", "each stays as it was")
+    modes = [module.training for module in model.modules()]
+    check_equal(found["modes"], modes, "training of each module", "the modes stay as they were")
+    shared = ", ".join(found["shared"])
+    assert not shared, f"{shared}: in the checkpoint's memory now; copy the numbers"
+
+
+def check_prefixes(check_report, small_net, case):
+    """Prefixes in front of all names, and a head that doesn't fit."""
+    small = small_net().to(device)
+    every = list(small.state_dict())
+    with case("all names fit"):
+        check_report("small", filled(small), every)
+    with case("module._orig_mod. in front"):
+        check_report("small", filled(small, lambda name: f"module._orig_mod.{name}"), every)
+    with case("_orig_mod.module.module. in front"):
+        check_report("small", filled(small, lambda name: f"_orig_mod.module.module.{name}"), every)
+    with case("a head for 7 classes, from another model"):
+        other = filled(small_net(7).to(device), lambda name: f"module.{name}")
+        head = ["head.weight", "head.bias"]
+        check_report("small", other, [name for name in every if name not in head], head)
+
+
+def check_unlike(check_report, case):
+    """Shapes, and names that a model has beside its parameters'."""
+    bias = torch.full((2,), 3.0, device=device, requires_grad=True)
+    with case("as many numbers in another shape; a bias that requires grad"):
+        weight = torch.ones(4, device=device)
+        check_report("linear", {"weight": weight, "bias": bias}, ["bias"], ["weight"])
+    with case("a tied weight under both names, and a buffer that isn't saved"):
+        tied = {**filled(Tied().to(device)), "mask": torch.ones(2, device=device)}
+        check_report("tied", tied, ["table.weight", "out.weight", "Gain"], [], [], ["mask"])

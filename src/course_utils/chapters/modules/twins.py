@@ -1,0 +1,119 @@
+"""Exercise 8.7: a network as a function, and many networks at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn as nn
+
+from course_utils.chapters.modules.precision import check_digits
+from course_utils.chapters.modules.surroundings import untouched
+from course_utils.learner.checks import check_close
+from course_utils.learner.operators import count_operators
+
+
+def _net(net_class: type[nn.Module], seed: int, like: torch.Tensor) -> nn.Module:
+    """A ConvNet with weights from a seed, on the device and in the dtype of ``like``."""
+    torch.manual_seed(seed)
+    model = net_class()
+    return model.to(like)
+
+
+def run_functional_twin(
+    functional_twin: Callable, parameters: dict, x: torch.Tensor, weights: torch.Tensor
+) -> tuple:
+    """The twin's output, and the gradient of (weights * output).sum() by each parameter."""
+
+    def refuse(module, args):
+        raise AssertionError(f"a module was called ({type(module).__name__}): use functions only")
+
+    given = {name: t.clone().requires_grad_() for name, t in parameters.items()}
+    parameters = dict(given)
+    with nn.modules.module.register_module_forward_pre_hook(refuse):
+        y = functional_twin(parameters, x)
+    kept = list(parameters) == list(given) and all(
+        parameters[name] is given[name] for name in given
+    )
+    assert kept, "the dict is no longer as it was (pop, or new entries): only read it"
+    assert y is not None, "functional_twin returned None: is there an answer yet?"
+    assert isinstance(y, torch.Tensor), f"functional_twin returned {type(y).__name__}, not a tensor"
+    assert y.requires_grad, "no gradient flows back to the parameters"
+    total = (weights * y).sum()
+    grads = torch.autograd.grad(total, list(parameters.values()), materialize_grads=True)
+    return y.detach(), dict(zip(parameters, grads, strict=True))
+
+
+def run_ensemble(
+    ensemble: Callable, net_class: type[nn.Module], seeds: list[int], x: torch.Tensor
+) -> tuple:
+    """The ensemble's output, how many products ran, and what has changed of the models.
+
+    They are in training mode, the first convolution is frozen, and the head has a gradient.
+    """
+    models = [_net(net_class, seed, x) for seed in seeds]
+    for model in models:
+        model.get_submodule("conv1").requires_grad_(False)
+        weight = model.get_parameter("fc.weight")
+        weight.grad = torch.ones_like(weight)
+    given, before = list(models), [_facts(model) for model in models]
+    with untouched(), count_operators() as counts:
+        y = ensemble(models, x)
+    assert y is not None, "ensemble returned None: is there an answer yet?"
+    assert isinstance(y, torch.Tensor), f"ensemble returned {type(y).__name__}, not a tensor"
+    kinds = ("conv", "mm", "bmm", "baddbmm", "addmm")
+    runs = sum(n for name, n in counts.items() if name in kinds or "conv" in name)
+    after = [_facts(model) for model in given]
+    changed = {
+        what
+        for old, new in zip(before, after, strict=True)
+        for what in old
+        if old[what] != new[what]
+    }
+    changed |= {"list itself"} if [id(m) for m in models] != [id(m) for m in given] else set()
+    return y.detach(), runs, sorted(changed)
+
+
+def _facts(model: nn.Module) -> dict:
+    """What must not change, by its name."""
+    named = dict(model.named_parameters())
+    return {
+        "values": [t.tolist() for t in named.values()],
+        "Parameter objects": [id(t) for t in named.values()],
+        "mode": [module.training for module in model.modules()],
+        "requires_grad": [t.requires_grad for t in named.values()],
+        "grad": [None if t.grad is None else t.grad.sum().item() for t in named.values()],
+        "device or dtype": [(str(t.device), t.dtype) for t in named.values()],
+    }
+
+
+def _slack(x: torch.Tensor) -> dict:
+    """How far results may differ that were summed in another order."""
+    exact = x.dtype == torch.float64
+    return {"rtol": 1e-9, "atol": 1e-9} if exact else {"rtol": 1e-3, "atol": 1e-3}
+
+
+def check_twin(trial, net_class, x, seed, backwards=False):
+    """Compare with the module, for ``x`` (batch, 1, 28, 28); ``backwards``: the dict's order."""
+    model = _net(net_class, seed, x)
+    weights = torch.arange(10.0).to(x) - 4
+    parameters = {name: p.detach().clone() for name, p in model.named_parameters()}
+    if backwards:
+        parameters = dict(reversed(parameters.items()))
+    y, grads = trial(parameters, x, weights)
+    right = model(x)
+    check_digits(y, right.detach(), "the output")
+    check_close(y, right.detach(), "the output", **_slack(x))
+    (weights * right).sum().backward()
+    for name, parameter in model.named_parameters():
+        check_close(grads[name], parameter.grad, f"the gradient by {name}", **_slack(x))
+
+
+def check_ensemble(trial, net_class, seeds, x):
+    """Compare with each module; gives how many convolutions and products ran."""
+    y, runs, changed = trial(seeds, x)
+    right = torch.stack([_net(net_class, seed, x)(x).detach() for seed in seeds])
+    check_digits(y, right, "the result")
+    check_close(y, right, "the result", **_slack(x))
+    assert not changed, f"the models were changed: their {', '.join(changed)}"
+    return runs

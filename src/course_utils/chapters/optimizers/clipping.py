@@ -1,0 +1,143 @@
+"""Clipped and accumulated gradients."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+from course_utils.learner.checks import check_close, check_equal
+from course_utils.learner.devices import device
+
+
+def make_classifier(kind="plain"):
+    """Three numbers in, classes out; in float64."""
+    torch.manual_seed(0)
+    classes = 1 if kind == "zero gradient" else 4
+    model = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, classes)).double().to(device)
+    if kind == "frozen":
+        model[0].requires_grad_(False)
+    return model
+
+
+def make_pieces(sizes, classes=4):
+    draw, pieces = torch.Generator().manual_seed(sum(sizes)), []
+    for size in sizes:
+        x = 3 * torch.randn(size, 3, generator=draw, dtype=torch.float64)
+        pieces.append((x.to(device), torch.randint(classes, (size,), generator=draw).to(device)))
+    return pieces
+
+
+def run_clip(clip_and_accumulate, kind, sizes, max_norm):
+    """The norm that was returned, the gradients, and what happened to the model on the way."""
+    model, events = make_classifier(kind), []
+
+    def note(module, args, output):
+        if len(args[0]):
+            events.append("forward")
+            if output.requires_grad:
+                output.register_hook(lambda grad: events.append("backward"))
+
+    handle = model.register_forward_hook(note)
+    before = copy.deepcopy(model.state_dict())
+    for p in model.parameters():
+        p.grad = torch.full_like(p, 7.0) if p.requires_grad else None
+    with torch.random.fork_rng(devices=[]):
+        norm = clip_and_accumulate(model, make_pieces(sizes, model[-1].out_features), max_norm)
+    handle.remove()
+    assert norm is not None, "clip_and_accumulate returned None: is there an answer yet?"
+    assert isinstance(norm, (int, float)) or getattr(norm, "shape", None) == (), (
+        f"the norm is {norm!r}, no number"
+    )
+    same = all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert same, "the weights were changed: only .grad should be"
+    flags = [[p.requires_grad for p in m.parameters()] for m in (model, make_classifier(kind))]
+    assert model.training, "the model's mode was changed"
+    assert flags[0] == flags[1], "a parameter's requires_grad was changed"
+    return float(norm), {name: p.grad for name, p in model.named_parameters()}, events
+
+
+def large_batch(kind, sizes, weights=None):
+    """The gradients of all examples in one batch, each piece weighted."""
+    model = make_classifier(kind)
+    pieces = make_pieces(sizes, model[-1].out_features)
+    for (x, y), weight in zip(pieces, weights or [1 / sum(sizes)] * len(sizes), strict=True):
+        (F.cross_entropy(model(x), y, reduction="sum") * weight).backward()
+    return {name: p.grad for name, p in model.named_parameters()}
+
+
+def norm_of(gradients):
+    return sum(g.square().sum().item() for g in gradients.values() if g is not None) ** 0.5
+
+
+CLIP_ONCE = "each piece was clipped: clip once, after the last"
+
+
+def clipped_piecewise(kind, sizes, max_norm):
+    """The norm that the last piece's clipping returns, where clipping stands inside the loop."""
+    model, norm = make_classifier(kind), 0.0
+    for x, y in make_pieces(sizes, model[-1].out_features):
+        (F.cross_entropy(model(x), y, reduction="sum") / sum(sizes)).backward()
+        norm = nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
+    return norm
+
+
+def check_clip(found, kind, sizes, max_norm):
+    """Compare with one large batch; name the known slips."""
+    norm, gradients, events = found
+    right = large_batch(kind, sizes)
+    expected, full = norm_of(right), [size for size in sizes if size]
+    slips = {
+        "the mean of the means: each piece counts alike, however small it is": [
+            1 / max(size, 1) / len(sizes) for size in sizes
+        ],
+        "means that are added up, not divided by anything": [1 / max(size, 1) for size in sizes],
+        "sums that were never divided by the whole count": [1.0] * len(sizes),
+    }
+    if abs(norm - expected) > 1e-4 * max(expected, 1e-3):
+        words = [
+            said
+            for said, w in slips.items()
+            if abs(norm - norm_of(large_batch(kind, sizes, w))) < 1e-6
+        ]
+        words += ["the norm after clipping"] if abs(norm - min(expected, max_norm)) < 1e-4 else []
+        words += [CLIP_ONCE] if abs(norm - clipped_piecewise(kind, sizes, max_norm)) < 1e-4 else []
+        words += ["the old gradients are still in it"] if norm > 20 else []
+        words += ["is there a 0 / 0?"] if norm != norm else []
+        raise AssertionError(
+            f"the norm: expected {expected:.5f}, got {norm:.5f}. {'; '.join(words[:1])}"
+        )
+    for name, g in right.items():
+        if g is None:
+            assert gradients[name] is None, f"{name} is frozen: its .grad should stay None"
+            continue
+        assert gradients[name] is not None, f"{name}.grad is None"
+        scaled = g * min(1.0, max_norm / max(expected, 1e-12))
+        slips = {
+            "it was scaled although the norm does not exceed max_norm": g
+            * max_norm
+            / max(expected, 1e-12),
+            "each parameter was clipped alone: the norm is that of all together": g
+            * min(1.0, max_norm / max(g.norm().item(), 1e-12)),
+            "entries were cut one by one: that turns the direction": g.clamp(-max_norm, max_norm),
+            "it was not clipped": g,
+        }
+        words = [
+            said
+            for said, slip in slips.items()
+            if torch.allclose(gradients[name], slip, rtol=1e-3)
+            and not torch.allclose(slip, scaled, rtol=1e-3)
+        ]
+        assert not words, f"{name}.grad: {words[0]}"
+        what = f"{name}.grad, with the norm {expected:.3f} and max_norm {max_norm:g},"
+        check_close(gradients[name], scaled, what, rtol=1e-3, atol=1e-6)
+    orders = {"forward": events.count("forward"), "backward": events.count("backward")}
+    check_equal(
+        orders["forward"], len(full), "how often the model was called on examples", "once a piece"
+    )
+    in_turn = events == ["forward", "backward"] * len(full)
+    assert in_turn, (
+        "all graphs were alive at once: backward of a piece comes before the next forward"
+    )

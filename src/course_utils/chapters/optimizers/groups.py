@@ -1,0 +1,153 @@
+"""Parameter groups: networks to sort, and what known slips sort."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import torch
+import torch.nn as nn
+
+
+class Parts(nn.Module):
+    """Modules by name, those with dots inside each other."""
+
+    def __init__(self, **parts: Any) -> None:
+        super().__init__()
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+
+def make_parts(which):
+    """A model, and the name of its backbone."""
+    torch.manual_seed(0)
+    body: Any = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(4, 4))
+    if which == "nested":
+        encoder = Parts(body=body, neck=nn.Linear(4, 4))
+        return Parts(encoder=encoder, head=nn.Linear(4, 2)), "encoder.body"
+    model: Any = Parts(body=body, head=nn.Linear(4, 2))
+    if which in ("tied", "tied, head first"):
+        body = Parts(embed=nn.Embedding(5, 4), norm=nn.LayerNorm(4))
+        head: Any = nn.Linear(4, 5)
+        head.weight = cast(Any, body).embed.weight
+        order = {"body": body, "head": head} if which == "tied" else {"head": head, "body": body}
+        model = Parts(**order)
+    if which == "frozen":
+        cast(Any, model).body[0].requires_grad_(False)
+    if which == "a name that begins alike":
+        model.body2 = nn.Linear(4, 4)
+    if which == "loose parameters":
+        model.scale, model.table = nn.Parameter(torch.ones(())), nn.Parameter(torch.ones(2, 2))
+        model.conv, model.norm = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)
+        model.score = nn.Parameter(torch.ones(3, 1))
+    return model, "body"
+
+
+# b: of the backbone, h: of the rest; D: with decay, -: without; None: in no group
+BODY = {
+    "0.weight": "bD",
+    "0.bias": "b-",
+    "1.weight": "b-",
+    "1.bias": "b-",
+    "2.weight": "bD",
+    "2.bias": "b-",
+}
+
+
+PLAIN = {
+    **{f"body.{name}": code for name, code in BODY.items()},
+    "head.weight": "hD",
+    "head.bias": "h-",
+}
+
+
+TIED = {
+    "body.embed.weight": "bD",
+    "body.norm.weight": "b-",
+    "body.norm.bias": "b-",
+    "head.bias": "h-",
+}
+
+
+GROUPS = {
+    "plain": PLAIN,
+    "frozen": {**PLAIN, "body.0.weight": None, "body.0.bias": None},
+    "a name that begins alike": {**PLAIN, "body2.weight": "hD", "body2.bias": "h-"},
+    "nested": {
+        **{f"encoder.body.{name}": code for name, code in BODY.items()},
+        "encoder.neck.weight": "hD",
+        "encoder.neck.bias": "h-",
+        "head.weight": "hD",
+        "head.bias": "h-",
+    },
+    "tied": TIED,
+    "tied, head first": {
+        ("head.weight" if k == "body.embed.weight" else k): v for k, v in TIED.items()
+    },
+    "loose parameters": {
+        **PLAIN,
+        "scale": "h-",
+        "table": "hD",
+        "score": "hD",
+        "conv.weight": "hD",
+        "conv.bias": "h-",
+        "norm.weight": "h-",
+        "norm.bias": "h-",
+    },
+}
+
+
+def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
+    """For each parameter the (lr, weight_decay) of each group that holds it."""
+    model, backbone = make_parts(which)
+    before = {name: (p.requires_grad, id(p)) for name, p in model.named_parameters()}
+    groups = param_groups(model, backbone, lr, weight_decay)
+    assert groups is not None, "param_groups returned None: is there an answer yet?"
+    groups = list(groups)
+    assert all(isinstance(group, dict) for group in groups), "what came back is no list of dicts"
+    assert groups, "the list of groups is empty"
+    found = {name: [] for name in before}
+    for group in groups:
+        assert "params" in group, (
+            f"a group has the keys {sorted(group)}: the tensors belong to 'params'"
+        )
+        group["params"] = (
+            group["params"] if isinstance(group["params"], torch.Tensor) else list(group["params"])
+        )
+        missing = {"lr", "weight_decay"} - set(group)
+        assert not missing, f"a group does not name its {' and '.join(sorted(missing))}"
+        params = [group["params"]] if isinstance(group["params"], torch.Tensor) else group["params"]
+        for p in params:
+            p = p[1] if isinstance(p, tuple) else p
+            name = next((name for name, mine in model.named_parameters() if mine is p), None)
+            assert name is not None, "a group holds a tensor that is no parameter of the model"
+            found[name].append((float(group["lr"]), float(group["weight_decay"])))
+    after = {name: (p.requires_grad, id(p)) for name, p in model.named_parameters()}
+    assert after == before, "the model was changed: its parameters or their requires_grad"
+    if all(len(places) < 2 for places in found.values()):
+        torch.optim.AdamW(groups)
+    return found
+
+
+def check_groups(found, which, lr=0.01, weight_decay=0.1):
+    """Say of each parameter what is wrong with its group."""
+    wrong = []
+    for name, code in GROUPS[which].items():
+        got = found[name]
+        if code is None:
+            wrong += [f"{name} is frozen and is in a group"] if got else []
+        elif len(got) != 1:
+            wrong.append(f"{name} is in {len(got)} groups" if got else f"{name} is in no group")
+        else:
+            rate, decay = got[0]
+            part, right = ("the backbone", lr / 10) if code[0] == "b" else ("the rest", lr)
+            if abs(rate - right) > 1e-9:
+                tied = " and is shared" if "tied" in which and code == "bD" else ""
+                wrong.append(f"{name} belongs to {part}{tied}: lr is {rate:g}, expected {right:g}")
+            if abs(decay - (weight_decay if code[1] == "D" else 0)) > 1e-9:
+                words = (
+                    "has two dimensions or more and must decay"
+                    if code[1] == "D"
+                    else ("has fewer than two dimensions and must not decay")
+                )
+                wrong.append(f"{name} {words}: weight_decay is {decay:g}")
+    assert not wrong, "; ".join(wrong)

@@ -1,0 +1,73 @@
+"""L-BFGS: losses to minimise, and what a minimum has to be."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.devices import device
+
+
+def problem(name):
+    """A loss, and where to start."""
+    draw = torch.Generator().manual_seed(8)
+    if name == "the banana":
+        return (lambda w: (1 - w[0]) ** 2 + 100 * (w[1] - w[0] ** 2) ** 2), torch.tensor(
+            [-1.2, 1.0], dtype=torch.float64
+        )
+    if name == "a bowl a thousand times as steep one way":
+        steep = torch.logspace(0, 3, 12, dtype=torch.float64).view(3, 4).to(device)
+        return lambda w: (steep * (w - 1) ** 2).sum() / 2, torch.zeros(3, 4, dtype=torch.float64)
+    if name == "one number, 0-D":
+        return lambda w: (w - 3) ** 2 + torch.exp(-w), torch.tensor(0.0, dtype=torch.float64)
+    x = torch.randn(60, 5, generator=draw, dtype=torch.float64)
+    y = (x.sum(1) + torch.randn(60, generator=draw, dtype=torch.float64) > 0).double().to(device)
+    x = x.to(device)
+
+    def loss(w):
+        return F.binary_cross_entropy_with_logits(x @ w, y) + 0.05 * w.square().sum()
+
+    return loss, torch.zeros(5, dtype=torch.float64)
+
+
+def run_lbfgs(lbfgs_closure, name):
+    """The minimum that was found, and how often the loss was evaluated."""
+    loss, start = problem(name)
+    calls, start, stale = 0, start.to(device), False
+
+    def loss_of(w):
+        nonlocal calls, stale
+        calls += 1
+        stale = stale or bool(w.is_leaf and w.grad is not None and w.grad.any())
+        if calls > 20_000:
+            raise AssertionError("loss_of was called 20000 times, and there is no end")
+        return loss(w)
+
+    with forbid_changes(start):
+        w = lbfgs_closure(loss_of, start)
+    assert not start.requires_grad, "start was changed: it requires a gradient now"
+    return w, calls, stale
+
+
+def check_minimum(found, name):
+    """Few calls, a plain tensor, and a gradient that is nearly zero."""
+    loss, start = problem(name)
+    w, calls, stale = found
+    assert w is not None, "lbfgs_closure returned None: is there an answer yet?"
+    assert isinstance(w, torch.Tensor), f"the result is of type {type(w).__name__}, not a tensor"
+    assert w.shape == start.shape, (
+        f"the result has shape {tuple(w.shape)}, expected {tuple(start.shape)}"
+    )
+    assert w.dtype == start.dtype, f"the result has dtype {w.dtype}, expected {start.dtype}"
+    assert not w.requires_grad, "the result requires a gradient: detach it"
+    wrong = [f"loss_of was called {calls} times, at most 100 are allowed"] if calls > 100 else []
+    w = w.detach().clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(loss(w), w)
+    steepest = gradient.abs().max().item()
+    if not steepest <= 1e-3:
+        words = "w is still at start" if torch.equal(w.detach().cpu(), start) else "not there yet"
+        more = "; by default LBFGS stops after max_iter=20 iterations" if 10 < calls < 40 else ""
+        more = "; gradients add up: does the closure clear them?" if stale else more
+        wrong.append(f"an entry of the gradient is {steepest:.2g}, at most 0.001: {words}{more}")
+    assert not wrong, "; ".join(wrong)

@@ -1,0 +1,94 @@
+"""Muon: the cases of its exercise, and what known slips give."""
+
+from __future__ import annotations
+
+import torch
+
+from course_utils.chapters.optimizers.steps import pair_of, told
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_close
+from course_utils.learner.devices import device
+
+
+def check_muon(answer, case_of, slips=None, **options):
+    """Compare a step with the expected p; the first entry names a slip."""
+    p, grad, buffer, right, mean = (
+        torch.tensor(v, dtype=torch.float64).to(device) for v in case_of
+    )
+    with forbid_changes(p, grad, buffer):
+        new, kept = pair_of(answer(p, grad, buffer, lr=0.1, **options), "muon_and_friends")
+    assert isinstance(kept, torch.Tensor), f"the buffer is {kept!r}, no tensor"
+    assert new.shape == p.shape, f"p has shape {tuple(new.shape)}, expected {tuple(p.shape)}"
+    told(new.flatten()[0].double(), right.flatten()[0].item(), "p[0, 0]", slips or {}, atol=0.004)
+    check_close(new.double(), right, "the new p", atol=0.006, rtol=0)
+    check_close(kept.double(), mean, "the new buffer, a running mean,", atol=0.02, rtol=0.02)
+
+
+A_SUM = "the buffer is a running mean here, not a sum: the gradient comes in times 1 - momentum."
+
+
+ZEROS = "Is it 0 / 0? Divide by at least 1e-7."
+
+
+ROW = {
+    -0.06: "that is 1, not 0.70: the five rounds are part of it, an SVD is too exact.",
+    -0.0654: "that is what four rounds give.",
+    0.0418: "the step goes uphill.",
+    -0.3: "the direction was not orthogonalised.",
+    -0.0296: "the factor is below 1 here: it is at least 1.",
+}
+
+
+MUON_CASES = {  # p, grad, buffer, the new p, the new buffer; slips by p[0, 0]; options
+    "a row": (([[0.0, 0]], [[3.0, 4]], [[0.0, 0]], [[-0.0418, -0.0557]], [[0.15, 0.2]]), ROW, {}),
+    "a column": (
+        ([[0.0], [0]], [[3.0], [4]], [[0.0], [0]], [[-0.0591], [-0.0788]], [[0.15], [0.2]]),
+        {
+            -0.0418: "a column has more rows than columns: its factor is not 1.",
+            -0.0836: "the factor is the *root* of rows / columns.",
+            -0.0849: ROW[-0.06],
+        },
+        {},
+    ),
+    "a matrix, divided by its norm, the root of the sum of all squares": (
+        (
+            [[0.0, 0, 0], [0, 0, 0]],
+            [[3.0, 0, 0], [0, 1, 1]],
+            [[0.0, 0, 0], [0, 0, 0]],
+            [[-0.0683, 0, 0], [0, -0.0801, -0.0801]],
+            [[0.3, 0, 0], [0, 0.1, 0.1]],
+        ),
+        {-0.1: ROW[-0.06]},
+        {"momentum": 0.9},
+    ),
+    "a later step, Nesterov": (
+        ([[0.0, 0]], [[3.0, 0]], [[0.0, 5]], [[-0.0609, -0.0339]], [[1.5, 2.5]]),
+        {
+            -0.0358: "that is the direction without the look ahead, or with the old buffer's: it "
+            "takes the new buffer.",
+            -0.0671: A_SUM,
+            -0.0535: A_SUM,
+        },
+        {"momentum": 0.5},
+    ),
+    "a later step, no Nesterov": (
+        ([[0.0, 0]], [[3.0, 0]], [[0.0, 5]], [[-0.0358, -0.0597]], [[1.5, 2.5]]),
+        {-0.0609: "nesterov=False was not heeded.", -0.0535: A_SUM, -0.0671: A_SUM},
+        {"momentum": 0.5, "nesterov": False},
+    ),
+    "weight decay 0.5": (
+        ([[2.0, 2]], [[3.0, 4]], [[0.0, 0]], [[1.8582, 1.8443]], [[0.15, 0.2]]),
+        {
+            1.9582: "there is no weight decay, or it went into the gradient: p is multiplied by "
+            "1 - "
+            "lr * weight_decay.",
+            0.9582: "the decay is not multiplied by lr.",
+        },
+        {"weight_decay": 0.5},
+    ),
+    "a gradient of zeros": (
+        ([[1.0, 2]], [[0.0, 0]], [[0.0, 0]], [[0.99, 1.98]], [[0.0, 0]]),
+        {"nan": ZEROS},
+        {"weight_decay": 0.1},
+    ),
+}

@@ -1,0 +1,90 @@
+"""The race of optimizers on two spirals."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_utils.chapters.optimizers.steps import pair_of
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.devices import device
+
+BUDGET, TARGET = 150, 0.01
+
+
+def spirals():
+    """200 points (200, 2) on two spirals, and which one, in float64."""
+    turn = torch.linspace(0.25, 1, 100, dtype=torch.float64) * 3 * torch.pi
+    arm = torch.stack([turn.cos(), turn.sin()], 1) * turn[:, None] / 10
+    which = torch.cat([torch.zeros(100), torch.ones(100)]).double()
+    return torch.cat([arm, -arm]).to(device), which.to(device)
+
+
+def racers():
+    """The parameters that all start with: weight, bias, weight, …
+
+    With biases of zero, the spirals' symmetry would make the biases' gradients zero but for
+    rounding, and Adam would make whole steps of that.
+    """
+    draw, params = torch.Generator().manual_seed(0), []
+    for n, m in ((2, 24), (24, 24), (24, 1)):
+        params.append(5 / 3 * torch.randn(m, n, generator=draw, dtype=torch.float64) / n**0.5)
+        params.append(0.1 * torch.randn(m, generator=draw, dtype=torch.float64))
+    return [p.to(device) for p in params]
+
+
+def race_loss(params, x, y):
+    h = torch.tanh(F.linear(x, *params[:2]))
+    h = torch.tanh(F.linear(h, *params[2:4]))
+    return F.binary_cross_entropy_with_logits(F.linear(h, *params[4:])[:, 0], y)
+
+
+def run_race(take_step):
+    """The loss before each step and after the last.
+
+    ``take_step(step, params, gradients)`` gives the parameters of the next step.
+    """
+    (x, y), losses = spirals(), []
+    params = [p.requires_grad_() for p in racers()]
+    for step in range(1, BUDGET + 1):
+        loss = race_loss(params, x, y)
+        losses.append(loss.item())
+        gradients = torch.autograd.grad(loss, params)
+        params = [p.detach().requires_grad_() for p in take_step(step, params, gradients)]
+    return [*losses, race_loss(params, x, y).item()]
+
+
+def by_library(make):
+    """A take_step that lets an optimizer of torch.optim do it."""
+    optimizer = None
+
+    def take_step(step, params, gradients):
+        nonlocal optimizer
+        optimizer = optimizer or make([nn.Parameter(p.detach().clone()) for p in params])
+        own = optimizer.param_groups[0]["params"]
+        for p, gradient in zip(own, gradients, strict=True):
+            p.grad = gradient
+        optimizer.step()
+        return own
+
+    return take_step
+
+
+def run_race_with(race):
+    """The losses of the learner's optimizer."""
+    states = [{} for _ in range(6)]
+
+    def take_step(step, params, gradients):
+        news = []
+        for k, (p, gradient) in enumerate(zip(params, gradients, strict=True)):
+            with forbid_changes(p, gradient):
+                new, states[k] = pair_of(race(step, p.detach(), gradient, states[k]), "race")
+            assert new.shape == p.shape, (
+                f"p has shape {tuple(new.shape)}, expected {tuple(p.shape)}"
+            )
+            assert new.dtype == p.dtype, f"p has dtype {new.dtype}, expected {p.dtype}"
+            news.append(new)
+        return news
+
+    return run_race(take_step)

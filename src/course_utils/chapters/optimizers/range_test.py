@@ -1,0 +1,164 @@
+"""Exercise 11.8: the range test, and where noise lets a weight settle."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_utils.chapters.optimizers.steps import told
+
+
+def run_range(lr_range, weights, x, y, lowest, highest, steps):
+    """The rates and the losses of a range test on a linear model, or on a small network."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(x.shape[1], 6), nn.Tanh(), nn.Linear(6, 1))
+    if weights is not None:
+        model = nn.Linear(len(weights), 1, bias=False)
+        nn.init.constant_(model.weight, weights[0])
+    model = model.to(device=x.device, dtype=x.dtype)
+    before = [(p, p.detach().clone()) for p in model.parameters()]
+    rates, losses = numbers_of(lr_range(model, x, y, lowest, highest, steps))
+    now = list(model.parameters())
+    same = all(p is q and torch.equal(p, old) for q, (p, old) in zip(now, before, strict=True))
+    assert same, "the model does not have the weights that it came with: the test has trained it"
+    assert all(p.grad is None for p in now), (
+        "the model came with .grad None and goes with gradients"
+    )
+    assert model.training, "the model's mode was changed"
+    return rates, losses
+
+
+def _range_of_network(x, y, lowest, highest, steps):
+    """The rates and the losses that the small network should give."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(x.shape[1], 6), nn.Tanh(), nn.Linear(6, 1))
+    params, rates, losses = list(model.to(x.device, x.dtype).parameters()), [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        losses.append(loss.item())
+        if losses[-1] > 4 * min(losses):
+            break
+        for p, g in zip(params, torch.autograd.grad(loss, params), strict=True):
+            p.detach().sub_(rates[-1] * g)
+    return rates, losses
+
+
+def numbers_of(answer):
+    """Two lists of numbers, or words for what came instead."""
+    assert answer is not None, "lr_range returned None: is there an answer yet?"
+    pair = isinstance(answer, (tuple, list)) and len(answer) == 2
+    assert pair, f"lr_range returned {type(answer).__name__}, expected a pair: rates and losses"
+    for name, numbers in zip(("rates", "losses"), answer, strict=True):
+        fine = hasattr(numbers, "__len__") and all(isinstance(n, (int, float)) for n in numbers)
+        assert fine, f"the {name} are no list of plain numbers: {str(numbers)[:60]}"
+    rates, losses = map(list, answer)
+    assert len(rates) == len(losses), f"{len(rates)} rates and {len(losses)} losses"
+    return rates, losses
+
+
+def check_range(found, rates, losses, slips=()):
+    """Compare with the right rates and losses; slips: (losses or rates, words)."""
+    for name, right, got in (("rates", rates, found[0]), ("losses", losses, found[1])):
+        shown = [round(n, 4) for n in got]
+        close = len(got) == len(right) and all(
+            abs(a - b) <= 1e-3 * abs(b) + 1e-6 or a == b for a, b in zip(got, right, strict=True)
+        )
+        words = "".join(f": {said}" for slip, said in slips if shown == slip)
+        if not close and len(got) != len(right):
+            words = words or f": {len(got)} of them, expected {len(right)}"
+        assert close, f"the {name}: expected {[round(n, 4) for n in right]}, got {shown}{words}"
+
+
+RANGE_CASES = {  # the input; lowest, highest, steps; the rates, the losses, known slips
+    "the example": (
+        1.0,
+        (0.01, 1.0, 3),
+        (
+            [0.01, 0.1, 1.0],
+            [1.0, 0.9604, 0.6147],
+            (
+                (
+                    [0.01, 0.505, 1.0],
+                    "equal differences; each rate should be the one before times a factor",
+                ),
+                ([0.9604, 0.6147, 0.6147], "the loss is noted after the step"),
+                ([1.0, 1.0, 1.0], "no step was taken"),
+                ([1.0, 0.9604, 0.64], "each rate starts from the first weights; it is one run"),
+                (
+                    [0.01, 0.0464, 0.2154],
+                    "highest is one of the rates: there are steps - 1 factors between steps rates",
+                ),
+                ([1.0, 0.9604, 0.3648], "that is SGD with momentum; a plain step was asked for"),
+                ([1.0, 0.9604, 0.3411], "gradients were never cleared"),
+            ),
+        ),
+    ),
+    "seven rates up to 100, and the loss jumps at the fifth": (
+        1.0,
+        (0.1, 100.0, 7),
+        (
+            [0.1, 0.31623, 1.0, 3.1623, 10.0],
+            [1.0, 0.64, 0.08649, 0.08649, 2.4497],
+            (
+                (
+                    [0.1, 0.3162, 1.0, 3.1623],
+                    "the rate and the loss that end the run are noted, too",
+                ),
+                (
+                    [0.1, 0.3162, 1.0, 3.1623, 10.0, 31.6228],
+                    "it went on: four times the *smallest* loss so far ends it",
+                ),
+                ([0.1, 0.3162, 1.0, 3.1623, 10.0, 31.6228, 100.0], "it never stops"),
+            ),
+        ),
+    ),
+    "a loss that is infinite at once": (
+        1e300,
+        (0.1, 1.0, 4),
+        ([0.1], [float("inf")], (([], "the rate and the loss that end the run are noted, too"),)),
+    ),
+}
+
+
+def check_settles(found, right, slips):
+    """A number near the right one, or inf where that is right."""
+    assert found is not None, "it is None: is there an answer yet?"
+    if right == float("inf"):
+        words = "above the limit, at rate * curvature = 2 and more, it grows without bound"
+        infinite = isinstance(found, (int, float)) and found == right
+        assert infinite, f"expected inf, got {found}: {words}"
+    told(
+        found, right, "the mean of w²", slips, atol=0.0 if right == float("inf") else right * 0.006
+    )
+
+
+def check_range_of_network(found, x, y, lowest, highest, steps):
+    """Compare with what a range test of the small network gives."""
+    check_range(found, *_range_of_network(x, y, lowest, highest, steps))
+
+
+SMALL = "rate * noise² / (2 * B * c) holds for small rates only."
+
+
+MEAN_OF_B = "the noise of a mean of B examples has the variance noise² / B."
+
+
+SETTLE_CASES = {
+    (0.5, 2, 1.0, 2.0): (
+        2 / 3,
+        {
+            1 / 3: "noise is a standard deviation: square it. Or: " + MEAN_OF_B,
+            4 / 3: MEAN_OF_B,
+            0.5: SMALL,
+        },
+    ),
+    (0.1, 10, 3.0, 1.0): (
+        0.0019608,
+        {0.0016667: SMALL, 0.019608: MEAN_OF_B, 0.00019608: MEAN_OF_B},
+    ),
+    (1.5, 1, 1.0, 1.0): (3.0, {0.75: SMALL}),
+    (2.0, 4, 1.0, 1.0): (float("inf"), {}),
+    (0.9, 4, 3.0, 1.0): (float("inf"), {}),
+}

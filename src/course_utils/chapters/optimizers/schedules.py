@@ -1,0 +1,84 @@
+"""Schedules: what a scheduler answers, step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn as nn
+
+
+def check_rates(found, arguments, right, slips=()):
+    """A list of plain numbers, near the right ones; known slips have words."""
+    what = f"schedules{arguments}"
+    assert found is not None, f"{what} is None: is there an answer yet?"
+    assert isinstance(found, (list, tuple)), f"{what} is {found!r}, expected a list of rates"
+    assert all(isinstance(rate, (int, float)) for rate in found), f"{what} holds no plain numbers"
+    shown = [round(rate, 3) for rate in found]
+    words = [said for slip, said in slips if shown == slip]
+    words += [f": {len(found)} rates, expected {len(right)}"] if len(found) != len(right) else []
+    close = len(found) == len(right) and all(
+        abs(a - b) < 1e-3 for a, b in zip(found, right, strict=True)
+    )
+    assert close, (
+        f"{what}: expected {[round(r, 3) for r in right]}, got {shown}{''.join(words[:1])}"
+    )
+
+
+def machine_rates(name):
+    """The rates that PyTorch's own schedulers give for a line of the exercise."""
+    kinds: Any = torch.optim.lr_scheduler
+
+    def both(o):
+        return [kinds.ConstantLR(o, 0.5, total_iters=2), kinds.ExponentialLR(o, 0.5)]
+
+    make = {
+        "multistep": lambda o: kinds.MultiStepLR(o, [2, 3], gamma=0.5),
+        "multistep, old order": lambda o: kinds.MultiStepLR(o, [2, 3], gamma=0.5),
+        "warm-up": lambda o: kinds.LinearLR(o, start_factor=0.25, total_iters=3),
+        "cosine": lambda o: kinds.CosineAnnealingLR(o, T_max=2),
+        "plateau": lambda o: kinds.ReduceLROnPlateau(o, factor=0.5, patience=1),
+        "chained": lambda o: kinds.ChainedScheduler(both(o)),
+        "sequential": lambda o: kinds.SequentialLR(o, both(o), milestones=[2]),
+    }[name]
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    scheduler, used, losses = make(optimizer), [], (5, 4, 4, 4, 4, 3)
+    optimizer.step()  # so that the old order warns of nothing
+    for step in range(6 if name in ("cosine", "plateau") else 5):
+        if "old order" in name:
+            scheduler.step()
+        used.append(round(float(optimizer.param_groups[0]["lr"]), 6))
+        if "old order" not in name:
+            scheduler.step(*losses[step : step + 1] if name == "plateau" else ())
+    return used
+
+
+RATE_CASES = (  # the arguments, the rates, and known slips
+    (
+        (1.0, 2, 6, 0.0),
+        [0.5, 1, 1, 0.854, 0.5, 0.146],
+        (
+            ([0, 0.5, 1, 0.854, 0.5, 0.146], ": the first step is wasted at rate 0"),
+            (
+                [0.5, 1, 0.75, 0.5, 0.25, 0.067],
+                ": k counts from the end of the warm-up, up to n - 1",
+            ),
+            ([0.5, 1, 1, 0.75, 0.25, 0], ": the cosine of k = n is not part of the run"),
+        ),
+    ),
+    (
+        (2.0, 0, 3, 0.5),
+        [2, 1.625, 0.875],
+        (
+            ([2, 1.5, 0.5], ": floor is where the cosine ends"),
+            ([2.5, 2.0, 1.0], ": the cosine falls by base - floor, and ends at floor"),
+        ),
+    ),
+    (
+        (1.0, 3, 3, 0.0),
+        [0.333, 0.667, 1.0],
+        (([0, 0.333, 0.667], ": the first step is wasted at rate 0"),),
+    ),
+    ((0.5, 1, 2, 0.0), [0.5, 0.5], ()),
+    ((1.0, 0, 0, 0.0), [], ()),
+)

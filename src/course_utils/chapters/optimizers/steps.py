@@ -1,0 +1,316 @@
+"""Optimizers written by hand: SGD, Adam's family and the exercise on each of them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, cast
+
+import torch
+import torch.nn as nn
+
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_close, check_copied
+from course_utils.learner.devices import device
+
+
+def told(actual, right, what, slips, atol=1e-4):
+    """Refuse a number that is not the right one, with the words of the slip that gives it."""
+    assert actual is not None, f"{what} is None: is there an answer yet?"
+    got = actual.item() if isinstance(actual, torch.Tensor) and actual.numel() == 1 else actual
+    assert isinstance(got, (int, float)), f"{what} is of type {type(got).__name__}, not a number"
+    if abs(got - right) > atol or got != got:
+        near = {number: said for number, said in slips.items() if number != "nan"}
+        words = [said for number, said in near.items() if abs(number - got) <= atol]
+        words += [slips["nan"]] if got != got and "nan" in slips else []
+        raise AssertionError(
+            f"{what}: expected {right:g}, got {got:.5g}. {' '.join(words)}".strip()
+        )
+
+
+def pair_of(answer, what):
+    """A pair, or words for what came instead."""
+    assert answer is not None, f"{what} returned None: is there an answer yet?"
+    kind = type(answer).__name__
+    pair = isinstance(answer, (tuple, list)) and len(answer) == 2
+    assert pair, f"{what} returned {kind}, expected a pair"
+    assert isinstance(answer[0], torch.Tensor), f"{what}: the first of the pair is no tensor"
+    return answer
+
+
+RUNNING = "Momentum is a sum; this is a running mean."
+
+
+AHEAD = "That is momentum without the look ahead. Nesterov takes the new buffer, not the old one."
+
+
+UP = "the step goes uphill."
+
+
+SGD_CASES = {  # the old buffer, the options, the new p, the new buffer, and known slips by their p
+    "a plain step": (None, {}, 2.9, None, {3.1: UP}),
+    "a plain step with decay 0.25": (
+        None,
+        {"weight_decay": 0.25},
+        2.825,
+        None,
+        {2.9: "weight_decay is left out."},
+    ),
+    "a first step with momentum and decay 0.25": (
+        None,
+        {"momentum": 0.5, "weight_decay": 0.25},
+        2.825,
+        1.75,
+        {2.9: "weight_decay is left out: the first buffer is the gradient with the decay in it."},
+    ),
+    "a later step, momentum 0.5": (
+        2,
+        {"momentum": 0.5},
+        2.8,
+        2,
+        {2.85: RUNNING, 1.9: "the rate is inside the buffer."},
+    ),
+    "a first step with dampening 0.5": (
+        None,
+        {"momentum": 0.5, "dampening": 0.5},
+        2.9,
+        1,
+        {2.95: "the first buffer is the gradient itself, undamped."},
+    ),
+    "a later step with dampening 0.5": (
+        2,
+        {"momentum": 0.5, "dampening": 0.5},
+        2.85,
+        1.5,
+        {2.8: "dampening is left out."},
+    ),
+    "a first Nesterov step": (None, {"momentum": 0.5, "nesterov": True}, 2.85, 1, {2.9: AHEAD}),
+    "a later Nesterov step": (
+        4,
+        {"momentum": 0.5, "nesterov": True},
+        2.75,
+        3,
+        {2.7: AHEAD, 2.8: AHEAD},
+    ),
+    "a later step with decay 0.25": (
+        2,
+        {"momentum": 0.5, "weight_decay": 0.25},
+        2.725,
+        2.75,
+        {2.8: "weight_decay is left out."},
+    ),
+}
+
+
+def check_sgd_step(answer, name, dtype):
+    """One of the cases above, with p = 3 and grad = 1, in tensors of two elements."""
+    buffer, options, p, b, slips = SGD_CASES[name]
+    x, g = (torch.full((2,), value, dtype=dtype, device=device) for value in (3.0, 1.0))
+    old = None if buffer is None else torch.full_like(x, buffer)
+    with forbid_changes(x, g, *([] if old is None else [old])):
+        new, found = pair_of(answer(x, g, old, lr=0.1, **options), "sgd_family")
+    told(new[0], p, "the new p", slips)
+    check_close(new, torch.full_like(x, p), "the new p")
+    if b is None:
+        assert found is None, "without momentum there is no buffer: expected None for it"
+    else:
+        check_copied(found, g, "the new buffer, beside grad,")
+        words = "p is right, but the decay belongs to the gradient before it enters the buffer."
+        told(
+            found[0], b, "the new buffer", {2: words, 1: words} if "weight_decay" in options else {}
+        )
+        check_close(found, torch.full_like(x, b), "the new buffer")
+
+
+def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, **options):
+    """Two groups, three parameters (one never has a gradient); new from its state at step cut."""
+    draw = torch.Generator().manual_seed(1)
+    shapes = ((3,), (2, 2), (2,))
+    tensors = [torch.randn(s, generator=draw, dtype=torch.float64).to(device) for s in shapes]
+    a, b, idle = cast(Any, map(nn.Parameter, tensors))
+
+    def make():
+        return kind([{"params": [a]}, {"params": [b, idle], "lr": 0.02}], lr=0.1, **options)
+
+    def loss():
+        optimizer.zero_grad(set_to_none=step % 2 == 0)
+        value = (1 + step % 3) * a.square().sum() / 9 + (b - a[:2]).square().sum() / 5
+        value.backward()
+        return value
+
+    optimizer = make()
+    for step in range(steps):
+        if step == cut:
+            state, optimizer = copy.deepcopy(optimizer.state_dict()), make()
+            optimizer.load_state_dict(state if keep else {**state, "state": {}})
+        if by_closure:
+            value = optimizer.step(loss)
+            assert value is not None, (
+                "step(closure) returned None: return what the closure returned"
+            )
+            assert value.requires_grad, "step(closure) returned something else than the loss"
+        else:
+            loss()
+            before = a.grad.clone()
+            value = optimizer.step()
+            assert value is None, f"step() without a closure returned {value!r}, expected None"
+            same = a.grad is not None and torch.equal(a.grad, before)
+            assert same, "step() changed .grad"
+    return [tensor.detach().clone() for tensor in (a, b, idle)]
+
+
+def check_sgd_run(found, steps, options):
+    """Compare with torch.optim.SGD, and with what known slips of an optimizer give."""
+    right = run_sgd(torch.optim.SGD, steps, **options)
+    start = run_sgd(torch.optim.SGD, 0)
+    idle = found.pop() - right.pop()
+    assert not idle.any(), (
+        "a parameter without a gradient was moved: skip those whose .grad is None"
+    )
+    for actual, expected, before, which in zip(found, right, start, (1, 2), strict=False):
+        if torch.equal(actual, before):
+            raise AssertionError(
+                f"the parameter of group {which} has moved nothing: is there an answer yet, and "
+                f"does "
+                "step() write into p itself?"
+            )
+        if options.get("cut"):
+            lost = run_sgd(torch.optim.SGD, steps, keep=False, **options)[which - 1]
+            assert not torch.allclose(actual, lost, rtol=1e-6, atol=1e-9), (
+                "the run goes elsewhere from there on: the buffers are not in self.state"
+            )
+        words = " (each group has its own lr)" if which == 2 else ""
+        check_close(actual, expected, f"the parameter of group {which}{words}", rtol=1e-6)
+
+
+def run_sgd_with(Sgd, steps, cut=None, by_closure=False, **options):
+    """The three parameters after these steps of the learner's Sgd."""
+    try:
+        return run_sgd(Sgd, steps, cut, by_closure, **options)
+    except KeyError:
+        words = "state_dict() failed: does self.state have keys that are no parameters of a group?"
+        raise AssertionError(words) from None
+    except RuntimeError as error:
+        if by_closure and "does not require grad" in str(error):
+            words = "the closure ran without gradients: wrap it in torch.enable_grad()"
+            raise AssertionError(words) from None
+        raise
+
+
+ADAM_OPTIONS = {"plain": {}, "weight_decay 0.5": {"weight_decay": 0.5}, "eps 0.5": {"eps": 0.5}}
+
+
+FORGETS = "the state is forgotten from step to step."
+
+
+NO_CORRECTION = "There is no bias correction."
+
+
+NAN = {"nan": "Is 0 / 0 in it? The first step is step 1, and 1 - beta ** 0 is 0."}
+
+
+SWAPPED = "the betas have changed places."
+
+
+INSIDE = "eps stands outside the root."
+
+
+LATE = "eps is added after the correction, not before."
+
+
+L2_HERE = "that is Adam: in AdamW the decay goes past m and v."
+
+
+DECOUPLED = "that is AdamW: Adam's decay is added to the gradient, and so goes through m and v."
+
+
+AFTERWARDS = "the decay comes before the step: it takes off lr * weight_decay times the old p."
+
+
+STORED = "what is stored was already corrected: keep the uncorrected m and v in the state."
+
+
+OF_V = "Take the maximum of v itself, and correct it afterwards."
+
+
+# p after three steps: for each kind and options the right one, and known slips by what they give
+ADAM_CASES = {
+    ("rmsprop", "plain"): (
+        0.6453,
+        {
+            0.7495: SWAPPED,
+            0.8868: "RMSprop corrects nothing.",
+            0.8209: "RMSprop has no m.",
+            0.6838: FORGETS,
+        },
+    ),
+    ("rmsprop", "weight_decay 0.5"): (
+        0.5728,
+        {0.5375: "RMSprop's decay is added to the gradient.", 0.6838: FORGETS},
+    ),
+    ("rmsprop", "eps 0.5"): (0.8016, {0.7631: INSIDE, 0.7906: FORGETS}),
+    ("adam", "plain"): (
+        0.7667,
+        {0.8209: NO_CORRECTION, 0.7501: SWAPPED, 0.9: FORGETS, 0.6959: STORED},
+    ),
+    ("adam", "weight_decay 0.5"): (
+        0.7417,
+        {0.6379: DECOUPLED, 0.7971: NO_CORRECTION, 0.7267: SWAPPED, 0.7: FORGETS},
+    ),
+    ("adam", "eps 0.5"): (0.8236, {0.7887: INSIDE, 0.8709: LATE, 0.9011: NO_CORRECTION}),
+    ("amsgrad", "plain"): (
+        0.7714,
+        {
+            0.7667: "that is Adam: which v do you divide by?",
+            0.8124: OF_V,
+            0.8251: NO_CORRECTION,
+            0.7663: SWAPPED,
+            0.9: FORGETS,
+            0.6959: STORED,
+        },
+    ),
+    ("amsgrad", "weight_decay 0.5"): (
+        0.7451,
+        {0.6425: DECOUPLED, 0.7417: "that is Adam.", 0.793: OF_V},
+    ),
+    ("amsgrad", "eps 0.5"): (0.826, {0.7917: INSIDE, 0.8723: LATE, 0.8499: OF_V}),
+    ("adamw", "plain"): (
+        0.7667,
+        {0.8209: NO_CORRECTION, 0.7501: SWAPPED, 0.9: FORGETS, 0.6959: STORED},
+    ),
+    ("adamw", "weight_decay 0.5"): (
+        0.6379,
+        {0.7417: L2_HERE, 0.0077: "the decay is not multiplied by lr.", 0.6489: AFTERWARDS},
+    ),
+    ("adamw", "eps 0.5"): (0.8236, {0.7887: INSIDE, 0.8709: LATE, 0.9011: NO_CORRECTION}),
+}
+
+
+def torch_adam(kind, start, gradients, lr, betas, eps=1e-8, weight_decay=0.0):
+    """p after these steps of torch's optimizer."""
+    p = nn.Parameter(start.clone())
+    kinds: dict[str, Any] = {"rmsprop": torch.optim.RMSprop, "adamw": torch.optim.AdamW}
+    means = {"alpha": betas[1]} if kind == "rmsprop" else {"betas": betas}
+    means |= {"amsgrad": True} if kind == "amsgrad" else {}
+    options = {"lr": lr, "eps": eps, "weight_decay": weight_decay, **means}
+    optimizer = kinds.get(kind, torch.optim.Adam)([p], **options)
+    for gradient in gradients:
+        p.grad = gradient.clone()
+        optimizer.step()
+    return p.detach()
+
+
+def run_adam(adam_family, kind, start, gradients, lr=0.1, betas=(0.8, 0.9), **options):
+    """p after these steps of the learner's function."""
+    p, state = start.clone(), {}
+    for gradient in gradients:
+        with forbid_changes(p, gradient):
+            answer = adam_family(p, gradient, state, kind, lr=lr, betas=betas, **options)
+        p, state = pair_of(answer, "adam_family")
+        assert isinstance(state, dict) or hasattr(state, "items"), (
+            f"the state is {state!r}, no dict"
+        )
+        assert p.shape == start.shape, (
+            f"p has shape {tuple(p.shape)}, expected {tuple(start.shape)}"
+        )
+        assert p.dtype == start.dtype, f"p has dtype {p.dtype}, expected {start.dtype}"
+    return p.detach()

@@ -1,0 +1,9 @@
+"""What the chapter tensor algebra tries answers with, and compares them with."""
+
+from course_utils.chapters.tensor_algebra.einsums import check_strings
+from course_utils.chapters.tensor_algebra.patterns import (
+    check_patterns,
+    draw_tiles,
+    truths_of_six,
+    truths_of_tiles,
+)

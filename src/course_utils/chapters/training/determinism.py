@@ -1,0 +1,91 @@
+"""Exercise 13.6: hashes that don't change, and the global random states."""
+
+from __future__ import annotations
+
+import builtins
+import random
+
+import numpy as np
+import torch
+
+from course_utils.chapters.training.states import frozen
+from course_utils.learner.checks import check_equal
+from course_utils.learner.devices import seed_everything
+
+
+class Walked(set):
+    """A set of names that is walked in an order of its own, as another process may walk it."""
+
+    def __init__(self, names: list[str], turn: int) -> None:
+        super().__init__(names)
+        names = sorted(names)
+        self.walk = names[turn % max(1, len(names)) :] + names[: turn % max(1, len(names))]
+
+    def __iter__(self):
+        return iter(self.walk)
+
+
+plain_hash = hash
+
+
+def global_states() -> dict[str, str]:
+    states = {
+        "Python": random.getstate(),
+        "NumPy": np.random.get_state(),
+        "PyTorch": torch.get_rng_state(),
+    }
+    return {name: frozen(state) for name, state in states.items()}
+
+
+def other_hash(value):
+    """What ``hash`` may give in another process: strings, and tuples with one, hash otherwise."""
+    texts = [v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, str)]
+    return plain_hash(("salt", value) if texts else value)
+
+
+def run_deterministic(
+    deterministic, names: list[str], seed: int, epoch: int, turn: int, before: int
+) -> tuple:
+    """The answer where strings hash and the set is walked otherwise; states that it changed."""
+    seed_everything(before)
+    kept = global_states()
+    try:
+        vars(builtins)["hash"] = other_hash if turn < 0 else plain_hash
+        pairs = deterministic(Walked(names, turn), seed, epoch)
+    finally:
+        builtins.hash = plain_hash
+    changed = [name for name, state in global_states().items() if state != kept[name]]
+    return pairs, changed
+
+
+def check_pairs(pairs, changed, names=None):
+    """The pairs as tuples, if they have the right form."""
+    assert pairs is not None, "deterministic returned None: is there an answer yet?"
+    listed = isinstance(pairs, (list, tuple))
+    whole = listed and all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs)
+    assert whole, f"expected a list of pairs (name, noise), got {str(pairs)[:60]}"
+    if names is not None:
+        check_equal(sorted(name for name, _ in pairs), names, "the names", "each of them once")
+    odd = [value for _, value in pairs if not isinstance(value, float)]
+    assert not odd, f"the noise {odd[:1]} is no Python float"
+    return [tuple(pair) for pair in pairs]
+
+
+def check_shuffled(names):
+    in_order = sorted(names), sorted(names, reverse=True)
+    assert names not in in_order, "the names are in order, not shuffled"
+
+
+def check_normal(values):
+    values = torch.tensor(values)
+    mean, deviation = values.mean(), values.std()
+    words = (
+        f"400 numbers have mean {mean:.2f} and deviation {deviation:.2f}, expected about 0 and 1"
+    )
+    assert abs(mean) < 0.25, words
+    assert 0.8 < deviation < 1.2, words
+    assert len(values.unique()) > 390, "the same noise comes again and again"
+
+
+def pairs_of(try_deterministic, names, seed, epoch, turn=0, before=0):
+    return check_pairs(*try_deterministic(names, seed, epoch, turn, before), sorted(names))

@@ -1,0 +1,34 @@
+"""What a run consists of, as plain values to compare."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import torch
+from torch.utils._pytree import tree_map
+
+
+def frozen(value: object) -> str:
+    """A text that is the same for the same tensors, arrays and numbers."""
+
+    def plain(leaf):
+        return leaf.tolist() if isinstance(leaf, (torch.Tensor, np.ndarray)) else leaf
+
+    return repr(tree_map(plain, value))
+
+
+def parts_of(run) -> dict[str, str]:
+    """Everything that decides how a run goes on."""
+    return {
+        "the model": frozen(dict(run.model.state_dict())),
+        "the optimizer": frozen(run.optimizer.state_dict()["state"]),
+        "the learning rate": frozen([group["lr"] for group in run.optimizer.param_groups]),
+        "the scheduler": frozen(run.scheduler.state_dict()),
+        "the scaler": frozen(run.scaler.state_dict()),
+        "the generator that shuffles": frozen(run.generator.get_state()),
+        "the order of this epoch and the position in it": frozen((run.order[run.position :],)),
+        "Python's random state": frozen(random.getstate()),
+        "NumPy's random state": frozen(np.random.get_state()),
+        "PyTorch's random state": frozen(torch.get_rng_state()),
+    }

@@ -1,0 +1,101 @@
+"""Exercise 13.11: rates, frozen weights and norms of a transferred network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn as nn
+
+from course_utils.learner.devices import device
+
+
+def make_two(frozen_before: bool) -> nn.Sequential:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        inner = nn.Sequential(nn.Linear(6, 6), nn.BatchNorm1d(6))
+        model = nn.Sequential(
+            nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), inner, nn.Dropout(0.5)),
+            nn.Linear(6, 3),
+        )
+    model[0].requires_grad_(not frozen_before)
+    return model.to(device)
+
+
+def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -> dict:
+    """The rates by parameter, what is trainable, the head; modes and statistics afterwards."""
+    model: Any = make_two(frozen_before)
+    before = {name: value.clone() for name, value in model[0].state_dict().items()}
+    head, names, error, groups = model[1], {}, "", []
+    try:
+        groups = transfer(model, 5, mode, 0.5)
+        assert groups is not None, "transfer returned None: is there an answer yet?"
+        groups = [{**group, "params": list(group["params"])} for group in groups]
+    except ValueError:
+        error = "ValueError"
+    for name, parameter in model.named_parameters():
+        names[name] = [
+            group.get("lr") for group in groups if any(parameter is p for p in group["params"])
+        ]
+    seen = {
+        "error": error,
+        "rates": names,
+        "head": (type(model[1]).__name__, *model[1].weight.shape),
+        "new": model[1] is not head,
+        "device": model[1].weight.device.type,
+        "strangers": sum(len(group["params"]) for group in groups) - sum(map(len, names.values())),
+        "grad": {name: p.requires_grad for name, p in model.named_parameters()},
+    }
+    model.eval()
+    train_mode(model)
+    seen["modes"] = {name: module.training for name, module in model.named_modules()}
+    model(torch.randn(8, 4, generator=torch.Generator().manual_seed(1)).to(device) + 3)
+    seen["moved"] = [
+        name
+        for name, value in model[0].state_dict().items()
+        if not torch.equal(value, before[name])
+    ]
+    return seen
+
+
+def run_norms(train_mode) -> dict:
+    """By name: whether a layer is in training mode after train_mode."""
+    layers = {"Dropout": nn.Dropout(), "frozen LayerNorm": nn.LayerNorm(2).requires_grad_(False)}
+    for kind in (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d):
+        layers[f"frozen {kind.__name__}"] = kind(2).requires_grad_(False)
+        layers[f"trainable {kind.__name__}"] = kind(2)
+    train_mode(nn.Sequential(nn.Sequential(*layers.values()), nn.Linear(2, 2)).eval())
+    return {name: layer.training for name, layer in layers.items()}
+
+
+def check_rates(seen, name, want):
+    mine = seen["rates"][name]
+    same = len(mine) == len(want) and all(
+        abs(a - b) < 1e-9 for a, b in zip(mine, want, strict=True)
+    )
+    words = "trained although the backbone is frozen" if not want else "the rate"
+    words = "in no group" if want and not mine else words
+    words = "in several groups" if len(mine) > 1 else words
+    assert same, f"rates {mine}, expected {want}: {words}"
+    text = (
+        "it was frozen before and has to learn again"
+        if want
+        else "frozen means requires_grad=False"
+    )
+    assert seen["grad"][name] == bool(want), f"requires_grad is {seen['grad'][name]}: {text}"
+
+
+def check_modes(seen, mode, norms):
+    for name, training in seen["modes"].items():
+        frozen_norm = mode == "probe" and name in norms
+        words = (
+            "frozen batch norms belong into evaluation mode"
+            if frozen_norm
+            else "only frozen batch norms leave training mode"
+        )
+        assert training != frozen_norm, f"{name or 'the model'}: training is {training}: {words}"
+    stats = [name for name in seen["moved"] if "running" in name or "tracked" in name]
+    other = sorted(set(seen["moved"]) - set(stats))
+    assert not other, f"the values of {', '.join(other)} changed"
+    assert mode != "probe" or not stats, f"frozen, and yet {stats[:1]} moved in a forward pass"
+    assert mode == "probe" or stats, "batch norm's statistics do not move although it is trained"
