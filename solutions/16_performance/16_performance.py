@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     title: Performance
-#     minutes: 100
-#     core: 60
+#     minutes: 230
+#     core: 140
 # ---
 
 # %% [markdown]
@@ -39,6 +39,12 @@ from course_utils import every_case, runs_with_the_answer
 # %% nbgrader={"grade_id": "tools", "locked": true} jupyter={"source_hidden": true}
 import statistics
 from collections.abc import Callable
+from functools import partial
+
+from course_utils.chapters.performance.profiles import quietly
+
+with quietly():
+    from torch.utils.benchmark import Timer
 
 
 # %% [markdown]
@@ -297,9 +303,6 @@ with every_case() as case:
 # compared. It gives the median, and as its spread the distance between the quartiles.
 
 # %% topics=["measure-before-optimising"] tags=["nbval-ignore-output"]
-from course_utils.chapters.performance.profiles import quietly
-from torch.utils.benchmark import Timer
-
 x = torch.rand(256, 256, device=device)
 for statement in ("x @ x", "x + x"):
     with quietly():
@@ -715,3 +718,1353 @@ with every_case() as case:
 # The norm over all gradients is a 0-dim tensor: a sum of sums of squares, and a root. Multiplying by a
 # 0-dim tensor works in place.
 # </details>
+
+# %% [markdown]
+# ## 5. How fast could it be? · core
+#
+# Nothing waits for an answer any more. Is the program fast now? To say so you need to know how fast it
+# *could* be. An operator has to do two things: compute its flops, and move its bytes between memory and
+# the arithmetic units. Both happen at the same time, so it takes at least as long as the slower one:
+#
+# `seconds ≥ max(flops / peak, bytes / bandwidth)`
+#
+# A **flop** is one addition or one multiplication. **Intensity** is flops per byte. Below
+# `peak / bandwidth` an operator waits for memory, above it for arithmetic. Drawn over the intensity,
+# the best speed is a slope and then a flat roof: the **roofline**. For an imaginary machine of 100 Gflop/s
+# and 10 GB/s, **predict**: which of these four reach the roof?
+
+# %% topics=["measure-before-optimising"]
+n, side = 1_000_000, 512
+operators = {  # flops, bytes in float32
+    "x + y": (n, 3 * 4 * n),
+    "x @ v": (2 * side * side, 4 * (side * side + 2 * side)),
+    "x @ y": (2 * side**3, 4 * 3 * side * side),
+    "5 · x": (n, 2 * 4 * n),
+}
+for name, (flops, nbytes) in operators.items():
+    print(f"{name}: {flops / nbytes:7.3f} flops per byte")
+
+# %%
+from course_utils.chapters.performance.pictures import draw_roof
+
+draw_roof(
+    operators,
+    100e9,
+    10e9,
+    "Speed over intensity: a slope up to 10 flops per byte, then a flat roof at 100 Gflop/s. The sum, "
+    "the scaling and the matrix-vector product are far down on the slope; the product is on the roof.",
+)
+
+# %% [markdown]
+# Only the matrix product. Elementwise work is at the bottom of the slope: at a twelfth of a flop for each
+# byte this machine computes at less than 1 % of its peak, and no better kernel will help. What helps is
+# fewer bytes: a smaller dtype, or *fusing* several operators, so that a value is read once for all of them.
+#
+# And this machine? Its roof can be measured: a large product for the peak, a large copy for the bandwidth.
+
+# %% topics=["measure-before-optimising"] tags=["nbval-ignore-output"]
+with quietly():
+    a, big = torch.rand(512, 512, device=device), torch.rand(2**23, device=device)
+    product = Timer("a @ a", globals={"a": a}).blocked_autorange(min_run_time=0.2).median
+    copying = Timer("big.clone()", globals={"big": big}).blocked_autorange(min_run_time=0.2).median
+roof = {"peak": 2 * 512**3 / product, "bandwidth": 2 * big.nbytes / copying}
+print(f"peak {roof['peak'] / 1e9:.0f} Gflop/s, bandwidth {roof['bandwidth'] / 1e9:.1f} GB/s")
+print(f"memory-bound below {roof['peak'] / roof['bandwidth']:.0f} flops per byte")
+
+# %% [markdown]
+# ### Exercise 16.5 — Roofline ★★ · 12 min · 4 points · core
+#
+# `roofline(kind, sizes, itemsize, peak, bandwidth)` returns `(flops, bytes, bound)` of one operator.
+# Each operand is read once and each result written once, `itemsize` bytes an element. An addition is one
+# flop, a multiplication one. `bound` is `"compute"` if the flops take longer than the bytes, else
+# `"memory"`; `peak` is in flops a second, `bandwidth` in bytes a second.
+#
+# | kind | sizes | computes |
+# | --- | --- | --- |
+# | `"copy"` | `(n,)` | `x.clone()` |
+# | `"add"` | `(n,)` | `x + y` |
+# | `"add_"` | `(n,)` | `x.add_(y)`, in place |
+# | `"axpy"` | `(n,)` | `3 * x + y` in one kernel |
+# | `"bias"` | `(rows, columns)` | `x + b` with `b` of shape (columns,) |
+# | `"linear"` | `(batch, inputs, outputs)` | `x @ w.T`, no bias |
+# | `"conv"` | `(batch, inputs, outputs, height, width, kernel)` | a square convolution, stride 1, no bias, padded to keep the size; count the padding's flops too |
+# | `"depthwise"` | `(batch, channels, height, width, kernel)` | the same with a group for each channel |
+#
+# A product of n terms counts n multiplications and n additions. Example: `roofline("add", (10,), 4, 1e9,
+# 1e9)` is `(10, 120, "memory")`.
+
+
+# %% nbgrader={"grade_id": "roofline", "solution": true}
+def roofline(
+    kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
+) -> tuple[int, int, str]:
+    """Flops, bytes, and what is waited for: ``"compute"`` or ``"memory"``."""
+    ### BEGIN SOLUTION
+    if kind == "linear":
+        batch, inputs, outputs = sizes
+        flops = 2 * batch * inputs * outputs
+        elements = batch * inputs + inputs * outputs + batch * outputs
+    elif kind == "bias":
+        rows, columns = sizes
+        flops, elements = rows * columns, 2 * rows * columns + columns
+    elif kind in ("conv", "depthwise"):
+        *channels, height, width, kernel = sizes[1:]
+        places = sizes[0] * height * width
+        weight = kernel**2 * (channels[0] * channels[1] if kind == "conv" else channels[0])
+        flops, elements = 2 * places * weight, places * (channels[0] + channels[-1]) + weight
+    else:
+        flops = {"copy": 0, "add": 1, "add_": 1, "axpy": 2}[kind] * sizes[0]
+        elements = (2 if kind == "copy" else 3) * sizes[0]
+    nbytes = elements * itemsize
+    return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "roofline-check", "grade": true, "points": 4}
+from course_utils.chapters.performance.rooflines import check_roofline
+
+tries = [("add", (10,), 4), ("copy", (7,), 4), ("add_", (9,), 4), ("axpy", (6,), 2)]
+tries += [("bias", (5, 3), 4), ("linear", (2, 3, 5), 4), ("linear", (64, 256, 128), 2)]
+tries += [("conv", (2, 3, 8, 5, 7, 3), 4), ("depthwise", (2, 6, 5, 7, 3), 4), ("copy", (9,), 8)]
+machines = [(1e9, 1e9), (100e9, 10e9), (1e9, 100e9)]
+### BEGIN HIDDEN TESTS
+tries += [("conv", (1, 16, 16, 4, 6, 1), 8), ("depthwise", (3, 8, 4, 9, 5), 2), ("bias", (1, 9), 8)]
+tries += [("linear", (1, 7, 11), 8), ("axpy", (1,), 4)]
+### END HIDDEN TESTS
+with every_case() as case:
+    for n, setting in enumerate(tries):
+        with case(f"{setting[0]}, sizes {setting[1]}, itemsize {setting[2]}"):
+            for machine in machines[n % 3 :] + machines[: n % 3]:
+                check_roofline(roofline(*setting, *machine), *setting, *machine)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Write down the shapes of all operands and of the result. Their elements, added up, times `itemsize`, are
+# the bytes.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# A convolution makes batch · outputs · height · width sums. Each has inputs · kernel · kernel terms; in a
+# depthwise one, kernel · kernel.
+# </details>
+#
+# ### Few flops, many bytes
+#
+# Networks for phones are built of **depthwise** convolutions, because they take few flops. Here is a
+# 3 × 3 convolution of 64 channels, and the depthwise one, on images of 56 × 56. **Predict** by which
+# factors flops and bytes shrink.
+
+# %% topics=["shufflenetv2-rules"]
+places, channels = 56 * 56, 64
+full = 2 * places * 9 * channels**2, 4 * (2 * places * channels + 9 * channels**2)
+depthwise = 2 * places * 9 * channels, 4 * (2 * places * channels + 9 * channels)
+for name, (flops, nbytes) in {"full": full, "depthwise": depthwise}.items():
+    print(f"{name:9} {flops:>11,} flops {nbytes:>9,} bytes {flops / nbytes:6.1f} flops per byte")
+
+# %% [markdown]
+# 64 times fewer flops, and hardly fewer bytes. It left the roof and sits on the slope: it isn't 64 times
+# faster. The authors of ShuffleNetV2 measured such networks and wrote down four rules. All of them are
+# about bytes and kernels, which flops don't show:
+#
+# 1. A 1 × 1 convolution with as many inputs as outputs moves the fewest bytes.
+# 2. Many groups cost bytes: at equal flops there are more channels.
+# 3. Many small branches cost kernels.
+# 4. Elementwise operators cost bytes and have no flops to speak of.
+
+# %% topics=["shufflenetv2-rules"]
+print("rule 1: equal flops, 56 × 56 places, inputs × outputs = 4096")
+for inputs, outputs in ((64, 64), (32, 128), (16, 256)):
+    print(f"   {inputs:3} → {outputs:3}: {4 * places * (inputs + outputs):>9,} bytes")
+print("rule 2: equal flops, groups × as many channels")
+for groups in (1, 4, 16):
+    c = int(64 * groups**0.5)
+    print(f"   {groups:2} groups of {c // groups:2} channels: {4 * places * 2 * c:>9,} bytes")
+
+# %% topics=["shufflenetv2-rules"]
+x, w = torch.rand(1, 64, 56, 56, device=device), torch.rand(64, 64, 3, 3, device=device)
+blocks = {
+    "one convolution": lambda: F.conv2d(x, w),
+    "four branches": lambda: torch.cat([F.conv2d(part, w[:16, :16]) for part in x.chunk(4, 1)], 1),
+    "convolution, shift, ReLU": lambda: (F.conv2d(x, w) + 1).relu(),
+}
+for name, block in blocks.items():
+    with count_written() as written:
+        block()
+    print(f"{name:25} {written.kernels} kernels, {written.nbytes:>9,} bytes written")
+
+# %% [markdown]
+# ## 6. Who counts the flops?
+#
+# By hand you count eight operators. For a whole model something has to count while it runs. A
+# `TorchDispatchMode` sees every operator below autograd, with its arguments, so also those of the
+# backward pass. PyTorch's `FlopCounterMode` is such a mode. It keeps its counts by module:
+
+# %% topics=["flops-counting"]
+from torch.utils.flop_counter import FlopCounterMode
+
+net = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(512, 10))
+net, images = net.to(device), torch.rand(4, 3, 8, 8, device=device)
+with FlopCounterMode(display=False) as counter:
+    net(images).sum().backward()
+for module, counted in counter.get_flop_counts().items():
+    print(f"{module:18}", {str(name)[5:]: flops for name, flops in counted.items()})
+
+# %% [markdown]
+# By hand: the convolution makes 4 · 8 · 8 · 8 sums of 27 terms, so 2 · 2048 · 27 = 110,592. Backward
+# needs two products for each layer, one by the weight and one by the input. The first layer's input
+# is the batch, which needs no gradient, so it is left out there. Hence the rule of thumb: *a training step costs
+# three forward passes*.
+#
+# Other tools count something else under the same name. torchstat and thop (both unmaintained) and
+# torchinfo report **multiply-adds**, half of the flops:
+
+# %% topics=["flops-counting"]
+import torchinfo
+
+macs = torchinfo.summary(net, input_data=images, verbose=0).total_mult_adds
+with FlopCounterMode(display=False) as forward:
+    net(images)
+print("torchinfo, multiply-adds:", f"{macs:,}")
+print("FlopCounterMode, flops:  ", f"{forward.get_total_flops():,}")
+
+# %% [markdown]
+# Half would be 75,776; torchinfo adds the biases. None of these tools counts elementwise operators. And
+# each has its own errors. Here is one of `FlopCounterMode`: the backward pass of a depthwise
+# convolution takes twice the flops of its forward pass. It says:
+
+# %% topics=["flops-counting"]
+y = F.conv2d(images.requires_grad_(), torch.rand(3, 1, 3, 3, device=device), groups=3)
+with FlopCounterMode(display=False) as forward:
+    F.conv2d(images, torch.rand(3, 1, 3, 3, device=device), groups=3)
+w = torch.rand(3, 1, 3, 3, device=device, requires_grad=True)
+with FlopCounterMode(display=False) as both:
+    F.conv2d(images, w, groups=3).sum().backward()
+print("backward / forward:", both.get_total_flops() / forward.get_total_flops() - 1)
+
+# %% [markdown]
+# Four: with three groups, it takes the weight's gradient for three times what it is. So count
+# yourself, once.
+#
+# ### Exercise 16.6 — A counter of flops ★★★ · 22 min · 5 points
+#
+# `flop_counter(run)` calls `run()` once and returns a dict: for each operator that does products, its name
+# and the flops of all its calls. The operators are `mm`, `addmm`, `bmm`, `baddbmm`, `convolution` and
+# `convolution_backward`; any other isn't counted, and nor are biases. Convolutions have one to three
+# dimensions, any stride, padding, dilation and groups, and are never transposed.
+#
+# In a `TorchDispatchMode`, `func.overloadpacket.__name__` is the name. The arguments:
+#
+# - `mm(x, y)`, `bmm(x, y)`; `addmm(bias, x, y)`, `baddbmm(bias, x, y)`;
+# - `convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups)`;
+# - `convolution_backward(grad_output, x, weight, bias_sizes, stride, padding, dilation, transposed,
+#   output_padding, groups, output_mask)`. The mask tells which gradients are computed: by `x`, by
+#   `weight`, by the bias. Each of the first two takes as many flops as the forward pass.
+#
+# `F.linear(x, w)` of shapes (5, 3) and (7, 3) without a bias gives `{"mm": 210}`. Don't use
+# `FlopCounterMode`: it is wrong for groups.
+
+# %% nbgrader={"grade_id": "try-flops", "locked": true}
+from course_utils.chapters.performance.flops import check_flops, run_counter
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+@runs_with_the_answer
+def try_flops(names: list, device: str) -> dict:
+    """What flop_counter says of programs that run one after another."""
+    return run_counter(flop_counter, names, device)
+
+
+# %% nbgrader={"grade_id": "flop-counter", "solution": true}
+def flop_counter(run: Callable) -> dict[str, int]:
+    """Flops by operator, of one call of ``run``."""
+    ### BEGIN SOLUTION
+    counts: dict[str, int] = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[10][:2])
+            if flops:
+                counts[name] = counts.get(name, 0) + flops
+            return result
+
+    with Mode():
+        run()
+    return counts
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "flop-counter-check", "grade": true, "points": 5}
+programs = ["linear", "two layers, backward", "attention, backward", "baddbmm", "convolution"]
+programs += ["strided, dilated", "groups, backward", "no gradient by the image"]
+programs += ["one dimension, backward", "nothing to multiply"]
+several = [[name] for name in programs] + [["linear", "linear", "convolution"]]
+### BEGIN HIDDEN TESTS
+several += [["depthwise, backward"], ["three dimensions"], programs]
+### END HIDDEN TESTS
+with every_case() as case:
+    for names in several:
+        with case(", then ".join(names)):
+            check_flops(try_flops(names, str(device)), names, str(device))
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# For products: each element of the result is a sum over the last dimension of the first factor.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# For convolutions: each element of the result is a sum over one filter, `weight[0]`. A weight of
+# a grouped convolution has inputs / groups channels already.
+# </details>
+
+# %% [markdown]
+# ## 7. What fills the memory? · core
+#
+# Time is half of the bill. A step also has to fit. When it doesn't, the batch shrinks, and a device that
+# was waiting for arithmetic waits for launches again. What is in the memory of a training step? Four
+# things: parameters, their gradients, the optimizer's averages, and the **activations** that the
+# forward pass saves for the backward pass. `track_memory`, a helper, notes after each operator what is
+# alive:
+
+# %% topics=["memory-estimation"]
+from course_utils.chapters.performance.ledger import track_memory
+
+deep = nn.Sequential(*[nn.Sequential(nn.Linear(64, 64), nn.Tanh()) for _ in range(16)]).to(device)
+x = torch.rand(1024, 64, device=device)  # 256 KiB
+with track_memory() as memory:
+    deep(x).sum().backward()
+peak = max(nbytes for _, nbytes in memory.history)
+print("peak:", round(peak / x.nbytes, 1), "times the batch")
+
+# %%
+from course_utils.chapters.performance.pictures import draw_memory
+
+draw_memory(
+    {"16 layers": [nbytes / 1024 for _, nbytes in memory.history]},
+    "Bytes alive over a step: a straight climb in the forward pass up to the loss, and a descent in "
+    "the backward pass. What is left at the end are the gradients.",
+)
+
+# %% [markdown]
+# The forward pass climbs: every `tanh` leaves its result for the backward pass. The peak is at the loss. On
+# the way down each gradient frees what it used. What remains at the end is the parameters' gradients.
+#
+# What does a layer save? What its own gradient needs, and only that:
+#
+# - a **linear** layer its input: the gradient of the weight is made of it;
+# - **ReLU** and **tanh** their result: their slope can be read off it;
+# - **GELU** its input: its slope can't be read off the result.
+#
+# And a tensor that two layers save is there once. **Predict** the two numbers:
+
+# %% topics=["memory-estimation"]
+from course_utils import saved_bytes
+
+rows = torch.rand(8, 4, device=device)  # 128 bytes
+first, second = nn.Linear(4, 4, device=device), nn.Linear(4, 4, device=device)
+for name, middle in {"ReLU": nn.ReLU(), "GELU": nn.GELU()}.items():
+    model = nn.Sequential(first, middle, second)
+    print(
+        f"linear, {name}, linear: {saved_bytes(partial(model, rows)) - second.weight.nbytes} bytes"
+    )
+
+# %% [markdown]
+# 256 with ReLU: the batch, and the ReLU's result, which is the second layer's input as well. 384 with
+# GELU: its input is one more.
+#
+# > **Often said.** *"Use in-place operators wherever you can: they save memory. Switch `inplace` on for
+# > every ReLU."* Between two linear layers it saves nothing of what is kept: the tensor that it
+# > overwrites was kept by nobody. Where it is kept, the backward pass fails. And your caller's data may
+# > be overwritten.
+
+# %% topics=["inplace-memory"] errata=["inplace-wherever-possible"]
+for inplace in (False, True):
+    model = nn.Sequential(first, nn.ReLU(inplace), second)
+    print(
+        f"inplace={inplace!s:5} saves {saved_bytes(partial(model, rows)) - second.weight.nbytes} bytes"
+    )
+mine = torch.tensor([-1.0, 1.0])
+nn.Sequential(nn.ReLU(inplace=True))(mine)
+print("the caller's tensor is now", mine.tolist())
+try:
+    F.relu(torch.sigmoid(first(rows)), inplace=True).sum().backward()
+except RuntimeError as error:
+    print(str(error)[:95])
+
+# %% [markdown]
+# (In-place batch norm with activation, and DenseNets that recompute their concatenations, are two published ways of
+# saving activations by recomputing them. Section 8 does that for any layer.)
+#
+# **`del` and rebinding** free a tensor when the *last* reference goes. A graph is a reference, too:
+
+# %% topics=["del-intermediates"]
+with track_memory() as memory:
+    a = torch.rand(1000, device=device)
+    b = a.exp()
+    del a
+    print("nobody needs a: ", memory.nbytes, "bytes alive")
+    leaf = torch.rand(1000, device=device, requires_grad=True)
+    c = leaf.exp()
+    d = c.sin()
+    del c
+    print("the graph needs c:", memory.nbytes, "bytes alive")
+    del d
+    print("the graph is gone:", memory.nbytes, "bytes alive")
+
+# %% [markdown]
+# First 4000 bytes: `a` is gone. Then 16,000: `b`, `leaf`, `d`, and `c`, whose name is gone, but `sin`
+# kept it. Dropping the end of the graph frees all that the graph kept. In a loop the same happens when
+# `loss` is bound to the next step's loss, *after* that forward pass has filled memory again; `del loss` before
+# it lowers the peak. A layer that is never called costs as well:
+
+# %% topics=["unused-layers-cost"]
+with_spare = nn.ModuleDict({"used": nn.Linear(4, 4), "spare": nn.Linear(400, 400)}).to(device)
+with_spare["used"](rows).sum().backward()
+print("parameters:", sum(p.nbytes for p in with_spare.parameters()), "bytes")
+print("without a gradient:", [name for name, p in with_spare.named_parameters() if p.grad is None])
+
+# %% [markdown]
+# It takes memory, it goes into every checkpoint, and DDP waits in vain for its gradients (chapter 17).
+#
+# ### The allocator
+#
+# On a GPU a freed tensor's memory isn't given back to the device. It goes into a **cache**, because asking the
+# device is slow. So `nvidia-smi` shows what is *reserved*, not what is *allocated*.
+# `torch.cuda.empty_cache()` gives the cached blocks back. It frees no tensor, and the next step has to ask again.
+# A pretend allocator, so that the numbers are the same everywhere:
+
+# %% topics=["empty-cache"]
+from course_utils.chapters.performance.ledger import PretendAllocator
+
+for clearing in (False, True):
+    allocator = PretendAllocator()
+    for _ in range(3):  # three steps of the same shapes
+        blocks = [allocator.malloc(100), allocator.malloc(50)]
+        for block in blocks:
+            allocator.free(block)
+        if clearing:
+            allocator.empty_cache()
+    print("emptied in each step:" if clearing else "left alone:          ", allocator)
+
+# %% [markdown]
+# Use it before *another process* needs the memory, and hardly ever else. (If there is memory enough but in
+# pieces, `PYTORCH_ALLOC_CONF=expandable_segments:True` helps.) To see who holds what:
+#
+# - `torch.cuda.memory_stats()` and `memory_summary()`: allocated, reserved, peak;
+# - `torch.cuda.memory._record_memory_history()` and `_dump_snapshot()`: every block with the stack
+#   that made it, drawn by pytorch.org/memory_viz;
+# - gpustat, nvitop, `nvidia-smi`: all processes, from outside;
+# - the profiler, which also counts bytes on a CPU:
+
+# %% topics=["memory-tools"]
+with quietly(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
+    grown = [rows.repeat(2**n, 1) for n in range(4)]
+found = {
+    e.key: e.self_device_memory_usage or e.self_cpu_memory_usage for e in profiled.key_averages()
+}
+print({name: nbytes for name, nbytes in found.items() if nbytes > 0})
+
+# %% [markdown]
+# ### Exercise 16.7 — The memory ledger ★★ · 12 min · 4 points · core
+#
+# `memory_ledger(layers, batch, optimizer, itemsize)` predicts, without running anything, the bytes of a
+# training step: a dict with `"parameters"`, `"gradients"` (after backward), `"optimizer"` (after one
+# step) and `"activations"`: all that the forward pass saves, the batch included where it is saved,
+# parameters not.
+#
+# - `layers` is a list such as `[("linear", 784, 64), ("relu",), ("linear", 64, 10)]`: linear layers with a
+#   bias, and `("relu",)`, `("tanh",)`, `("gelu",)`, in any order behind a first linear layer. All parameters are trained.
+# - `batch` is the number of rows, `itemsize` the bytes of an element.
+# - `optimizer` is `"sgd"`, `"momentum"` (one buffer the size of each parameter) or `"adam"` (two).
+#   Adam's step counters don't count.
+#
+# Example: `memory_ledger([("linear", 4, 4), ("relu",), ("linear", 4, 4)], 8, "adam", 4)` gives 160, 160,
+# 320, 256.
+
+
+# %% nbgrader={"grade_id": "memory-ledger", "solution": true}
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    """Bytes of ``parameters``, ``gradients``, ``optimizer`` and ``activations``."""
+    ### BEGIN SOLUTION
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.add(k + 1 if name in ("relu", "tanh") else k)  # tensor k goes into layer k
+    parameters *= itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "memory-ledger-check", "grade": true, "points": 4}
+from course_utils.chapters.performance.ledger import check_ledger
+
+small, relu, gelu, tanh = ("linear", 4, 4), ("relu",), ("gelu",), ("tanh",)
+ledgers = {
+    "the example": ([small, relu, small], 8, "adam", 4),
+    "GELU": ([("linear", 3, 5), gelu, ("linear", 5, 2)], 7, "momentum", 4),
+    "ends with tanh": ([("linear", 6, 5), tanh], 3, "sgd", 4),
+    "two activations": ([("linear", 3, 5), relu, gelu, tanh, ("linear", 5, 2)], 4, "adam", 4),
+    "two linear layers": ([("linear", 3, 7), ("linear", 7, 2)], 5, "momentum", 4),
+    "ends with GELU": ([("linear", 3, 5), tanh, ("linear", 5, 4), gelu], 5, "sgd", 4),
+    "float64, one row": ([("linear", 5, 3), relu, ("linear", 3, 4)], 1, "adam", 8),
+}
+### BEGIN HIDDEN TESTS
+wide = [("linear", 9, 8), gelu, gelu, ("linear", 8, 6), relu, relu, ("linear", 6, 1), tanh, gelu]
+ledgers["wide"], ledgers["one layer"] = (
+    (wide, 11, "momentum", 8),
+    ([("linear", 2, 3)], 2, "adam", 4),
+)
+### END HIDDEN TESTS
+with every_case() as case:
+    for name, setting in ledgers.items():
+        with case(name):
+            check_ledger(memory_ledger(*setting), *setting)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Number the tensors: tensor k goes into layer k, tensor k + 1 comes out. Which numbers are kept?
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# A set of numbers counts each tensor once. Don't forget that a bias is a parameter.
+# </details>
+
+# %% [markdown]
+# ## 8. Pay with time, get memory
+#
+# The climb in the picture is what stops a batch from fitting. Must all of it be kept? No: it can be
+# computed again when it is needed. **Activation checkpointing** keeps only the input of each *segment* of
+# layers, and runs the segment's forward pass once more when the backward pass arrives there.
+
+# %% topics=["gradient-checkpointing"]
+from torch.utils.checkpoint import checkpoint_sequential
+
+histories, forwards = {}, {}
+for segments in (1, 2, 4, 8, 16):
+    deep.zero_grad()
+    with track_memory() as memory, count_operators() as counts:
+        checkpoint_sequential(deep, segments, x, use_reentrant=False).sum().backward()
+    histories[f"{segments} segments"] = [nbytes / 1024 for _, nbytes in memory.history]
+    forwards[segments] = counts["addmm"]
+print("layers run forward:", forwards)
+print(
+    "peak in batches:   ",
+    {n: round(max(h) / 256, 1) for n, h in zip(forwards, histories.values(), strict=True)},
+)
+
+# %% [markdown]
+# **Predict** from these which number of segments is best for 16 layers, before you look at the picture.
+
+# %%
+draw_memory(
+    {name: histories[name] for name in ("1 segments", "4 segments", "16 segments")},
+    "Bytes alive over a step. One segment: a mountain. Four: a low ridge of four teeth, half as high. "
+    "Sixteen: as high as one, and longer.",
+)
+
+# %% [markdown]
+# Each tooth is a segment that is run again. With s segments of n / s layers, about s inputs are kept, and
+# n / s activations while a segment is worked on. The sum s + n / s is smallest at s = √n: four
+# for 16. The price is at most one more forward pass, so four thirds of the arithmetic (the last segment
+# isn't run again, its activations are needed at once).
+#
+# The gradients are the same, to the last bit. What draws random numbers is given the same ones again:
+
+# %% topics=["gradient-checkpointing"]
+from torch.utils.checkpoint import checkpoint
+
+dropped = nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.5), nn.Tanh()).to(device)
+gradients = []
+for again in (False, True):
+    torch.manual_seed(0)
+    y = checkpoint(dropped, x, use_reentrant=False) if again else dropped(x)
+    gradients.append(torch.autograd.grad(y.sum(), dropped[0].weight)[0])
+print("equal gradients:", torch.equal(*gradients))
+
+# %% [markdown]
+# Layers are rarely equal. Walk through `saved = [8, 1, 1, 8, 1, 1]`, the size of each layer's input, cut into
+# segments of 3 and 3. Kept are the first inputs, 8 + 8. While one segment is worked on, the rest of it
+# is there as well: 1 + 1. The peak is 18. Cut into 1 and 5: 8 + 1 are kept, and the rest is 1 + 8 + 1
+# + 1 = 11: 20. (Wrong would be 8 + 1 + 12: the segment's first input is counted twice.)
+#
+# ### Exercise 16.8 — A schedule for checkpoints ★★★ · 18 min · 4 points
+#
+# `checkpoint_schedule(saved)` gets the sizes of the layers' inputs, 1 to 14 integers from 0 on. Return
+# `(lengths, peak)`: a list with the number of layers in each segment, in order, so that the peak is as
+# small as possible, and that peak: the sum of all segments' first inputs, plus the largest "rest of
+# a segment". Of several best schedules any will do.
+#
+# Example: nine layers of size 1 give `([3, 3, 3], 5)`.
+
+
+# %% nbgrader={"grade_id": "checkpoint-schedule", "solution": true}
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    """The lengths of the segments with the smallest peak, and that peak."""
+    ### BEGIN SOLUTION
+    best: tuple[list[int], int] | None = None
+    for cuts in range(2 ** (len(saved) - 1)):  # bit n: a segment begins at layer n + 1
+        segments = [[saved[0]]]
+        for n, size in enumerate(saved[1:]):
+            if cuts >> n & 1:
+                segments.append([size])
+            else:
+                segments[-1].append(size)
+        peak = sum(part[0] for part in segments) + max(sum(part[1:]) for part in segments)
+        if best is None or peak < best[1]:
+            best = [len(part) for part in segments], peak
+    return best
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "checkpoint-schedule-check", "grade": true, "points": 4}
+from course_utils.chapters.performance.schedules import check_schedule
+
+chains = [
+    [1] * 9,
+    [8, 1, 1, 8, 1, 1],
+    [5],
+    [3, 4],
+    [5, 1, 2, 7, 1, 1, 3, 2],
+    [1, 9, 1, 1, 1, 9, 1, 4],
+]
+chains += [[0, 2, 0, 0, 6], [2] * 7]
+### BEGIN HIDDEN TESTS
+chains += [[3, 1, 4, 1, 5, 9, 2, 6, 5, 3], [1] * 14, [13, 2, 11, 1, 7, 3, 5, 5, 3, 7, 1, 2]]
+### END HIDDEN TESTS
+with every_case() as case:
+    for chain in chains:
+        with case(str(chain)):
+            check_schedule(checkpoint_schedule(list(chain)), chain)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Between each two layers there is a cut or there isn't: for 14 layers 8192 ways. Trying them all is
+# quick.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `itertools.product([False, True], repeat=n - 1)` lists the ways. Write the peak of one schedule first.
+# </details>
+
+# %% [markdown]
+# ## 9. Half the bits
+#
+# Waiting for memory means waiting for bytes, and a number with half the bits has half of them. Chapter 13
+# trained with `autocast` and a `GradScaler`. Here is what these two guard against. float16 has 5 bits for the exponent: nothing
+# between 0 and 6 · 10⁻⁸, and nothing above 65,504. bfloat16 has the range of float32, and only 8 bits
+# of precision. **Predict** the three lines:
+
+# %%
+for dtype in (torch.float32, torch.float16, torch.bfloat16):
+    x = torch.tensor([1e-8, 70000.0, 1.001], dtype=dtype)
+    print(f"{str(dtype)[6:]:9} {[round(value, 9) for value in x.tolist()]}")
+
+# %% [markdown]
+# float16 loses the small one and the large one, bfloat16 the third: 1.001 becomes 1. Gradients are small
+# numbers. So float16 loses gradients, while bfloat16 needs no scaler. Here a model has gradients of the
+# size that a long chain of layers gives, and it is trained in float16 as it is:
+
+
+# %%
+def steps_in_half(scale: float) -> float:
+    """How far a weight moves in ten steps whose gradient is 1e-8, made in float16."""
+    weight = torch.zeros(1)  # the master weight stays in float32
+    for _ in range(10):
+        half = weight.half().requires_grad_()
+        (half * torch.tensor(1e-8 * scale).half()).sum().backward()
+        weight -= 1e6 * half.grad.float() / scale
+    return weight.item()
+
+
+for scale in (1.0, 2.0**10):
+    print(f"scale {scale:6.0f}: weight {steps_in_half(scale):.3f}")
+
+# %% [markdown]
+# Without a scale the gradient is 0 and nothing is learned. Nothing fails, either. **Loss scaling**
+# multiplies the loss, and with it every gradient, by a power of two, which moves them into float16's range,
+# and divides before the step. A histogram shows what it does:
+
+# %%
+from course_utils.chapters.performance.pictures import draw_exponents
+
+generator = torch.Generator().manual_seed(0)
+spread = 2.0 ** (3.5 * torch.randn(4000, generator=generator) - 21)
+draw_exponents(
+    {"as they are": spread, "times 2¹⁶": spread * 2**16},
+    "Two histograms of exponents over float16's range. As they are, a third of the gradients is below "
+    "the range; scaled, all of them are inside.",
+)
+
+# %% [markdown]
+# Multiplying shifts the histogram to the right. Too far, and the largest become `inf`. The best scale is the
+# largest that fits: `GradScaler` finds it by trying, halves it when an `inf` appears (and skips that
+# step), and doubles it after 2000 good ones.
+#
+# Which operators run in half is written in a list: products do, for they are what gets faster; losses and
+# norms are kept in float32 where sums would lose too much. **Predict** which are float32 here:
+
+# %%
+with torch.autocast("cpu", torch.float16):
+    product = torch.rand(2, 2) @ torch.rand(2, 2)
+    results = {
+        "product": product,
+        "its ReLU": product.relu(),
+        "cross-entropy of it": F.cross_entropy(product, torch.tensor([0, 1])),
+        "sum with a float32": product + torch.rand(2, 2),
+    }
+print({name: str(result.dtype)[6:] for name, result in results.items()})
+
+# %% [markdown]
+# ### Exercise 16.9 — Which scale fits? ★★ · 8 min · 3 points
+#
+# `mixed_precision_errors(gradients)` gets a list of finite float32 tensors of any shapes, perhaps
+# empty. Return `(scale, lost, lost_scaled)`, plain numbers:
+#
+# - `scale`: the largest power of two, at most 2²⁴, for which no entry times `scale` becomes `inf` in
+#   float16;
+# - `lost`: how many entries that aren't 0 become 0 in float16 without a scale;
+# - `lost_scaled`: how many do so after scaling.
+#
+# For example `[torch.tensor([1.0, 1e-8])]` gives `(32768.0, 1, 0)`. Large gradients may need a scale
+# below 1.
+
+
+# %% nbgrader={"grade_id": "mixed-precision-errors", "solution": true}
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+    """The scale, and how many entries underflow in float16 without it and with it."""
+
+    ### BEGIN SOLUTION
+    def lost(scale):
+        return sum(int(((g != 0) & ((g * scale).half() == 0)).sum()) for g in gradients)
+
+    scale = 2.0**24
+    while any((g * scale).half().isinf().any() for g in gradients):
+        scale /= 2
+    return scale, lost(1.0), lost(scale)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "mixed-precision-errors-check", "grade": true, "points": 3}
+from course_utils.chapters.performance.precision import check_scale
+
+lists = {
+    "the example": [[1.0, 1e-8]],
+    "two tensors, a negative giant": [[1e-3, 0.0, 2e-8], [-300.0, 1e-9]],
+    "65,519 still rounds down": [[65519.0, 1e-30]],
+    "65,520 rounds to inf": [[65520.0, 0.0]],
+    "far too large": [[3e9, 5.0, 1e-3]],
+    "all small": [[1e-12, -1e-13, 0.0]],
+    "none": [[]],
+}
+### BEGIN HIDDEN TESTS
+generator = torch.Generator().manual_seed(9)
+drawn = 2.0 ** (6 * torch.randn(300, generator=generator) - 18)
+lists["drawn"], lists["zeros"] = [drawn[:100].tolist(), drawn[100:].tolist()], [[0.0, 0.0]]
+### END HIDDEN TESTS
+with every_case() as case:
+    for name, values in lists.items():
+        with case(name):
+            tensors = [torch.tensor(row, device=device) for row in values]
+            check_scale(mixed_precision_errors(list(tensors)), tensors)
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# Begin with 2²⁴ and halve until it fits. `.half()` rounds, and gives `inf` where it is too large.
+# </details>
+
+# %% [markdown]
+# ## 10. Fewer operators at inference
+#
+# A trained model is used far more often than it is trained, and then some of its operators can be
+# worked out beforehand. Batch norm in eval mode is a fixed scale and shift for each channel. So is the bias
+# and weight of the convolution before it. Two linear maps in a row are one:
+#
+# `norm(w·x + b) = (w·x + b − mean) · γ/√(var + eps) + β`
+#
+# so the folded weight is `w · γ/√(var + eps)`, and the bias `(b − mean) · γ/√(var + eps) + β`.
+
+# %% topics=["conv-bn-fusion"]
+torch.manual_seed(0)
+conv, norm = nn.Conv2d(2, 3, 3, padding=1), nn.BatchNorm2d(3)
+images = torch.rand(4, 2, 6, 6) * 2
+norm(conv(images))  # training mode: it collects statistics
+conv, norm = conv.eval(), norm.eval()
+factor = norm.weight / (norm.running_var + norm.eps).sqrt()
+
+# %% topics=["conv-bn-fusion"]
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+weight = conv.weight * factor.view(-1, 1, 1, 1)
+bias = (conv.bias - norm.running_mean) * factor + norm.bias
+by_hand, library = F.conv2d(images, weight, bias, padding=1), fuse_conv_bn_eval(conv, norm)(images)
+assert torch.allclose(norm(conv(images)), by_hand, atol=1e-5)
+assert torch.allclose(by_hand, library, atol=1e-5)
+print("two operators are one")
+
+# %% [markdown]
+# The idea goes further. **RepVGG** trains three branches, a 3 × 3 and a 1 × 1 convolution and the input itself, each
+# with its norm, because that trains better, and folds them into one convolution afterwards. Two
+# facts: a 1 × 1 kernel is a 3 × 3 kernel with zeros around it, and the identity is a 1 × 1 kernel with a 1
+# where output and input channel agree. Sums of convolutions are convolutions with summed kernels.
+# **ACNet** adds a 1 × 3 and a 3 × 1 convolution to a 3 × 3 one in the same way:
+
+# %% topics=["repvgg-acnet"]
+square, flat, tall = torch.rand(2, 2, 3, 3), torch.rand(2, 2, 1, 3), torch.rand(2, 2, 3, 1)
+branches = F.conv2d(images, square, padding=1)
+branches = (
+    branches + F.conv2d(images, flat, padding=(0, 1)) + F.conv2d(images, tall, padding=(1, 0))
+)
+folded = square.clone()
+folded[:, :, 1:2, :] += flat
+folded[:, :, :, 1:2] += tall
+assert torch.allclose(F.conv2d(images, folded, padding=1), branches, atol=1e-5)
+
+# %%
+from course_utils.chapters.performance.pictures import draw_kernels
+
+draw_kernels(
+    {"3 × 3": square, "1 × 3": flat, "3 × 1": tall, "folded": folded},
+    "Four 3 by 3 grids: a full kernel, a row, a column, and their sum, a full kernel.",
+)
+
+# %% [markdown]
+# ### Exercise 16.10 — Three branches, one convolution ★★★ · 18 min · 5 points
+#
+# `fold_batch_norm(block)` gets a `RepBlock` in eval mode (printed below) and returns one `nn.Conv2d`
+# with the same output: 3 × 3, padding 1, with a bias, and the groups, stride, dtype and device of the
+# block's 3 × 3 convolution. The two convolutions may have a bias or none, norms may have `affine=False`, each has its own
+# `eps`. `skip` may be `None`. The block stays as it is.
+#
+# With groups a weight has shape `(outputs, inputs / groups, 3, 3)`: input channels are counted anew in
+# each group. With 4 channels in 2 groups, output channel 3 is the second of its group, so its identity
+# is at `[3, 1, 1, 1]`.
+
+# %% nbgrader={"grade_id": "try-fold", "locked": true}
+from course_utils.chapters.performance.folding import RepBlock, check_fold, run_fold
+
+
+@runs_with_the_answer
+def try_fold(case: dict) -> dict:
+    """Fold a block; the convolution's output, shape and dtype, and whether the block is the same."""
+    return run_fold(fold_batch_norm, case)
+
+
+print(RepBlock(4, 4, groups=2, skip=True))
+
+
+# %% nbgrader={"grade_id": "fold-batch-norm", "solution": true}
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+    """One convolution that does what the block does in eval mode."""
+
+    ### BEGIN SOLUTION
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "fold-batch-norm-check", "grade": true, "points": 5}
+blocks = {
+    "two branches": dict(inputs=3, outputs=5),
+    "with the input's own": dict(inputs=4, outputs=4, skip=True),
+    "groups": dict(inputs=4, outputs=4, skip=True, groups=2),
+    "stride 2, with biases": dict(inputs=2, outputs=6, stride=2, bias=True),
+    "norms without weights": dict(inputs=3, outputs=3, skip=True, bias=True, affine=False),
+    "float64": dict(inputs=2, outputs=2, skip=True, dtype="float64"),
+}
+### BEGIN HIDDEN TESTS
+blocks["depthwise"] = dict(inputs=6, outputs=6, skip=True, groups=6, bias=True, seed=8)
+blocks["three groups"] = dict(inputs=6, outputs=6, skip=True, groups=3, seed=9)
+### END HIDDEN TESTS
+with every_case() as case:
+    for name, setting in blocks.items():
+        with case(name):
+            setting["device"] = str(device)
+            check_fold(try_fold(setting), setting)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Write a function that turns a kernel, a bias (or None) and a norm into a folded kernel and bias. Use it
+# three times and add up.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `F.pad(kernel, (1, 1, 1, 1))` puts zeros around a 1 × 1 kernel. `nn.Conv2d(…).to(some_weight)` takes over
+# dtype and device.
+# </details>
+
+# %% [markdown]
+# ## 11. Eight bits, and fewer numbers
+#
+# Folding keeps every number. Can the model do with worse ones? An int8 has 256 values. **Affine
+# quantisation** spreads them over a range from `low` to `high`: `x ≈ (q − zero) · scale`. Walk it for values from −1 to
+# 4. The 256 values have 255 steps, so `scale = 5/255 ≈ 0.0196`. −1 must become −128, so
+# `zero = round(−128 − (−1)/scale) = −77`. The value 0 becomes exactly −77. That matters: zeros of padding and ReLU
+# stay zeros. So 0 must always be in the range.
+
+# %% topics=["quantization"]
+x = torch.tensor([-1.0, 0.0, 0.5, 4.0])
+scale, zero = 5 / 255, -77
+q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+print("int8:", q.tolist(), " back:", [round(v, 3) for v in ((q.float() - zero) * scale).tolist()])
+
+# %% [markdown]
+# ### Exercise 16.11 — Quantise ★★ · 12 min · 4 points
+#
+# `quantise(x, dim=None)` returns `(q, scale, zero)` for a float32 tensor that isn't empty.
+#
+# - `low` is the smallest value, but at most 0; `high` the largest, but at least 0.
+# - `scale = (high − low) / 255`, float32; where that is 0, the scale is 1.
+# - `zero = round(−128 − low / scale)`, int32.
+# - `q = round(x / scale) + zero`, limited to −128…127, int8, in the shape of `x`.
+# - With `dim=None` there is one range for the whole tensor, and `scale` and `zero` have shape `()`. With a `dim`
+#   (perhaps negative) each index along it has its own: they have the shape of `x` with size 1 in all other dimensions.
+#
+# Example: `quantise(torch.tensor([-1.0, 0.0, 0.5, 4.0]))` has the `q` of the cell above.
+
+
+# %% nbgrader={"grade_id": "quantise", "solution": true}
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """``q`` (int8), ``scale`` (float32) and ``zero`` (int32), so that x ≈ (q - zero) * scale."""
+    ### BEGIN SOLUTION
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "quantise-check", "grade": true, "points": 4}
+from course_utils.chapters.performance.quantising import check_quantised
+
+generator = torch.Generator().manual_seed(11)
+drawn = torch.randn(3, 4, 5, generator=generator).to(device)
+rows = torch.tensor([[-1.0, 0.5, 2.0], [3.0, 5.0, 9.0], [0.0, 0.0, 0.0]], device=device)
+inputs = {
+    "the example": (torch.tensor([-1.0, 0.0, 0.5, 4.0], device=device), None),
+    "all positive": (rows[1] + 1, None),
+    "all negative": (-rows[1], None),
+    "zeros": (rows[2], None),
+    "a scale for each row": (rows, 0),
+    "for each column": (rows, -1),
+    "three dimensions": (drawn, 1),
+    "not contiguous": (drawn.transpose(0, 2), 0),
+}
+### BEGIN HIDDEN TESTS
+inputs["a number"] = (torch.tensor(-2.5, device=device), None)
+inputs["drawn"], inputs["the last"] = (drawn * 100, None), (drawn - 3, -1)
+### END HIDDEN TESTS
+with every_case() as case:
+    for name, (x, dim) in inputs.items():
+        with case(name):
+            check_quantised(quantise(x, dim), x, dim)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `x.amin(dims, keepdim=True)` takes a list of dimensions: all but `dim`.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `clamp(max=0)` of the smallest value is "at most 0". `torch.where(scale == 0, 1.0, scale)` mends the zeros.
+# </details>
+#
+# ### Where the range comes from
+#
+# Weights are known. Activations aren't: their range is **calibrated** on some data. One outlier stretches
+# the range, and all others share few values. So calibration may cut outliers off, by a percentile, or as TensorRT
+# does, by **entropy**: the threshold whose quantised histogram resembles the original most.
+
+# %% topics=["quantization", "tensorrt-calibration"]
+from course_utils.chapters.performance.quantising import digits, entropy_threshold, trained
+
+train_x, train_y, test_x, test_y = (part.to(device) for part in digits())
+classifier = trained(train_x, train_y)
+with torch.no_grad():
+    hidden = classifier[:2](train_x)
+hidden[0, 0] = 60.0  # one broken sensor
+limits = {"range": hidden.max().item(), "99.9 %": hidden.flatten()[::9].quantile(0.999).item()}
+limits["entropy"] = entropy_threshold(hidden)
+
+# %% topics=["quantization", "tensorrt-calibration"]
+for name, limit in limits.items():
+    step = limit / 255
+    back = (hidden / step).round().clamp(0, 255) * step
+    ordinary = hidden < 5
+    error = (back - hidden)[ordinary].square().mean().sqrt()
+    print(f"{name:8} up to {limit:5.1f}: error of ordinary values {error:.4f}")
+
+# %% [markdown]
+# Now a linear layer in integers. Products of int8 are summed in int32, exactly, and one multiplication by both
+# scales follows. **Fake quantisation**, rounding and going back to floats, gives the same result, which
+# is how training for int8 (QAT) sees its rounding:
+
+# %% topics=["quantization"]
+x, w = train_x[:32], classifier[0].weight.detach()
+x_step, w_step = x.max() / 127, w.abs().amax(1) / 127  # symmetric: zero is 0
+x8, w8 = (x / x_step).round().to(torch.int8), (w / w_step[:, None]).round().to(torch.int8)
+sums = x8.int().cpu() @ w8.int().cpu().T  # int32, exact
+integer = sums.to(device) * x_step * w_step
+fake = (x8 * x_step) @ (w8 * w_step[:, None]).T
+print("equal:", torch.allclose(integer, fake, atol=1e-5))
+
+# %% [markdown]
+# > **Then and now.** *"Quantise with `torch.quantization`: dynamic, static, QAT, and `fuse_modules`."*
+# > That package is deprecated. **torchao** takes its place; a call exchanges the weights in place.
+
+# %% topics=["quantization"] errata=["eager-quantization"] tags=["shows-deprecated"]
+import copy
+import warnings
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(2, 2)), {nn.Linear})
+print("names torchao:", any("torchao" in str(entry.message) for entry in caught))
+
+# %% topics=["quantization"]
+with quietly():
+    from torchao.quantization import Int8WeightOnlyConfig, quantize_
+
+    small = copy.deepcopy(classifier)
+    quantize_(small, Int8WeightOnlyConfig(version=2))
+for name, model in {"float32": classifier, "int8": small}.items():
+    right = (model(test_x).argmax(1) == test_y).float().mean().item()
+    print(f"{name:8} accuracy {right:.2f}")
+agree = (small(test_x).argmax(1) == classifier(test_x).argmax(1)).float().mean().item()
+print("same answer:", agree > 0.99, f" weight bytes: {w.nbytes} and {small[0].weight.qdata.nbytes}")
+
+# %% [markdown]
+# A quarter of the bytes, the same answers. (On an H100 the same call can take float8.)
+#
+# ### Zeros are no speed
+#
+# **Pruning** sets the smallest weights to 0. **Predict**: 80 % zeros, how many flops fewer?
+
+# %% topics=["pruning"]
+from torch.nn.utils import prune
+
+pruned = copy.deepcopy(classifier)
+prune.l1_unstructured(pruned[0], "weight", amount=0.8)
+prune.remove(pruned[0], "weight")
+for name, model in {"dense": classifier, "pruned": pruned}.items():
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        right = (model(test_x).argmax(1) == test_y).float().mean().item()
+    print(f"{name:6} {counter.get_total_flops():,} flops, accuracy {right:.2f}")
+
+# %% [markdown]
+# None. A zero is multiplied like any other number. What makes zeros fast is a *pattern* that kernels
+# know: **2:4** (two of each four are zero; a GPU's sparse units, about twice as fast at best), or whole
+# rows, which is **structured** pruning: the matrix gets smaller. **Low rank** replaces a matrix by two thin ones:
+
+# %% topics=["pruning"]
+w = classifier[0].weight.detach()  # (128, 64)
+groups = w.reshape(-1, 4)
+kept = torch.zeros_like(groups).scatter_(1, groups.abs().topk(2, 1).indices, 1.0)
+print("2:4, share of zeros:", 1 - kept.mean().item())
+rows = w.norm(dim=1).topk(64).indices
+print("half of the rows:", tuple(w[rows].shape), "and as many columns less in the next layer")
+u, s, v = torch.linalg.svd(w, full_matrices=False)
+rank = 16
+thin = [u[:, :rank] * s[:rank], v[:rank]]
+print("rank 16:", sum(part.numel() for part in thin), "numbers instead of", w.numel())
+
+# %% [markdown]
+# ## 12. What a compiler can and can't see · core
+#
+# All of this was work by hand: fusing, folding, avoiding waits. `torch.compile` does much of it. It runs a
+# function once with pretend values, records the operators as a **graph**, and hands the graph to a
+# *backend*, which fuses them. The default one, inductor, needs a C++ compiler, or Triton on a GPU. Recording
+# doesn't: any function can be a backend. `count_graphs`, a helper, is one that runs a graph as it is and
+# counts.
+
+# %% topics=["torch-compile-gap"]
+from course_utils.chapters.performance.breaks import count_graphs, graphs_of
+
+backend = count_graphs()
+compiled = torch.compile(lambda x: (x.sin() * 2 + 1).relu().sum(), backend=backend)
+print("equal:", torch.equal(compiled(torch.ones(3)), (torch.ones(3).sin() * 2 + 1).relu().sum()))
+print("graphs:", len(backend.graphs), "with", backend.graphs[0], "operators")
+
+# %% [markdown]
+# One graph, five operators: a backend can make one kernel of them, which reads `x` once. But where Python
+# needs a *value*, recording has to stop: a **graph break**. The function falls apart into graphs with plain
+# Python between them, and nothing is fused across. **Predict** how many graphs:
+
+
+# %% topics=["torch-compile-gap"]
+def branchy(x):
+    y = x.sin()
+    if y.sum() > 0:
+        y = y * 2
+    return y.cos()
+
+
+positive, negative = torch.ones(3), -torch.ones(3)
+print("one input:", graphs_of(branchy, [(positive,)]))
+print("both ways:", graphs_of(branchy, [(positive,), (negative,)]))
+
+# %% [markdown]
+# Two, then three: up to the branch, and one for each way on. These are the waits of section 4, seen by the
+# compiler. `torch.compile(f, fullgraph=True)` raises at a break, and
+# `torch._dynamo.explain(f)(x)` tells the reason and the line:
+
+# %% topics=["torch-compile-gap"]
+with quietly():
+    explained = torch._dynamo.explain(branchy)(positive)
+print(
+    "breaks:",
+    explained.graph_break_count,
+    " at line",
+    explained.break_reasons[0].user_stack[-1].line,
+)
+
+# %% [markdown]
+# The second waste is **recompiling**. A graph is valid under *guards*: these shapes, these dtypes, this value
+# of an attribute. If a guard fails, everything is recorded again. A shape that changes is made symbolic the
+# second time. A Python number that changes with each call on an object may not be:
+
+
+# %% topics=["torch-compile-gap"]
+class Decayed:
+    factor = 1.0
+
+    def __call__(self, x):
+        return x * self.factor
+
+
+# %% topics=["torch-compile-gap"]
+backend, decayed = count_graphs(), Decayed()
+compiled = torch.compile(decayed.__call__, backend=backend)
+for step in range(5):
+    decayed.factor = 0.9**step
+    compiled(positive)
+print("graphs, a Python number that changes:", len(backend.graphs))
+several = [(torch.ones(n),) for n in range(2, 7)]
+print("graphs, five lengths:", graphs_of(lambda x: x * 2, several))
+
+# %% [markdown]
+# Make such a number a 0-dim tensor, and it is an input of one graph.
+#
+# ### Exercise 16.12 — Graph breaks ★★ · 10 min · 3 points · core
+#
+# Three programs, each in several graphs. Put into the dict functions (a `lambda` or a name) with the same
+# result for every float32 tensor with at least one element, of which `torch.compile` makes **one** graph,
+# the same for all values, and in which nothing waits.
+#
+# | name | broken |
+# | --- | --- |
+# | `branch` | `lambda x: x * 2 if x.sum() > 0 else x - 1` |
+# | `scale` | `lambda x: x / x.abs().max().item() if x.any() else x` |
+# | `positive` | `lambda x: x[x > 0].sum()` |
+
+# %% nbgrader={"grade_id": "try-breaks", "locked": true}
+from course_utils.chapters.performance.breaks import check_mended, run_mended
+
+
+@runs_with_the_answer
+def try_breaks(name: str, rows: list) -> dict:
+    """Values, waits and graphs of one of the functions over several inputs."""
+    return run_mended(graph_breaks, name, rows)
+
+
+# %% nbgrader={"grade_id": "graph-breaks", "solution": true}
+graph_breaks = {
+    "branch": None,
+    "scale": None,
+    "positive": None,
+}
+### BEGIN SOLUTION
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
+    "positive": lambda x: x.clamp(min=0).sum(),
+}
+### END SOLUTION
+
+# %% nbgrader={"grade_id": "graph-breaks-check", "grade": true, "points": 3}
+values = [[1.0, 2.0, -0.5], [-1.0, -4.0, 2.0], [0.0, 0.0, 0.0]]
+values = [torch.tensor(row, device=device) for row in values]
+matrices = [sign * torch.arange(6.0, device=device).view(2, 3) for sign in (1, -1, 0.25)]
+### BEGIN HIDDEN TESTS
+values += [torch.tensor([5.0, -9.0, 0.0], device=device), torch.full((3,), -0.1, device=device)]
+### END HIDDEN TESTS
+with every_case() as case:
+    for name in ("branch", "scale", "positive"):
+        with case(name):
+            check_mended(try_breaks(name, values), name, values)
+        with case(f"{name}, two dimensions"):
+            check_mended(try_breaks(name, matrices), name, matrices)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `torch.where(condition, a, b)` computes both sides and picks; the condition may have no dimension.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# A sum of the positive elements is a sum of all, with zeros for the others: the shape stays.
+# For `scale`, what may be divided by when all elements are 0?
+# </details>
+
+# %% [markdown]
+# ## Payoff: one step, as cheap as it can be · core
+#
+# Here is a training step as people write it: rows normalised in a loop, float64 from NumPy, metrics by
+# `.item()`, a history by `cat`. Each repair is one from this chapter. Operators, bytes and waits are
+# counted after each, and the loss must stay the same.
+
+# %% nbgrader={"grade_id": "stages", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.performance.payoff import measure_stages
+
+# %%
+measured = measure_stages(train_x[:256].double(), train_y[:256])
+for name, found in measured.items():
+    print(
+        f"{name:22} {found['operators']:>5} operators {found['MB']:6.2f} MB {found['waits']:>4} waits"
+    )
+
+# %% [markdown]
+# Every stage ends with the same loss:
+
+# %%
+losses = [found["loss"] for found in measured.values()]
+print("largest difference below 0.001:", max(losses) - min(losses) < 1e-3)
+
+# %%
+from course_utils.chapters.performance.pictures import draw_waterfall
+
+draw_waterfall(
+    measured,
+    "Three rows of bars over five stages. Operators fall at the loop over rows, bytes at float32, waits "
+    "at metrics on the device.",
+)
+
+# %% [markdown]
+# Each repair shows in *its* row: the loop was operators, float64 was bytes, `.item()` was waits. That is how to
+# read a slow program. Ask what it waits for, and change that. And the seconds, on this machine today:
+
+# %% tags=["nbval-ignore-output"]
+for name, found in measured.items():
+    print(f"{name:22} {found['seconds'] * 1e3:7.1f} ms")
+
+# %% [markdown]
+# With a C++ compiler at hand (`g++`), inductor goes further, and fuses what is left. Compiling takes more
+# than ten seconds, so it is off here; set `try_inductor` to True to see it.
+
+# %% topics=["torch-compile-gap"] tags=["nbval-ignore-output"]
+import shutil
+
+try_inductor = False
+function = lambda x: ((x - x.mean(1, keepdim=True)) / x.std(1, keepdim=True)).relu().sum(1)  # noqa: E731
+if try_inductor and shutil.which("g++"):
+    fast = torch.compile(function)
+    print("equal:", torch.allclose(fast(train_x), function(train_x), atol=1e-4))
+    for name in ("function", "fast"):
+        timer = Timer(f"{name}(x)", globals={"x": train_x, "function": function, "fast": fast})
+        print(name, timer.blocked_autorange(min_run_time=0.2).median)
+else:
+    print("not tried")
+
+# %% [markdown]
+# ## Heard elsewhere
+#
+# | heard | today |
+# | --- | --- |
+# | "`cudnn.benchmark = True` makes everything faster" | it tries algorithms for each *new input size*; with sizes that vary it tries all the time. It picks by the clock, so runs may differ. No effect on a CPU |
+# | "compress with Distiller or NNI" | both are archived; torchao quantises and sparsifies, Optuna searches |
+# | "Apex, levels O0 to O3" | `torch.amp` (chapter 13) |
+# | "append is slow, CuPy and numba make NumPy fast" | tensors on the device do what CuPy does; numba and CuPy kernels are in chapter 20 |
+# | "TensorRT calibration makes INT8 for free" | it needs data like yours; today by Torch-TensorRT or ModelOpt, on a GPU |
+# | a speed tip from a page whose text was damaged | test it: a lost "not" turns its sense |
+
+# %% topics=["cudnn-benchmark"] tags=["nbval-ignore-output"]
+print("cudnn:", torch.backends.cudnn.is_available(), " benchmark:", torch.backends.cudnn.benchmark)
+
+# %% topics=["distiller-nni"]
+for name in ("distiller", "nni", "torchao"):
+    print(f"{name:10}", "installed" if importlib.util.find_spec(name) else "not installed")
+
+# %% [markdown]
+# The last row is about old notes in general. A file that was decoded with the wrong code page can often be
+# recovered, by encoding it back. Not always: bytes without a character were dropped, and with them letters.
+
+# %% topics=["recover-mojibake"] errata=["mojibake-loses-negations"]
+tip = "不能用"  # "can NOT be used"
+damaged = tip.encode("utf-8").decode("cp1252", errors="ignore")
+recovered = damaged.encode("cp1252").decode("utf-8", errors="ignore")
+print("recovered:", recovered)  # "can be used"
+print("the lost byte of 不 (not):", hex("不".encode()[-1]))
+
+# %% [markdown]
+# The recovered tip says the opposite. No reading would have found that, and a measurement does:
+# section 7 counted how often the device was asked.
+
+# %% [markdown]
+# ## What to remember
+#
+# | it waits for | you see | what helps |
+# | --- | --- | --- |
+# | Python and launches | many tiny operators, gaps on the device | vectorise, fold, compile |
+# | an answer | `item`, `nonzero`, `copy_` that last long | keep values on the device, look rarely |
+# | memory's speed | low flops per byte | fewer bits, fewer passes, fusing |
+# | arithmetic | high flops per byte, a busy device | half precision, a better algorithm |
+# | memory's size | small batches | checkpointing, half precision, fewer states |
+#
+# **Three mistakes.** Timing without synchronising. Counting flops where bytes are waited for. Making
+# faster what nobody was waiting for.
+#
+# **Where to read more.** The *PyTorch Performance Tuning Guide* and *torch.profiler* tutorials; the docs of
+# `torch.utils.benchmark`, `torch.utils.checkpoint` and `torch.compile` (*Programming Model*). Williams and others,
+# *Roofline* (2009); Chen and others, *Training Deep Nets with Sublinear Memory Cost* (2016); Micikevicius and others,
+# *Mixed Precision Training* (2018); Ma and others, *ShuffleNet V2* (2018); Ding and others, *RepVGG* (2021);
+# Jacob and others, *Quantization and Training … for Efficient Integer-Arithmetic-Only Inference* (2018).
