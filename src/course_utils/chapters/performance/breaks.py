@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from course_utils.chapters.performance.leftovers import put_back
 from course_utils.chapters.performance.syncs import count_syncs
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -64,7 +65,7 @@ def run_mended(functions: Any, name: str, rows: list) -> dict:
         return {"kind": type(functions).__name__ if function is None else type(function).__name__}
     values, waits = [], {}
     for x in rows:
-        with count_syncs() as counts:
+        with put_back(), count_syncs() as counts:
             y = function(x)
         values.append(y.detach() if isinstance(y, torch.Tensor) else type(y).__name__)
         waits = waits or dict(counts)

@@ -9,8 +9,9 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from course_utils.chapters.performance.leftovers import put_back, refuse_leftovers
 from course_utils.learner.tracebacks import ends_in_notebook
 
 PRODUCTS = ("mm", "addmm", "bmm", "baddbmm")
@@ -93,15 +94,12 @@ def run_counter(count: Callable[..., Any], names: list[str], device: str) -> dic
         calls.append([program() for program in programs])
         return calls[-1]
 
-    before = len(_get_current_dispatch_mode_stack())
-    mode = torch.is_grad_enabled()
-    with torch.enable_grad():
+    with put_back() as left:
         found = count(run)
     return {
         "found": found,
         "calls": len(calls),
-        "open": len(_get_current_dispatch_mode_stack()) - before,
-        "grad": torch.is_grad_enabled() == mode,
+        "left": left,
     }
 
 
@@ -124,7 +122,7 @@ def check_flops(outcome: dict, names: list[str], device: str) -> None:
     keys = all(isinstance(key, str) for key in found)
     assert keys, "the keys are names, such as 'addmm': func.overloadpacket.__name__"
     assert outcome["calls"] == 1, f"run was called {outcome['calls']} times; call it once"
-    assert not outcome["open"], "the mode is still switched on afterwards: use it in a with block"
+    refuse_leftovers(outcome["left"])
     right, mine = _truth(names, device), {key: value for key, value in found.items() if value}
     if mine == right:
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from course_utils.learner.byte_counts import bytes_of
+from course_utils.learner.cases import every_case
 from course_utils.learner.tracebacks import ends_in_notebook
 
 KEYS = ("parameters", "gradients", "optimizer", "activations")
@@ -179,41 +180,73 @@ def _kept_widths(layers: Sequence[tuple], rule: Callable) -> list[int]:
     ]
 
 
-@ends_in_notebook
-def check_ledger(
-    found: Any, layers: Sequence[tuple], batch: int, optimizer: str, itemsize: int = 4
-) -> None:
-    """Compare predicted bytes with those of a real step."""
+def _wrong_entries(
+    found: Any, layers: Sequence[tuple], batch: int, optimizer: str, itemsize: int
+) -> dict[str, set[str]]:
+    """For each wrong entry the words of all slips that give it.
+
+    Raises:
+        AssertionError: it is no dict with these entries.
+    """
     __tracebackhide__ = True
     assert found is not None, "the function returned None: is there an answer yet?"
     assert isinstance(found, dict), f"a {type(found).__name__} came back, expected a dict"
     missing = [key for key in KEYS if found.get(key) is None]
     assert not missing, f"the dict has no {', '.join(missing)}"
     right = measured(layers, batch, optimizer, itemsize)
-    parameters = right["parameters"]
     weights = sum(a * b for name, *sizes in layers if name == "linear" for a, b in [sizes])
+    kept = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]
+    words = {
+        "sgd": "plain SGD keeps nothing",
+        "momentum": "momentum keeps one buffer for each parameter",
+        "adam": "Adam keeps two averages for each parameter",
+    }[optimizer]
+    no_bias = "biases are parameters, too"
     slips = {
-        "parameters": {"biases are parameters, too": weights * itemsize},
-        "gradients": {"each parameter has a gradient, also a bias": weights * itemsize},
-        "optimizer": {
-            "plain SGD keeps nothing": parameters if optimizer == "sgd" else -1,
-            "momentum keeps one buffer for each parameter": 2 * parameters
-            if optimizer == "momentum"
-            else -1,
-            "Adam keeps two averages for each parameter": parameters if optimizer == "adam" else -1,
-        },
+        "parameters": {no_bias: weights * itemsize},
+        "gradients": {no_bias: weights * itemsize},
+        "optimizer": {no_bias: kept * weights * itemsize}
+        | {words + " " * n: n * right["parameters"] for n in range(4) if n != kept},
         "activations": _activation_slips(layers, batch * itemsize),
     }
-    wrong = []
+    wrong = {}
     for key in KEYS:
-        if found[key] == right[key]:
+        mine, truth = found[key], right[key]
+        if mine == truth:
             continue
-        words = [text for text, slip in slips[key].items() if slip == found[key]]
-        if found[key] * itemsize == right[key]:
-            words = ["those are elements; each has itemsize bytes"]
-        if itemsize != 4 and found[key] * itemsize == right[key] * 4:
-            words = ["each element has itemsize bytes, not always 4"]
-        if key == "activations" and found[key] * batch == right[key] and batch > 1:
-            words = ["that is for one row; the batch has more"]
-        wrong.append(f"{key}: {words[0]}" if words else f"{key} are not what the step takes")
-    assert not wrong, "; ".join(wrong)
+        wrong[key] = {text.strip() for text, slip in slips[key].items() if slip == mine}
+        if mine * itemsize == truth:
+            wrong[key].add("those are elements; each has itemsize bytes")
+        if mine * itemsize == truth * 4:
+            wrong[key].add("each element has itemsize bytes, not always 4")
+        if key == "activations" and mine * batch == truth:
+            wrong[key].add("that is for one row; the batch has more")
+    return wrong
+
+
+@ends_in_notebook
+def check_ledgers(results: Mapping[str, Any], settings: Mapping[str, tuple]) -> None:
+    """Compare predicted bytes with those of real steps; a slip is named if it explains all cases.
+
+    Args:
+        results: what was predicted, by the case's name.
+        settings: ``(layers, batch, optimizer, itemsize)`` by the case's name.
+    """
+    __tracebackhide__ = True
+    with every_case() as case:
+        wrong: dict[str, dict[str, set[str]]] = {}
+        for name, setting in settings.items():
+            with case(name):
+                wrong[name] = _wrong_entries(results[name], *setting)
+        lists = {key: [entry[key] for entry in wrong.values() if key in entry] for key in KEYS}
+        if lists["optimizer"]:
+            # Each optimizer has its own words; elsewhere a slip must explain every failing case.
+            lists["optimizer"] = [set().union(*lists["optimizer"])]
+        for name, entries in wrong.items():
+            with case(name):
+                said = []
+                for key, words in entries.items():
+                    common = words & set.intersection(*lists[key])
+                    reason = ": " + min(common) if common else " are not what the step takes"
+                    said.append(key + reason)
+                assert not said, "; ".join(said)

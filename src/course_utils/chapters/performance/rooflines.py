@@ -33,7 +33,10 @@ def work(kind: str, sizes: Sequence[int]) -> tuple[int, int, int]:
 def _byte_slips(kind: str, sizes: Sequence[int], itemsize: int) -> dict[str, int]:
     """Words for known mistakes in bytes, each with the number that it gives."""
     _, read, written = work(kind, sizes)
-    slips = {
+    slips = {}
+    if kind == "add_":
+        slips["in place, x is read and written, and y is read"] = 2 * written * itemsize
+    slips |= {
         "each element has itemsize bytes": read + written,
         "each element has itemsize bytes, which aren't always 4": 4 * (read + written),
         "the result is written, too": read * itemsize,
@@ -51,8 +54,6 @@ def _byte_slips(kind: str, sizes: Sequence[int], itemsize: int) -> dict[str, int
     if kind == "bias":
         slips["b has a row of elements, and is read once"] = 3 * written * itemsize
         slips["b is read, too"] = 2 * written * itemsize
-    if kind == "add_":
-        slips["in place, x is read and written, and y is read"] = 2 * written * itemsize
     return slips
 
 
