@@ -187,7 +187,7 @@ def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int
     }
 
 
-# %% wrong="always the input" says=["save their result, not their input"]
+# %% wrong="always the input" says=["ReLU and tanh save their result"]
 def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
     width, parameters = layers[0][1], 0
     widths, kept = [width], set()

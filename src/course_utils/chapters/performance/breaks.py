@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch._dynamo.utils import counters
 
 from course_utils.chapters.performance.leftovers import put_back
 from course_utils.chapters.performance.syncs import count_syncs
@@ -42,13 +43,19 @@ def _hushed() -> Generator[None]:
 
 def graphs_of(function: Callable, inputs: Sequence[tuple]) -> int:
     """How many graphs ``torch.compile`` makes of a function over several calls."""
+    return _compiled(function, inputs)[0]
+
+
+def _compiled(function: Callable, inputs: Sequence[tuple]) -> tuple[int, int]:
+    """Graphs and graph breaks over several calls."""
     backend = count_graphs()
+    counters["graph_break"].clear()
     with _hushed():
         compiled = torch.compile(function, backend=backend)
         for args in inputs:
             compiled(*args)
     torch.compiler.reset()
-    return len(backend.graphs)
+    return len(backend.graphs), sum(counters["graph_break"].values())
 
 
 BROKEN: dict[str, Callable] = {
@@ -69,9 +76,9 @@ def run_mended(functions: Any, name: str, rows: list) -> dict:
             y = function(x)
         values.append(y.detach() if isinstance(y, torch.Tensor) else type(y).__name__)
         waits = waits or dict(counts)
-    found = {"values": values, "waits": waits, "graphs": 0}
+    found = {"values": values, "waits": waits, "graphs": 0, "breaks": 0}
     if all(isinstance(value, torch.Tensor) for value in values):
-        found["graphs"] = graphs_of(function, [(x,) for x in rows])
+        found["graphs"], found["breaks"] = _compiled(function, [(x,) for x in rows])
     return found
 
 
@@ -91,5 +98,6 @@ def check_mended(found: dict, name: str, rows: list) -> None:
     waits = ", ".join(found["waits"])
     assert not waits, f"the host waits for a value ({waits}): the graph would break there"
     graphs = found["graphs"]
+    assert not found["breaks"], "the graph breaks: part of the function isn't recorded"
     assert graphs, "no graph at all was made: the compiler was switched off"
     assert graphs == 1, f"{graphs} graphs: there is still a break, or it is compiled again"
