@@ -224,18 +224,23 @@ def _wrong_entries(
 
 
 @ends_in_notebook
-def check_ledgers(results: Mapping[str, Any], settings: Mapping[str, tuple]) -> None:
+def check_ledgers(predict: Callable[..., Any], settings: Mapping[str, tuple]) -> None:
     """Compare predicted bytes with those of real steps; a slip is named if it explains all cases.
 
     Args:
-        results: what was predicted, by the case's name.
+        predict: the learner's function.
         settings: ``(layers, batch, optimizer, itemsize)`` by the case's name.
     """
     __tracebackhide__ = True
     wrong, broken = {}, {}
     for name, setting in settings.items():
         try:
-            wrong[name] = _wrong_entries(results[name], *setting)
+            found = predict(*setting)
+        except Exception as error:
+            broken[name] = f"raised {type(error).__name__}: {error}"
+            continue
+        try:
+            wrong[name] = _wrong_entries(found, *setting)
         except AssertionError as error:
             broken[name] = str(error)
     lists = {key: [entry[key] for entry in wrong.values() if key in entry] for key in KEYS}
