@@ -900,7 +900,7 @@ net = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.L
 net, images = net.to(device), torch.rand(4, 3, 8, 8, device=device)
 with FlopCounterMode(display=False) as counter:
     net(images).sum().backward()
-for module, counted in counter.get_flop_counts().items():
+for module, counted in sorted(counter.get_flop_counts().items()):
     print(f"{module:18}", {str(name)[5:]: flops for name, flops in counted.items()})
 
 # %% [markdown]

@@ -25,7 +25,7 @@ class _Counter(TorchDispatchMode):
         self.counts: Counter[str] = Counter()
         self.groups, self.mask, self.backward = groups, mask, backward
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func, types, args: tuple = (), kwargs=None):
         result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
         if name in PRODUCTS:
             first = args[1] if name in ("addmm", "baddbmm") else args[0]

@@ -24,7 +24,7 @@ class RepBlock(nn.Module):
 
     def __init__(self, inputs, outputs, groups=1, stride=1, skip=False, bias=False, affine=True):
         super().__init__()
-        options = {"groups": groups, "stride": stride, "bias": bias}
+        options: dict[str, Any] = {"groups": groups, "stride": stride, "bias": bias}
         self.wide = nn.Conv2d(inputs, outputs, 3, padding=1, **options)
         self.wide_norm = nn.BatchNorm2d(outputs, eps=3e-2, affine=affine)
         self.narrow = nn.Conv2d(inputs, outputs, 1, **options)
@@ -77,6 +77,8 @@ def run_fold(fold: Callable[..., Any], case: dict) -> dict:
 
 def _part(weight, bias, norm: nn.BatchNorm2d, *, eps=True, root=True, gamma=True, mean=True):
     """Weight and bias of a convolution followed by a norm; switches for what goes wrong."""
+    assert norm.running_var is not None, "the norm collects statistics"
+    assert norm.running_mean is not None, "the norm collects statistics"
     var = norm.running_var + (norm.eps if eps else 0)
     factor = 1 / (var.sqrt() if root else var)
     if norm.affine and gamma:

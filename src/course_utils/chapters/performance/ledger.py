@@ -17,7 +17,7 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 KEYS = ("parameters", "gradients", "optimizer", "activations")
 _ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU}
-_OPTIMIZERS: dict[str, tuple[type[torch.optim.Optimizer], dict]] = {
+_OPTIMIZERS: dict[str, tuple[Callable[..., torch.optim.Optimizer], dict]] = {
     "sgd": (torch.optim.SGD, {}),
     "momentum": (torch.optim.SGD, {"momentum": 0.9}),
     "adam": (torch.optim.Adam, {}),

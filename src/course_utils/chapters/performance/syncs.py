@@ -46,13 +46,12 @@ class count_syncs:
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        self.modes = _Functions(self.counts), _Operators(self.counts)
+        functions = _Functions(self.counts)
+        self.modes = functions, _Operators(self.counts, functions)
 
     def __enter__(self) -> Counter[str]:
         for mode in self.modes:
-            mode.quiet = 0
             mode.__enter__()
-        self.modes[1].functions = self.modes[0]
         return self.counts
 
     def __exit__(self, *error: Any) -> None:
@@ -74,7 +73,7 @@ class _Functions(TorchFunctionMode):
         super().__init__()
         self.counts, self.quiet = counts, 0
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func, types, args: tuple = (), kwargs=None):
         name = getattr(func, "__name__", "")
         known = _TO_HOST.get(name) or ("print" if name in _PRINTS else "")
         if name == "to" and _goes_to_host(args, kwargs or {}):
@@ -93,11 +92,11 @@ class _Functions(TorchFunctionMode):
 
 
 class _Operators(TorchDispatchMode):
-    def __init__(self, counts: Counter[str]) -> None:
+    def __init__(self, counts: Counter[str], functions: _Functions) -> None:
         super().__init__()
-        self.counts = counts
+        self.counts, self.functions = counts, functions
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func, types, args: tuple = (), kwargs=None):
         name = func.overloadpacket.__name__
         known = _OPERATORS.get(name, "")
         if name in ("index", "index_put", "index_put_") and any(
