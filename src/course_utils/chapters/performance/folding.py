@@ -60,7 +60,10 @@ def run_fold(fold: Callable[..., Any], case: dict) -> dict:
         conv = fold(block)
     found: dict[str, Any] = {"kind": type(conv).__name__, "conv": isinstance(conv, nn.Conv2d)}
     found["left"] = left
-    found["same"] = all(torch.equal(before[n], v) for n, v in block.state_dict().items())
+    after = block.state_dict()
+    found["same"] = before.keys() == after.keys() and all(
+        torch.equal(before[n], v) for n, v in after.items()
+    )
     found["eval"] = not any(part.training for part in block.modules())
     found["needs"] = block.wide.weight.requires_grad and not block.narrow.weight.requires_grad
     if found["conv"]:
@@ -75,27 +78,33 @@ def run_fold(fold: Callable[..., Any], case: dict) -> dict:
     return found
 
 
-def _part(weight, bias, norm: nn.BatchNorm2d, *, eps=True, root=True, gamma=True, mean=True):
+def _part(
+    weight, bias, norm: nn.BatchNorm2d, *, eps: float | None = None, root=True, gamma=True,
+    mean=True, scaled=True
+):  # fmt: skip
     """Weight and bias of a convolution followed by a norm; switches for what goes wrong."""
     assert norm.running_var is not None, "the norm collects statistics"
     assert norm.running_mean is not None, "the norm collects statistics"
-    var = norm.running_var + (norm.eps if eps else 0)
+    var = norm.running_var + (norm.eps if eps is None else eps)
     factor = 1 / (var.sqrt() if root else var)
     if norm.affine and gamma:
         factor = factor * norm.weight
     shift = norm.bias if norm.affine else torch.zeros_like(factor)
     start = bias if bias is not None else torch.zeros_like(factor)
     centre = norm.running_mean if mean else torch.zeros_like(factor)
+    if not scaled:
+        return weight * factor.view(-1, 1, 1, 1), shift + start - centre * factor
     return weight * factor.view(-1, 1, 1, 1), shift + (start - centre) * factor
 
 
 def _fold(
-    block: RepBlock, x: Tensor, *, skip=True, corner=False, bias=True, diagonal="groups", **w
-):
+    block: RepBlock, x: Tensor, *, skip=True, corner=False, bias=True, small_bias=True,
+    diagonal="groups", **w
+):  # fmt: skip
     """The output of the folded convolution; switches for what goes wrong."""
     wide, narrow = block.wide, block.narrow
     weight, total = _part(wide.weight, wide.bias if bias else None, block.wide_norm, **w)
-    small, shift = _part(narrow.weight, narrow.bias if bias else None, block.narrow_norm, **w)
+    small, shift = _part(narrow.weight, narrow.bias if bias and small_bias else None, block.narrow_norm, **w)
     weight = weight + F.pad(small, (0, 2, 0, 2) if corner else (1, 1, 1, 1))
     total = total + shift
     if block.skip is not None and skip:
@@ -124,7 +133,10 @@ def check_fold(found: dict, case: dict) -> None:
             "the convolution's own bias is missing: it is shifted and scaled as well": _fold(
                 block, x, bias=False
             ),
-            "eps is missing under the root; each norm has its own": _fold(block, x, eps=False),
+            "eps is missing under the root; each norm has its own": _fold(block, x, eps=0.0),
+            "each norm has its own eps": _fold(block, x, eps=block.wide_norm.eps),
+            "the 1 × 1 convolution has a bias as well": _fold(block, x, small_bias=False),
+            "a convolution's own bias is scaled by its norm as well": _fold(block, x, scaled=False),
             "divide by the root of the variance": _fold(block, x, root=False),
             "the norm's weight is missing": _fold(block, x, gamma=False),
             "the running mean is missing in the bias": _fold(block, x, mean=False),
@@ -135,13 +147,13 @@ def check_fold(found: dict, case: dict) -> None:
         }
     wanted = tuple(block.wide.weight.shape)
     assert found["weight"] == wanted, f"the weight has another shape than the 3 × 3 one's {wanted}"
+    assert found["same"], "the block's own weights or statistics were changed: work on copies"
     dtype = case.get("dtype", "float32")
     assert found["dtype"] == dtype, f"the convolution is {found['dtype']}, the block {dtype}"
     check_value(found["y"], right, "its output", slips, rtol=1e-3, atol=1e-4)
     check_value(found["again"], right, "the output after folding twice", rtol=1e-3, atol=1e-4)
     kernels = found["kernels"]
     assert kernels == {"convolution": 1}, f"more than one convolution ran: {kernels}"
-    assert found["same"], "the block's own weights or statistics were changed: work on copies"
     assert found["eval"], "the block is no longer in eval mode"
     assert found["needs"], "requires_grad of the block's parameters was changed"
     refuse_leftovers(found["left"])

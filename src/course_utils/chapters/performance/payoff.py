@@ -61,23 +61,27 @@ def _stage(number: int, x: Tensor, y: Tensor) -> Callable[[], Tensor]:
 
 def measure_stages(x: Tensor, y: Tensor) -> dict[str, dict]:
     """Operators, megabytes written, waits, seconds and the last loss of each stage."""
-    found = {}
+    found: dict[str, dict] = {}
     for number, name in enumerate(STAGES):
         with count_operators() as operators:
             _stage(number, x, y)()
         run = _stage(number, x, y)
         with count_written() as written, count_syncs() as waits:
             loss = run()
-        run, times = _stage(number, x, y), []
-        for _ in range(6):
-            begin = time.perf_counter()
-            float(run())
-            times.append(time.perf_counter() - begin)
         found[name] = {
             "operators": sum(operators.values()),
             "MB": written.nbytes / 1e6,
             "waits": sum(waits.values()),
-            "seconds": statistics.median(times[1:]),
             "loss": float(loss),
         }
+    # Round by round: what slows the machine down for a while meets every stage.
+    runs = [_stage(number, x, y) for number in range(len(STAGES))]
+    times: dict[str, list[float]] = {name: [] for name in STAGES}
+    for _ in range(9):
+        for name, run in zip(STAGES, runs, strict=True):
+            begin = time.perf_counter()
+            float(run())
+            times[name].append(time.perf_counter() - begin)
+    for name in STAGES:
+        found[name]["seconds"] = statistics.median(times[name][1:])
     return found

@@ -59,23 +59,6 @@ def draw_flame(events: Sequence[tuple[str, int, int, int]], alt: str, title: str
     show(figure, alt)
 
 
-def draw_bars(values: Mapping[str, float], label: str, alt: str, log: bool = False) -> None:
-    """One horizontal bar a name, with its number behind it."""
-    figure, ax = plt.subplots(figsize=(9, 0.42 * len(values) + 0.9))
-    bars = ax.barh(list(values), list(values.values()), color=TINTS[0], edgecolor=LINES[0])
-    ax.bar_label(bars, [f"{value:,.4g}" for value in values.values()], padding=4, fontsize=9)
-    ax.invert_yaxis()
-    if log:
-        ax.set_xscale("log")
-    ax.margins(x=0.12)
-    ax.set_xlabel(label)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(colors=INK)
-    ax.xaxis.label.set_color(FAINT)
-    figure.tight_layout()
-    show(figure, alt)
-
-
 def draw_roof(
     operators: Mapping[str, tuple[float, float]], peak: float, bandwidth: float, alt: str
 ) -> None:
@@ -164,7 +147,7 @@ def draw_waterfall(stages: Mapping[str, Mapping[str, float]], alt: str) -> None:
         drops = [a - b for a, b in pairwise(values)]
         largest = drops.index(max(drops)) + 1
         bars = ax.bar(names, values, color=[TINTS[0]] * len(names), edgecolor=colour)
-        bars[largest].set_facecolor(TINTS[1])
+        ax.bar(names[largest], max(drops), bottom=values[largest], color=TINTS[1], width=0.8)
         labels = [f"{value:,.3g}" if value < 100 else f"{value:,.0f}" for value in values]
         ax.bar_label(bars, labels)
         ax.set_ylabel(label)

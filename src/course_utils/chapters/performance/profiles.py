@@ -17,23 +17,28 @@ from course_utils.learner.tracebacks import ends_in_notebook
 Event = tuple[str, int, int, int]
 
 
-def self_times(events: Sequence[Event], *, deep: bool = False, mixed: bool = False) -> dict:
+def self_times(
+    events: Sequence[Event], *, deep=False, mixed=False, open_still=False, turned=False
+) -> dict:
     """``{name: (calls, time in the event itself)}``.
 
     Args:
         events: of two with the same start and end, the one listed first encloses the other.
         deep: a slip: what is inside what is inside is taken off again.
         mixed: a slip: events of another thread count as enclosed.
+        open_still: a slip: at a new thread the events of the last one are still open.
+        turned: a slip: of two equal events, the one listed last encloses the other.
     """
     order = sorted(
         range(len(events)),
-        key=lambda n: (0 if mixed else events[n][1], events[n][2], -events[n][3], n),
+        key=lambda n: (0 if mixed else events[n][1], events[n][2], -events[n][3], -n if turned else n),
     )
     inside, own = [], [end - start for _, _, start, end in events]
     for n in order:
         _, thread, start, end = events[n]
         while inside and (
-            events[inside[-1]][3] <= start or (not mixed and events[inside[-1]][1] != thread)
+            events[inside[-1]][3] <= start
+            or (not mixed and not open_still and events[inside[-1]][1] != thread)
         ):
             inside.pop()
         for parent in inside if deep else inside[-1:]:
@@ -80,6 +85,12 @@ def check_profile(found: Any, events: Sequence[Event]) -> None:
             self_times(events, deep=True)
         ),
         "an event of another thread is not inside, whenever it ran": self_times(events, mixed=True),
+        "when another thread begins, no event of the last one is open": (
+            self_times(events, open_still=True)
+        ),
+        "of two with equal begin and end, the first in the list encloses the second": (
+            self_times(events, turned=True)
+        ),
     }
     for words, slip in slips.items():
         if pairs == slip:

@@ -66,11 +66,12 @@ def check_quantised(found: Any, x: Tensor, dim: int | None) -> None:
     assert q.shape == x.shape, f"q has shape {tuple(q.shape)}, expected {tuple(x.shape)}"
     error = ((q.float() - right[2]) * right[1] - x).abs() / right[1]
     cut = torch.trunc(x / right[1]) + right[2]
+    after = torch.trunc(x / right[1] + right[2])
     floor = torch.floor(x / right[1]) + right[2]
     if bool((error > 0.51).any()):
-        for words, slip in {"cut off": cut, "rounded down": floor}.items():
+        for words, slip in {"cut off": cut, "cut off ": after, "rounded down": floor}.items():
             assert not torch.equal(q.float(), slip.clamp(-128, 127)), (
-                f"q: values are {words}; round to the nearest"
+                f"q: values are {words.strip()}; round to the nearest"
             )
         worst = float(error.max())
         more = ": values left the range of int8 and wrapped around" if worst > 100 else ""

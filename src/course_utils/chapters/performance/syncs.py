@@ -189,7 +189,9 @@ def check_loop(outcome: dict, case: dict) -> None:
     __tracebackhide__ = True
     found, dtype = outcome["found"], getattr(torch, case.get("dtype", "float32"))
     if not isinstance(found, (list, tuple)):
-        blank = "None: is there an answer yet? Expected" if found == "NoneType" else f"a {found},"
+        several = found in ("tuple", "list")
+        blank = f"a {found} of another length than" if several else f"a {found}, expected"
+        blank = "None: is there an answer yet? Expected" if found == "NoneType" else blank
         raise AssertionError(f"the loop returned {blank} a tuple (losses, hits)")
     for name, part in zip(("losses", "hits"), found, strict=True):
         kind = part if isinstance(part, str) else ""
