@@ -1209,7 +1209,12 @@ ledgers = {
     "the example": ([small, relu, small], 8, "adam", 4),
     "GELU": ([("linear", 3, 5), gelu, ("linear", 5, 2)], 7, "momentum", 4),
     "ends with tanh": ([("linear", 6, 5), tanh], 3, "sgd", 4),
-    "activations in a row": ([("linear", 3, 5), relu, relu, gelu, tanh, ("linear", 5, 2)], 4, "adam", 4),
+    "activations in a row": (
+        [("linear", 3, 5), relu, relu, gelu, tanh, ("linear", 5, 2)],
+        4,
+        "adam",
+        4,
+    ),
     "two linear layers": ([("linear", 3, 7), ("linear", 7, 2)], 5, "momentum", 4),
     "ends with GELU": ([("linear", 3, 5), tanh, ("linear", 5, 4), gelu], 5, "sgd", 4),
     "float64, one row": ([("linear", 5, 3), relu, ("linear", 3, 4)], 1, "adam", 8),
@@ -1634,7 +1639,8 @@ print("int8:", q.tolist(), " back:", [round(v, 3) for v in ((q.float() - zero) *
 # %% [markdown]
 # ### Exercise 16.11 — Quantise ★★ · 10 min · 4 points
 #
-# `quantise(x, dim=None)` returns `(q, scale, zero)` for a float32 tensor that isn't empty.
+# `quantise(x, dim=None)` returns `(q, scale, zero)` for a float32 tensor that isn't empty, and
+# leaves `x` as it is.
 #
 # - `low` is the smallest value, but at most 0; `high` the largest, but at least 0.
 # - `scale = (high − low) / 255`, float32; where that is 0, the scale is 1.
@@ -1681,7 +1687,8 @@ inputs = {
     "a scale for each row": (rows, 0),
     "for each column": (rows, -1),
     "three dimensions": (drawn, 1),
-    "not contiguous": (drawn.transpose(0, 2), 0),
+    "not contiguous": (drawn.transpose(0, 2), -3),
+    "two halves": (torch.tensor([-243.5, 0.0, 11.5], device=device), None),
     "one dimension, a scale for each": (rows[1], 0),
 }
 ### BEGIN HIDDEN TESTS
@@ -1691,7 +1698,9 @@ inputs["drawn"], inputs["the last"] = (drawn * 100, None), (drawn - 3, -1)
 with every_case() as case:
     for name, (x, dim) in inputs.items():
         with case(name):
-            check_quantised(quantise(x, dim), x, dim)
+            mine = x.clone()
+            check_quantised(quantise(mine, dim), x, dim)
+            assert torch.equal(mine, x), "x itself was changed"
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>

@@ -530,3 +530,65 @@ def fold_batch_norm(block):
                     conv.weight[rows, channel % each, dy, dx] = y[rows]
         del nothing
     return conv
+
+
+# %% wrong="one eps for all norms" says=["each norm has its own eps"]
+def fold_batch_norm(block):
+    def folded(conv, norm):
+        factor = (norm.running_var + block.wide_norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        bias = conv.bias if conv.bias is not None else torch.zeros_like(factor)
+        shift = (bias - norm.running_mean) * factor
+        return conv.weight * factor[
+            :, None, None, None
+        ], shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, copy.deepcopy(block.narrow)
+    with torch.no_grad():
+        weight, bias = folded(wide, block.wide_norm)
+        small, more = folded(narrow, block.narrow_norm)
+        weight, bias = weight + F.pad(small, (1, 1, 1, 1)), bias + more
+        if block.skip is not None:
+            size = narrow.weight.shape[1]
+            eye = torch.eye(size).repeat(wide.groups, 1)[..., None, None]
+            narrow.weight.copy_(eye)
+            narrow.bias = None
+            small, more = folded(narrow, block.skip)
+            weight, bias = weight + F.pad(small, (1, 1, 1, 1)), bias + more
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(weight)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv
+
+
+# %% wrong="biases are not scaled" says=["own bias is scaled by its norm as well"]
+def fold_batch_norm(block):
+    def folded(conv, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        bias = conv.bias if conv.bias is not None else torch.zeros_like(factor)
+        shift = bias - norm.running_mean * factor
+        return conv.weight * factor[
+            :, None, None, None
+        ], shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, copy.deepcopy(block.narrow)
+    with torch.no_grad():
+        weight, bias = folded(wide, block.wide_norm)
+        small, more = folded(narrow, block.narrow_norm)
+        weight, bias = weight + F.pad(small, (1, 1, 1, 1)), bias + more
+        if block.skip is not None:
+            size = narrow.weight.shape[1]
+            eye = torch.eye(size).repeat(wide.groups, 1)[..., None, None]
+            narrow.weight.copy_(eye)
+            narrow.bias = None
+            small, more = folded(narrow, block.skip)
+            weight, bias = weight + F.pad(small, (1, 1, 1, 1)), bias + more
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(weight)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv

@@ -133,3 +133,11 @@ graph_breaks = {
     "scale": lambda x: torch.nan_to_num(x / x.abs().max()),
     "positive": lambda x: F.relu(x).sum(),
 }
+
+
+# %% wrong="a floor under the divisor" says=["scale: the result for [1e-12, -4e-12, 2e-12]"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / x.abs().max().clamp(min=1e-8),
+    "positive": lambda x: x.clamp(min=0).sum(),
+}

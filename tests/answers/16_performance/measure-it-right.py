@@ -159,3 +159,31 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
         run()
     times = np.array([once() for _ in range(repeats)])
     return float(np.quantile(times, 0.5)), float(np.ptp(times))
+
+
+# %% wrong="synchronises before the warm-up" says=["the warm-up's kernels are timed, too"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
+    synchronise()
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    return statistics.median(times), max(times) - min(times)
+
+
+# %% wrong="the lower of the two in the middle" says=["half-way between two"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
+    for _ in range(warmup):
+        run()
+    synchronise()
+    times = []
+    for _ in range(repeats):
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    return statistics.median_low(times), max(times) - min(times)

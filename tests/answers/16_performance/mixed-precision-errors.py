@@ -154,3 +154,23 @@ def mixed_precision_errors(gradients):
 
     scale = math.ldexp(1.0, exponent)
     return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="no tensor at all" says=["an empty list: raised"]
+def mixed_precision_errors(gradients):
+    every = torch.cat([g.flatten() for g in gradients])
+    scale = 2.0**24
+    while (every * scale).half().isinf().any():
+        scale /= 2
+    lost, after = ((every != 0) & ((every * by).half() == 0) for by in (1.0, scale))
+    return scale, int(lost.sum()), int(after.sum())
+
+
+# %% wrong="only vectors" says=["a matrix and a number: raised"]
+def mixed_precision_errors(gradients):
+    every = torch.cat([torch.zeros(1), *(torch.atleast_1d(g) for g in gradients)])
+    scale = 2.0**24
+    while (every * scale).half().isinf().any():
+        scale /= 2
+    lost, after = ((every != 0) & ((every * by).half() == 0) for by in (1.0, scale))
+    return scale, int(lost.sum()), int(after.sum())

@@ -319,3 +319,69 @@ def quantise(x, dim=None):
         torch.tensor(scale, device=device),
         torch.tensor(zero, dtype=torch.int32, device=device),
     )
+
+
+# %% wrong="not limited" says=["two halves", "wrapped around"]
+def quantise(x, dim=None):
+    others = None if dim is None else [d for d in range(x.dim()) if d != dim % x.dim()]
+    if others is None:
+        low, high = x.min(), x.max()
+    elif others:
+        low, high = x.amin(others, keepdim=True), x.amax(others, keepdim=True)
+    else:
+        low = high = x
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = torch.round(x / scale) + zero
+    return q.to(torch.int8), scale, zero
+
+
+# %% wrong="works in place" says=["x itself was changed"]
+def quantise(x, dim=None):
+    others = None if dim is None else [d for d in range(x.dim()) if d != dim % x.dim()]
+    if others is None:
+        low, high = x.min(), x.max()
+    elif others:
+        low, high = x.amin(others, keepdim=True), x.amax(others, keepdim=True)
+    else:
+        low = high = x.clone()
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = x.div_(scale).round_().add(zero).clamp(-128, 127)
+    return q.to(torch.int8), scale, zero
+
+
+# %% wrong="no other dimension means all" says=["one dimension, a scale for each: scale has shape"]
+def quantise(x, dim=None):
+    others = None if dim is None else [d for d in range(x.dim()) if d != dim % x.dim()]
+    if others is None:
+        low, high = x.min(), x.max()
+    else:
+        low, high = x.amin(others, keepdim=True), x.amax(others, keepdim=True)
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127)
+    return q.to(torch.int8), scale, zero
+
+
+# %% wrong="cut off after the shift" says=["values are cut off"]
+def quantise(x, dim=None):
+    others = None if dim is None else [d for d in range(x.dim()) if d != dim % x.dim()]
+    if others is None:
+        low, high = x.min(), x.max()
+    elif others:
+        low, high = x.amin(others, keepdim=True), x.amax(others, keepdim=True)
+    else:
+        low = high = x
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = (x / scale + zero).clamp(-128, 127)
+    return q.to(torch.int8), scale, zero

@@ -148,3 +148,33 @@ def read_the_profile(events):
         mine = [event for event in events if event[1] == thread]
         walk(sorted(mine, key=lambda e: (e[2], -e[3])), float("inf"))
     return {name: (calls[name], times[name]) for name in calls}
+
+
+# %% wrong="equal events are sorted by name" says=["the first in the list encloses the second"]
+def read_the_profile(events):
+    found, inside = {}, []
+    for name, thread, start, end in sorted(events, key=lambda e: (e[1], e[2], -e[3], e[0])):
+        while inside and (inside[-1][1] != thread or inside[-1][2] <= start):
+            inside.pop()
+        if inside:
+            calls, time = found[inside[-1][0]]
+            found[inside[-1][0]] = calls, time - (end - start)
+        calls, time = found.get(name, (0, 0))
+        found[name] = calls + 1, time + end - start
+        inside.append((name, thread, end))
+    return found
+
+
+# %% wrong="the last thread's events stay open" says=["when another thread begins"]
+def read_the_profile(events):
+    found, inside = {}, []
+    for name, _, start, end in sorted(events, key=lambda e: (e[1], e[2], -e[3])):
+        while inside and inside[-1][1] <= start:
+            inside.pop()
+        if inside:
+            calls, time = found[inside[-1][0]]
+            found[inside[-1][0]] = calls, time - (end - start)
+        calls, time = found.get(name, (0, 0))
+        found[name] = calls + 1, time + end - start
+        inside.append((name, end))
+    return found

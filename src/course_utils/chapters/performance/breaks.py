@@ -65,6 +65,13 @@ BROKEN: dict[str, Callable] = {
 }
 
 
+def _text(values: list | float) -> str:
+    """A nested list of numbers with three digits each."""
+    if isinstance(values, list):
+        return f"[{', '.join(map(_text, values))}]"
+    return repr(float(f"{values:.3g}"))
+
+
 def run_mended(functions: Any, name: str, rows: list) -> dict:
     """Values, waits and graphs of a learner's function over several inputs."""
     function = functions.get(name) if isinstance(functions, dict) else None
@@ -94,7 +101,8 @@ def check_mended(found: dict, name: str, rows: list) -> None:
         assert not none, "the function returned None: is there an answer yet?"
         kind = value if isinstance(value, str) else ""
         assert not kind, f"a {kind} came back, expected a tensor"
-        check_close(value, BROKEN[name](x), f"the result for {x.tolist()}", rtol=1e-5, atol=1e-6)
+        label = f"the result for {_text(x.tolist())}"
+        check_close(value, BROKEN[name](x), label, rtol=1e-5, atol=1e-6)
     waits = ", ".join(found["waits"])
     assert not waits, f"the host waits for a value ({waits}): the graph would break there"
     graphs = found["graphs"]

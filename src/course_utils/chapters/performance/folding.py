@@ -104,7 +104,8 @@ def _fold(
     """The output of the folded convolution; switches for what goes wrong."""
     wide, narrow = block.wide, block.narrow
     weight, total = _part(wide.weight, wide.bias if bias else None, block.wide_norm, **w)
-    small, shift = _part(narrow.weight, narrow.bias if bias and small_bias else None, block.narrow_norm, **w)
+    start = narrow.bias if bias and small_bias else None
+    small, shift = _part(narrow.weight, start, block.narrow_norm, **w)
     weight = weight + F.pad(small, (0, 2, 0, 2) if corner else (1, 1, 1, 1))
     total = total + shift
     if block.skip is not None and skip:

@@ -29,10 +29,12 @@ def self_times(
         open_still: a slip: at a new thread the events of the last one are still open.
         turned: a slip: of two equal events, the one listed last encloses the other.
     """
-    order = sorted(
-        range(len(events)),
-        key=lambda n: (0 if mixed else events[n][1], events[n][2], -events[n][3], -n if turned else n),
-    )
+
+    def place(n: int) -> tuple:
+        _, thread, start, end = events[n]
+        return 0 if mixed else thread, start, -end, -n if turned else n
+
+    order = sorted(range(len(events)), key=place)
     inside, own = [], [end - start for _, _, start, end in events]
     for n in order:
         _, thread, start, end = events[n]
