@@ -544,7 +544,7 @@ draw_flame(
 # flame.svg -- python train.py`; `py-spy dump --pid 1234` shows where it hangs, and `--subprocesses`
 # looks at loader workers as well. `hotshot` and `torch.utils.bottleneck` are no more.
 
-# %% topics=["python-profilers", "py-spy"]
+# %% topics=["python-profilers"]
 import cProfile
 import pstats
 
@@ -552,6 +552,8 @@ python_profile = cProfile.Profile()
 python_profile.runcall(normalised, x)
 calls = {key[2]: row[0] for key, row in pstats.Stats(python_profile).stats.items()}
 print({name: calls[name] for name in calls if "mean" in name or "std" in name})
+
+# %% topics=["py-spy"]
 found = shutil.which("py-spy", path=sysconfig.get_path("scripts"))
 print("py-spy is installed:", found is not None)
 
@@ -1883,6 +1885,8 @@ compiled = torch.compile(remembers.__call__, backend=backend)
 for _ in range(5):
     compiled(positive)
 print("graphs, a list that grows:", len(backend.graphs))
+
+# %% topics=["torch-compile-gap"]
 several = [(torch.ones(n),) for n in range(2, 7)]
 print("graphs, five lengths:", graphs_of(lambda x: x * 2, several))
 

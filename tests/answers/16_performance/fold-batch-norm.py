@@ -323,7 +323,7 @@ def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
     return conv
 
 
-# %% wrong="changes the block" says=["after folding twice"]
+# %% wrong="changes the block" says=["were changed: work on copies"]
 def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
 
     def scaled(kernel, bias, norm):
