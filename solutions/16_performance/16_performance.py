@@ -1991,7 +1991,7 @@ draw_waterfall(
 
 # %% tags=["nbval-ignore-output"]
 for name, found in measured.items():
-    print(f"{name:22} {found['seconds'] * 1e3:7.1f} ms")
+    print(f"{name:22} {1000 * found['seconds']:7.1f} ms")
 
 # %% [markdown]
 # With a C++ compiler at hand (`g++`), inductor goes further, and fuses what is left. Compiling takes more
