@@ -1,0 +1,111 @@
+"""Count the graphs that torch.compile makes, without any compiler behind it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch._dynamo.utils import counters
+
+from course_utils.chapters.performance.leftovers import put_back
+from course_utils.chapters.performance.syncs import count_syncs
+from course_utils.learner.checks import check_close
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+class count_graphs:
+    """A backend for ``torch.compile`` that runs graphs as they are, and counts them.
+
+    Attributes:
+        graphs: how many operators each graph holds that it was handed.
+    """
+
+    def __init__(self) -> None:
+        torch.compiler.reset()
+        self.graphs: list[int] = []
+
+    def __call__(self, module: torch.fx.GraphModule, inputs: list) -> Callable:
+        self.graphs.append(sum(node.op.startswith("call") for node in module.graph.nodes))
+        return module.forward
+
+
+@contextmanager
+def _hushed() -> Generator[None]:
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def graphs_of(function: Callable, inputs: Sequence[tuple]) -> int:
+    """How many graphs ``torch.compile`` makes of a function over several calls."""
+    return _compiled(function, inputs)[0]
+
+
+def _compiled(function: Callable, inputs: Sequence[tuple]) -> tuple[int, int]:
+    """Graphs and graph breaks over several calls."""
+    backend = count_graphs()
+    counters["graph_break"].clear()
+    with _hushed():
+        compiled = torch.compile(function, backend=backend)
+        for args in inputs:
+            compiled(*args)
+    torch.compiler.reset()
+    return len(backend.graphs), sum(counters["graph_break"].values())
+
+
+BROKEN: dict[str, Callable] = {
+    "branch": lambda x: x * 2 if x.sum() > 0 else x - 1,
+    "scale": lambda x: x / x.abs().max().item() if x.any() else x,
+    "positive": lambda x: x[x > 0].sum(),
+}
+
+
+def _text(values: list | float) -> str:
+    """A nested list of numbers with three digits each."""
+    if isinstance(values, list):
+        return f"[{', '.join(map(_text, values))}]"
+    return repr(float(f"{values:.3g}"))
+
+
+def run_mended(functions: Any, name: str, rows: list) -> dict:
+    """Values, waits and graphs of a learner's function over several inputs."""
+    function = functions.get(name) if isinstance(functions, dict) else None
+    if not callable(function):
+        return {"kind": type(functions).__name__ if function is None else type(function).__name__}
+    values, waits = [], {}
+    for x in rows:
+        with put_back(), count_syncs() as counts:
+            y = function(x)
+        values.append(y.detach() if isinstance(y, torch.Tensor) else type(y).__name__)
+        waits = waits or dict(counts)
+    found = {"values": values, "waits": waits, "graphs": 0, "breaks": 0}
+    if all(isinstance(value, torch.Tensor) for value in values):
+        found["graphs"], found["breaks"] = _compiled(function, [(x,) for x in rows])
+    return found
+
+
+@ends_in_notebook
+def check_mended(found: dict, name: str, rows: list) -> None:
+    """Compare a mended program with the broken one; it has to be one graph."""
+    __tracebackhide__ = True
+    if "kind" in found:
+        blank = ": is there an answer yet?" if found["kind"] in ("NoneType", "dict") else ""
+        raise AssertionError(f"the dict has no function under {name!r}{blank}")
+    for x, value in zip(rows, found["values"], strict=True):
+        none = value == "NoneType" if isinstance(value, str) else False
+        assert not none, "the function returned None: is there an answer yet?"
+        kind = value if isinstance(value, str) else ""
+        assert not kind, f"a {kind} came back, expected a tensor"
+        label = f"the result for {_text(x.tolist())}"
+        check_close(value, BROKEN[name](x), label, rtol=1e-5, atol=1e-6)
+    waits = ", ".join(found["waits"])
+    assert not waits, f"the host waits for a value ({waits}): the graph would break there"
+    graphs = found["graphs"]
+    assert not found["breaks"], "the graph breaks: part of the function isn't recorded"
+    assert graphs, "no graph at all was made: the compiler was switched off"
+    assert graphs == 1, f"{graphs} graphs: there is still a break, or it is compiled again"

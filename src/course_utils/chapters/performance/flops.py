@@ -1,0 +1,148 @@
+"""Programs whose flops are counted, and what known slips count."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from course_utils.chapters.performance.leftovers import put_back, refuse_leftovers
+from course_utils.learner.tracebacks import ends_in_notebook
+
+PRODUCTS = ("mm", "addmm", "bmm", "baddbmm")
+
+
+class _Counter(TorchDispatchMode):
+    """Flops by operator; switches for what goes wrong."""
+
+    def __init__(self, groups: bool = True, mask: bool = True, backward: bool = True) -> None:
+        super().__init__()
+        self.counts: Counter[str] = Counter()
+        self.groups, self.mask, self.backward = groups, mask, backward
+
+    def __torch_dispatch__(self, func, types, args: tuple = (), kwargs=None):
+        result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+        if name in PRODUCTS:
+            first = args[1] if name in ("addmm", "baddbmm") else args[0]
+            self.counts[name] += 2 * result.numel() * first.shape[-1]
+        elif name == "convolution":
+            factor = 1 if self.groups else args[8]
+            self.counts[name] += 2 * result.numel() * math.prod(args[1].shape[1:]) * factor
+        elif name == "convolution_backward" and self.backward:
+            factor = 1 if self.groups else args[9]
+            parts = sum(args[10][:2]) if self.mask else 2
+            self.counts[name] += 2 * args[0].numel() * math.prod(args[2].shape[1:]) * factor * parts
+        return result
+
+
+def _program(name: str, device: str) -> Callable[[], torch.Tensor]:
+    """A program by its name, with its own weights, the same each time."""
+    generator = torch.Generator().manual_seed(1)
+
+    def draw(*size, grad=True):
+        return torch.randn(size, generator=generator).to(device).requires_grad_(grad)
+
+    if name == "linear":
+        x, w, b = draw(5, 3, grad=False), draw(7, 3), draw(7)
+        return lambda: F.linear(x, w, b)
+    if name == "two layers, backward":
+        x, w, v = draw(5, 3, grad=False), draw(7, 3), draw(2, 7)
+        return lambda: torch.autograd.grad(F.linear(F.linear(x, w).tanh(), v).sum(), (w, v))[0]
+    if name == "attention, backward":
+        q, k, v = draw(6, 4, 3), draw(6, 5, 3), draw(6, 5, 2)
+        return lambda: torch.autograd.grad(((q @ k.mT).softmax(-1) @ v).sum(), (q, k, v))[0]
+    if name == "baddbmm":
+        c, x, y = draw(2, 3, 5), draw(2, 3, 4), draw(2, 4, 5)
+        return lambda: torch.baddbmm(c, x, y)
+    if name == "nothing to multiply":
+        x = draw(6, 4)
+        return lambda: (x * x).sum(0)
+    shape = {
+        "convolution": (2, 4, 6, 1, 1, 2),
+        "strided, dilated": (3, 2, 6, 1, 2, 2),
+        "groups, backward": (2, 4, 6, 2, 2, 2),
+        "depthwise, backward": (2, 6, 6, 6, 1, 2),
+        "no gradient by the image": (2, 3, 4, 1, 1, 2),
+        "one dimension, backward": (2, 4, 6, 2, 1, 1),
+        "three dimensions": (1, 2, 4, 1, 1, 3),
+    }[name]
+    batch, inputs, outputs, groups, stride, dims = shape
+    wide = name != "no gradient by the image"
+    x = draw(batch, inputs, *(7, 8, 5)[:dims], grad=wide)
+    w, b = draw(outputs, inputs // groups, *(3, 2, 3)[:dims]), draw(outputs)
+    conv = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}[dims]
+
+    def run():
+        y = conv(x, w, b, stride=stride, padding=1, dilation=stride, groups=groups)
+        if "backward" in name or not wide:
+            return torch.autograd.grad(y.sum(), (x, w, b) if wide else (w, b))[-1]
+        return y
+
+    return run
+
+
+def run_counter(count: Callable[..., Any], names: list[str], device: str) -> dict:
+    """What a learner's counter says of one program, or of several run after another."""
+    programs, calls = [_program(name, device) for name in names], []
+
+    def run():
+        calls.append([program() for program in programs])
+        return calls[-1]
+
+    with put_back() as left:
+        found = count(run)
+    return {
+        "found": found,
+        "calls": len(calls),
+        "left": left,
+    }
+
+
+def _truth(names: list[str], device: str, **switches: bool) -> dict:
+    counter = _Counter(**switches)
+    programs = [_program(name, device) for name in names]
+    with torch.enable_grad(), counter:
+        for program in programs:
+            program()
+    return {name: flops for name, flops in counter.counts.items() if flops}
+
+
+@ends_in_notebook
+def check_flops(outcome: dict, names: list[str], device: str) -> None:
+    """Compare counted flops with what is right."""
+    __tracebackhide__ = True
+    found = outcome["found"]
+    assert found is not None, "the function returned None: is there an answer yet?"
+    assert isinstance(found, dict), f"a {type(found).__name__} came back, expected a dict"
+    keys = all(isinstance(key, str) for key in found)
+    assert keys, "the keys are names, such as 'addmm': func.overloadpacket.__name__"
+    assert outcome["calls"] == 1, f"run was called {outcome['calls']} times; call it once"
+    refuse_leftovers(outcome["left"])
+    right, mine = _truth(names, device), {key: value for key, value in found.items() if value}
+    if mine == right:
+        return
+    halves = {key: value // 2 for key, value in right.items()}
+    slips = {
+        "those are multiply-adds; each is two flops": halves,
+        "a weight of a grouped convolution has inputs / groups channels: nothing to multiply": (
+            _truth(names, device, groups=False)
+        ),
+        "convolution_backward computes only what output_mask asks for": _truth(
+            names, device, mask=False
+        ),
+        "convolution_backward is missing": _truth(names, device, backward=False),
+    }
+    for words, slip in slips.items():
+        assert mine != slip or slip == right, words
+    more = sorted(mine.keys() - right.keys())
+    assert not more, f"{', '.join(map(repr, more))} is not among the operators that are counted"
+    missing = sorted(right.keys() - mine.keys())
+    assert not missing, f"{', '.join(missing)} ran, and is not counted"
+    wrong = [key for key in right if mine[key] != right[key]]
+    ratios = {key: mine[key] / right[key] for key in wrong}
+    raise AssertionError("; ".join(f"{k}: {r:.4g} times what is right" for k, r in ratios.items()))

@@ -1,0 +1,160 @@
+"""Blocks of branches that fold into one convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch import Tensor
+
+from course_utils.chapters.performance.leftovers import put_back, refuse_leftovers
+from course_utils.learner.operators import count_operators
+from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
+
+
+class RepBlock(nn.Module):
+    """RepVGG's block while it trains: a 3 × 3, a 1 × 1 convolution and the input, each with a norm.
+
+    ``skip`` is a BatchNorm2d, or None where sizes don't allow the input to be added.
+    """
+
+    def __init__(self, inputs, outputs, groups=1, stride=1, skip=False, bias=False, affine=True):
+        super().__init__()
+        options: dict[str, Any] = {"groups": groups, "stride": stride, "bias": bias}
+        self.wide = nn.Conv2d(inputs, outputs, 3, padding=1, **options)
+        self.wide_norm = nn.BatchNorm2d(outputs, eps=3e-2, affine=affine)
+        self.narrow = nn.Conv2d(inputs, outputs, 1, **options)
+        self.narrow_norm = nn.BatchNorm2d(outputs, eps=1e-2, affine=affine)
+        self.skip = nn.BatchNorm2d(inputs, eps=2e-2, affine=affine) if skip else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.wide_norm(self.wide(x)) + self.narrow_norm(self.narrow(x))
+        return y if self.skip is None else y + self.skip(x)
+
+
+def _block(case: dict) -> tuple[RepBlock, Tensor]:
+    """A block in eval mode that has seen data, and an input for it."""
+    generator = torch.Generator().manual_seed(case.get("seed", 5))
+    keys = ("inputs", "outputs", "groups", "stride", "skip", "bias", "affine")
+    block = RepBlock(**{key: case[key] for key in keys if key in case})
+    dtype, device = getattr(torch, case.get("dtype", "float32")), case["device"]
+    with torch.no_grad():
+        for name, value in block.state_dict().items():
+            if value.is_floating_point():
+                drawn = torch.randn(value.shape, generator=generator)
+                value.copy_(0.3 + drawn.abs() if "var" in name else drawn)
+    x = torch.randn(2, case["inputs"], 5, 6, generator=generator).to(device, dtype)
+    return block.to(device, dtype).eval(), x
+
+
+def run_fold(fold: Callable[..., Any], case: dict) -> dict:
+    """What a learner's folding makes of a block, as plain values and tensors."""
+    block, x = _block(case)
+    block.narrow.weight.requires_grad_(False)
+    before = {name: value.clone() for name, value in block.state_dict().items()}
+    with put_back() as left:
+        conv = fold(block)
+    found: dict[str, Any] = {"kind": type(conv).__name__, "conv": isinstance(conv, nn.Conv2d)}
+    found["left"] = left
+    after = block.state_dict()
+    found["same"] = before.keys() == after.keys() and all(
+        torch.equal(before[n], v) for n, v in after.items()
+    )
+    found["eval"] = not any(part.training for part in block.modules())
+    found["needs"] = block.wide.weight.requires_grad and not block.narrow.weight.requires_grad
+    if found["conv"]:
+        found["weight"] = tuple(conv.weight.shape)
+        found["dtype"] = str(conv.weight.dtype)[6:]
+    if found["conv"] and conv.weight.dtype == x.dtype and conv.in_channels == x.shape[1]:
+        with torch.no_grad(), count_operators() as counts:
+            found["y"] = conv(x)
+        found["kernels"] = {k: n for k, n in counts.items() if k not in ("detach", "alias")}
+        with put_back():
+            found["again"] = fold(block)(x).detach()
+    return found
+
+
+def _part(
+    weight, bias, norm: nn.BatchNorm2d, *, eps: float | None = None, root=True, gamma=True,
+    mean=True, scaled=True
+):  # fmt: skip
+    """Weight and bias of a convolution followed by a norm; switches for what goes wrong."""
+    assert norm.running_var is not None, "the norm collects statistics"
+    assert norm.running_mean is not None, "the norm collects statistics"
+    var = norm.running_var + (norm.eps if eps is None else eps)
+    factor = 1 / (var.sqrt() if root else var)
+    if norm.affine and gamma:
+        factor = factor * norm.weight
+    shift = norm.bias if norm.affine else torch.zeros_like(factor)
+    start = bias if bias is not None else torch.zeros_like(factor)
+    centre = norm.running_mean if mean else torch.zeros_like(factor)
+    if not scaled:
+        return weight * factor.view(-1, 1, 1, 1), shift + start - centre * factor
+    return weight * factor.view(-1, 1, 1, 1), shift + (start - centre) * factor
+
+
+def _fold(
+    block: RepBlock, x: Tensor, *, skip=True, corner=False, bias=True, small_bias=True,
+    diagonal="groups", **w
+):  # fmt: skip
+    """The output of the folded convolution; switches for what goes wrong."""
+    wide, narrow = block.wide, block.narrow
+    weight, total = _part(wide.weight, wide.bias if bias else None, block.wide_norm, **w)
+    start = narrow.bias if bias and small_bias else None
+    small, shift = _part(narrow.weight, start, block.narrow_norm, **w)
+    weight = weight + F.pad(small, (0, 2, 0, 2) if corner else (1, 1, 1, 1))
+    total = total + shift
+    if block.skip is not None and skip:
+        one = torch.zeros_like(wide.weight)
+        for n in range(len(one)):
+            one[n, n % one.shape[1] if diagonal == "groups" else 0, 1, 1] = 1
+            if diagonal == "all":
+                one[n, :, 1, 1] = 1
+        added, shift = _part(one, None, block.skip, **w)
+        weight, total = weight + added, total + shift
+    return F.conv2d(x, weight, total, stride=wide.stride, padding=1, groups=wide.groups)
+
+
+@ends_in_notebook
+def check_fold(found: dict, case: dict) -> None:
+    """Compare a folded block with the block."""
+    __tracebackhide__ = True
+    assert found["kind"] != "NoneType", "the function returned None: is there an answer yet?"
+    assert found["conv"], f"a {found['kind']} came back, expected an nn.Conv2d"
+    block, x = _block(case)
+    with torch.no_grad():
+        right = block(x)
+        slips = {
+            "the input's own branch, skip, is missing": _fold(block, x, skip=False),
+            "the 1 × 1 kernel belongs in the middle of the 3 × 3 one": _fold(block, x, corner=True),
+            "the convolution's own bias is missing: it is shifted and scaled as well": _fold(
+                block, x, bias=False
+            ),
+            "eps is missing under the root; each norm has its own": _fold(block, x, eps=0.0),
+            "each norm has its own eps": _fold(block, x, eps=block.wide_norm.eps),
+            "the 1 × 1 convolution has a bias as well": _fold(block, x, small_bias=False),
+            "a convolution's own bias is scaled by its norm as well": _fold(block, x, scaled=False),
+            "divide by the root of the variance": _fold(block, x, root=False),
+            "the norm's weight is missing": _fold(block, x, gamma=False),
+            "the running mean is missing in the bias": _fold(block, x, mean=False),
+            "the identity has a single 1 for each output channel": _fold(block, x, diagonal="all"),
+            "with groups, input channels are counted anew in each group": _fold(
+                block, x, diagonal="first"
+            ),
+        }
+    wanted = tuple(block.wide.weight.shape)
+    assert found["weight"] == wanted, f"the weight has another shape than the 3 × 3 one's {wanted}"
+    assert found["same"], "the block's own weights or statistics were changed: work on copies"
+    dtype = case.get("dtype", "float32")
+    assert found["dtype"] == dtype, f"the convolution is {found['dtype']}, the block {dtype}"
+    check_value(found["y"], right, "its output", slips, rtol=1e-3, atol=1e-4)
+    check_value(found["again"], right, "the output after folding twice", rtol=1e-3, atol=1e-4)
+    kernels = found["kernels"]
+    assert kernels == {"convolution": 1}, f"more than one convolution ran: {kernels}"
+    assert found["eval"], "the block is no longer in eval mode"
+    assert found["needs"], "requires_grad of the block's parameters was changed"
+    refuse_leftovers(found["left"])

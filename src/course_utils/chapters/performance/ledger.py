@@ -1,0 +1,258 @@
+"""The memory of a training step: measured, tracked over time, and predicted wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+import torch.nn as nn
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from course_utils.learner.byte_counts import bytes_of
+from course_utils.learner.cases import every_case
+from course_utils.learner.tracebacks import ends_in_notebook
+
+KEYS = ("parameters", "gradients", "optimizer", "activations")
+_ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU}
+_OPTIMIZERS: dict[str, tuple[Callable[..., torch.optim.Optimizer], dict]] = {
+    "sgd": (torch.optim.SGD, {}),
+    "momentum": (torch.optim.SGD, {"momentum": 0.9}),
+    "adam": (torch.optim.Adam, {}),
+}
+
+
+class track_memory(TorchDispatchMode):
+    """Note after each operator of a ``with`` block how many bytes made in it are still alive.
+
+    Attributes:
+        history: ``(operator, bytes alive)``, in order.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.alive: dict[int, tuple[StorageWeakRef, int]] = {}
+        self.history: list[tuple[str, int]] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        known = {s._cdata for s in _storages((args, kwargs))}
+        result = func(*args, **(kwargs or {}))
+        for storage in _storages(result):
+            if storage._cdata not in known:
+                self.alive[storage._cdata] = StorageWeakRef(storage), storage.nbytes()
+        self.alive = {key: pair for key, pair in self.alive.items() if not pair[0].expired()}
+        self.history.append((func.overloadpacket.__name__, self.nbytes))
+        return result
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are alive now."""
+        return sum(size for ref, size in self.alive.values() if not ref.expired())
+
+
+def _storages(values: Any) -> list:
+    return [t.untyped_storage() for t in tree_leaves(values) if isinstance(t, torch.Tensor)]
+
+
+class PretendAllocator:
+    """A caching allocator: what is freed stays with the process, for the next request of its size.
+
+    Attributes:
+        allocated: bytes in tensors that are alive.
+        reserved: bytes taken from the device, in tensors or cached.
+        asked: how often the device was asked for memory, which is slow.
+    """
+
+    def __init__(self) -> None:
+        self.allocated = self.reserved = self.asked = 0
+        self.cached: list[int] = []
+
+    def malloc(self, size: int) -> int:
+        """Take a block: a cached one of this size, or a new one from the device."""
+        if size in self.cached:
+            self.cached.remove(size)
+        else:
+            self.asked += 1
+            self.reserved += size
+        self.allocated += size
+        return size
+
+    def free(self, size: int) -> None:
+        """A tensor dies: its block goes into the cache."""
+        self.allocated -= size
+        self.cached.append(size)
+
+    def empty_cache(self) -> None:
+        """Give cached blocks back to the device; live tensors stay."""
+        self.reserved -= sum(self.cached)
+        self.cached.clear()
+
+    def __str__(self) -> str:
+        return f"allocated {self.allocated}, reserved {self.reserved}, asked {self.asked} times"
+
+
+def build(layers: Sequence[tuple], dtype: torch.dtype = torch.float32) -> nn.Sequential:
+    """The model of a list such as ``[("linear", 3, 4), ("relu",)]``."""
+    return nn.Sequential(
+        *(
+            nn.Linear(*sizes, dtype=dtype) if name == "linear" else _ACTIVATIONS[name]()
+            for name, *sizes in layers
+        )
+    )
+
+
+def measured(layers: Sequence[tuple], batch: int, optimizer: str, itemsize: int = 4) -> dict:
+    """The bytes of one real step, by ``KEYS``."""
+    dtype = {4: torch.float32, 8: torch.float64}[itemsize]
+    with torch.enable_grad():
+        model, x = build(layers, dtype), torch.rand(batch, layers[0][1], dtype=dtype)
+        kind, options = _OPTIMIZERS[optimizer]
+        chosen = kind(model.parameters(), lr=0.1, **options)
+        saved = []
+        hooks = torch.autograd.graph.saved_tensors_hooks(
+            lambda tensor: saved.append(tensor) or tensor, lambda tensor: tensor
+        )
+        with hooks:
+            result = model(x)
+        result.backward(torch.ones_like(result))
+        chosen.step()
+    states = [
+        value
+        for state in chosen.state.values()
+        for value in state.values()
+        if isinstance(value, torch.Tensor) and value.dim()
+    ]
+    numbers = (
+        bytes_of(list(model.parameters())),
+        bytes_of([p.grad for p in model.parameters()]),
+        bytes_of(states),
+        bytes_of(saved, without=model.parameters()),
+    )
+    return dict(zip(KEYS, numbers, strict=True))
+
+
+def _activations(layers: Sequence[tuple], rule: Callable[[str, int], set[int]]) -> int:
+    """Elements a row of the tensors that ``rule`` says are kept; tensor k goes into layer k."""
+    widths, kept = [layers[0][1]], set()
+    for k, (name, *sizes) in enumerate(layers):
+        widths.append(sizes[1] if name == "linear" else widths[-1])
+        kept |= rule(name, k)
+    return sum(widths[k] for k in kept)
+
+
+def _activation_slips(layers: Sequence[tuple], factor: int) -> dict[str, int]:
+    output = ("relu", "tanh")
+
+    def right(name, k):
+        return {k + 1} if name in output else {k}
+
+    sizes = {
+        "every output is counted, also one that no layer needs again": _activations(
+            layers, lambda name, k: {k + 1}
+        ),
+        "every tensor is counted; a layer saves only what its gradient needs": _activations(
+            layers, lambda name, k: {k, k + 1}
+        ),
+        "ReLU and tanh save their result; a tensor that two layers save is there once": sum(
+            _kept_widths(layers, right)
+        ),
+        "GELU saves its input, not its result": _activations(
+            layers, lambda name, k: {k} if name == "linear" else {k + 1}
+        ),
+        "only linear layers are counted": _activations(
+            layers, lambda name, k: {k} if name == "linear" else set()
+        ),
+        "the batch that goes into the first linear layer is saved, too": _activations(
+            layers, lambda name, k: right(name, k) - {0}
+        ),
+    }
+    return {words: size * factor for words, size in sizes.items()}
+
+
+def _kept_widths(layers: Sequence[tuple], rule: Callable) -> list[int]:
+    """The width of what each layer keeps, also where two keep the same."""
+    return [
+        _activations(layers, lambda name, k, n=n: rule(name, k) if k == n else set())
+        for n in range(len(layers))
+    ]
+
+
+def _wrong_entries(
+    found: Any, layers: Sequence[tuple], batch: int, optimizer: str, itemsize: int
+) -> dict[str, set[str]]:
+    """For each wrong entry the words of all slips that give it.
+
+    Raises:
+        AssertionError: it is no dict with these entries.
+    """
+    __tracebackhide__ = True
+    assert found is not None, "the function returned None: is there an answer yet?"
+    assert isinstance(found, dict), f"a {type(found).__name__} came back, expected a dict"
+    missing = [key for key in KEYS if found.get(key) is None]
+    assert not missing, f"the dict has no {', '.join(missing)}"
+    right = measured(layers, batch, optimizer, itemsize)
+    weights = sum(a * b for name, *sizes in layers if name == "linear" for a, b in [sizes])
+    kept = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]
+    words = {
+        "sgd": "plain SGD keeps nothing",
+        "momentum": "momentum keeps one buffer for each parameter",
+        "adam": "Adam keeps two averages for each parameter",
+    }[optimizer]
+    no_bias = "biases are parameters, too"
+    slips = {
+        "parameters": {no_bias: weights * itemsize},
+        "gradients": {no_bias: weights * itemsize},
+        "optimizer": {no_bias: kept * weights * itemsize}
+        | {words + " " * n: n * right["parameters"] for n in range(4) if n != kept},
+        "activations": _activation_slips(layers, batch * itemsize),
+    }
+    wrong = {}
+    for key in KEYS:
+        mine, truth = found[key], right[key]
+        if mine == truth:
+            continue
+        wrong[key] = {text.strip() for text, slip in slips[key].items() if slip == mine}
+        if mine * itemsize == truth:
+            wrong[key].add("those are elements; each has itemsize bytes")
+        if mine * itemsize == truth * 4:
+            wrong[key].add("each element has itemsize bytes, not always 4")
+        if key == "activations" and mine * batch == truth:
+            wrong[key].add("that is for one row; the batch has more")
+    return wrong
+
+
+@ends_in_notebook
+def check_ledgers(predict: Callable[..., Any], settings: Mapping[str, tuple]) -> None:
+    """Compare predicted bytes with those of real steps; a slip is named if it explains all cases.
+
+    Args:
+        predict: the learner's function.
+        settings: ``(layers, batch, optimizer, itemsize)`` by the case's name.
+    """
+    __tracebackhide__ = True
+    wrong, broken = {}, {}
+    for name, setting in settings.items():
+        try:
+            found = predict(*setting)
+        except Exception as error:
+            broken[name] = f"raised {type(error).__name__}: {error}"
+            continue
+        try:
+            wrong[name] = _wrong_entries(found, *setting)
+        except AssertionError as error:
+            broken[name] = str(error)
+    lists = {key: [entry[key] for entry in wrong.values() if key in entry] for key in KEYS}
+    if lists["optimizer"]:
+        # Each optimizer has its own words; elsewhere a slip must explain every failing case.
+        lists["optimizer"] = [set().union(*lists["optimizer"])]
+    with every_case() as case:
+        for name in settings:
+            said = [broken[name]] if name in broken else []
+            for key, words in wrong.get(name, {}).items():
+                common = words & set.intersection(*lists[key])
+                reason = ": " + min(common) if common else " are not what the step takes"
+                said.append(key + reason)
+            with case(name):
+                assert not said, "; ".join(said)

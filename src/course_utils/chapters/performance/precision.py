@@ -1,0 +1,60 @@
+"""Loss scales for float16."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_parts
+
+HIGHEST = 2.0**24
+
+
+def _fits(gradients: Sequence[Tensor], scale: float) -> bool:
+    return all((g.double() * scale).to(torch.float16).isfinite().all() for g in gradients)
+
+
+def _lost(gradients: Sequence[Tensor], scale: float) -> int:
+    """How many entries that are not 0 become 0 in float16."""
+    return sum(
+        int(((g != 0) & ((g.double() * scale).to(torch.float16) == 0)).sum()) for g in gradients
+    )
+
+
+def loss_scale(gradients: Sequence[Tensor]) -> tuple[float, int, int]:
+    """The largest power of two up to ``HIGHEST`` that fits; what is lost without and with it."""
+    scale = HIGHEST
+    while not _fits(gradients, scale):
+        scale /= 2
+    return scale, _lost(gradients, 1.0), _lost(gradients, scale)
+
+
+@ends_in_notebook
+def check_scale(found: Any, gradients: Sequence[Tensor]) -> None:
+    """Compare ``(scale, lost, lost_scaled)`` with what is right."""
+    __tracebackhide__ = True
+    names = ("scale", "lost", "lost_scaled")
+    parts = check_parts(found, *names)
+    for name, value in zip(names, parts, strict=True):
+        assert value is not None, f"{name} is None: is there an answer yet?"
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        assert number, f"{name} is of type {type(value).__name__}, expected a plain number"
+    right, (scale, lost, after) = loss_scale(gradients), parts
+    if scale != right[0]:
+        power = scale > 0 and math.isfinite(scale) and math.frexp(scale)[0] == 0.5
+        assert power, "scale is not a power of two: then scaling rounds each gradient"
+        assert scale <= HIGHEST, "scale is above 2**24"
+        fits = _fits(gradients, scale)
+        assert fits, "with this scale an entry becomes inf in float16; look at all the tensors"
+        raise AssertionError("this scale fits, but a larger power of two would fit as well")
+    zeros = sum(int((g == 0).sum()) for g in gradients)
+    for name, mine, truth in (("lost", lost, right[1]), ("lost_scaled", after, right[2])):
+        words = "how many entries that are not 0 become 0 in float16, in all tensors together"
+        if mine == truth + zeros and zeros:
+            words = "entries that were 0 before are not lost"
+        assert mine == truth, f"{name} is wrong: {words}"

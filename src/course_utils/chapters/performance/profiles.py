@@ -1,0 +1,128 @@
+"""Events of a profile: what they cost themselves, and what known slips make of them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from course_utils.learner.tracebacks import ends_in_notebook
+
+# A name, a thread, and when it began and ended, in microseconds.
+Event = tuple[str, int, int, int]
+
+
+def self_times(
+    events: Sequence[Event], *, deep=False, mixed=False, open_still=False, turned=False
+) -> dict:
+    """``{name: (calls, time in the event itself)}``.
+
+    Args:
+        events: of two with the same start and end, the one listed first encloses the other.
+        deep: a slip: what is inside what is inside is taken off again.
+        mixed: a slip: events of another thread count as enclosed.
+        open_still: a slip: at a new thread the events of the last one are still open.
+        turned: a slip: of two equal events, the one listed last encloses the other.
+    """
+
+    def place(n: int) -> tuple:
+        _, thread, start, end = events[n]
+        return 0 if mixed else thread, start, -end, -n if turned else n
+
+    order = sorted(range(len(events)), key=place)
+    inside, own = [], [end - start for _, _, start, end in events]
+    for n in order:
+        _, thread, start, end = events[n]
+        while inside and (
+            events[inside[-1]][3] <= start
+            or (not mixed and not open_still and events[inside[-1]][1] != thread)
+        ):
+            inside.pop()
+        for parent in inside if deep else inside[-1:]:
+            own[parent] -= end - start
+        inside.append(n)
+    found: dict[str, tuple[int, int]] = {}
+    for (name, *_), time in zip(events, own, strict=True):
+        calls, total = found.get(name, (0, 0))
+        found[name] = calls + 1, total + time
+    return found
+
+
+def total_times(events: Sequence[Event]) -> dict:
+    """A slip: what is inside an event is left in it."""
+    found: dict[str, tuple[int, int]] = {}
+    for name, _, start, end in events:
+        calls, total = found.get(name, (0, 0))
+        found[name] = calls + 1, total + end - start
+    return found
+
+
+@ends_in_notebook
+def check_profile(found: Any, events: Sequence[Event]) -> None:
+    """Compare what a learner read in a profile with what is right."""
+    __tracebackhide__ = True
+    right = self_times(events)
+    assert found is not None, "the function returned None: is there an answer yet?"
+    assert isinstance(found, dict), f"a {type(found).__name__} came back, expected a dict"
+    missing, more = sorted(right.keys() - found.keys()), [n for n in found if n not in right]
+    assert not missing, f"{len(missing)} names are missing in the dict: each event counts"
+    assert not more, "the dict has a name that no event has"
+    for name, pair in found.items():
+        fine = isinstance(pair, (tuple, list)) and len(pair) == 2
+        assert fine, f"the entry of {name!r} is no pair (calls, self time)"
+    calls = [name for name in right if found[name][0] != right[name][0]]
+    assert not calls, f"the calls of {calls[0]!r} are wrong: each event with that name is a call"
+    pairs = {name: tuple(pair) for name, pair in found.items()}
+    if pairs == right:
+        return
+    wrong = [name for name in right if pairs[name] != right[name]]
+    slips = {
+        "that is the total time: take off what the events inside it took": total_times(events),
+        "an event inside an event inside was taken off twice: only direct children count": (
+            self_times(events, deep=True)
+        ),
+        "an event of another thread is not inside, whenever it ran": self_times(events, mixed=True),
+        "when another thread begins, no event of the last one is open": (
+            self_times(events, open_still=True)
+        ),
+        "of two with equal begin and end, the first in the list encloses the second": (
+            self_times(events, turned=True)
+        ),
+    }
+    for words, slip in slips.items():
+        if pairs == slip:
+            raise AssertionError(f"{wrong[0]!r}: {words}")
+    raise AssertionError(
+        f"the self time of {wrong[0]!r} is wrong: {len(wrong)} of {len(right)} names"
+    )
+
+
+def events_of(profile: torch.profiler.profile) -> list[Event]:
+    """A profile's events on the CPU, in whole nanoseconds, as the exercise has them."""
+    spans = [(event.name, event.thread, event.time_range) for event in profile.events()]
+    return [
+        (name, thread, round(span.start * 1000), round(span.end * 1000))
+        for name, thread, span in spans
+        if not name.startswith("[") and span.end > span.start
+    ]
+
+
+@contextmanager
+def quietly() -> Generator[None]:
+    """Keep the lines that PyTorch's profiler and benchmark log from the notebook's page."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    logging.disable(logging.WARNING)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+        logging.disable(logging.NOTSET)

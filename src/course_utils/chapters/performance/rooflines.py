@@ -1,0 +1,99 @@
+"""Flops and bytes of operators, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_parts
+
+
+def work(kind: str, sizes: Sequence[int]) -> tuple[int, int, int]:
+    """Flops, elements read and elements written, each operand and result once."""
+    if kind == "linear":
+        batch, inputs, outputs = sizes
+        return 2 * batch * inputs * outputs, batch * inputs + inputs * outputs, batch * outputs
+    if kind == "bias":
+        rows, columns = sizes
+        return rows * columns, rows * columns + columns, rows * columns
+    if kind == "conv":
+        batch, inputs, outputs, height, width, kernel = sizes
+        places, weights = batch * height * width, inputs * outputs * kernel**2
+        return 2 * places * weights, places * inputs + weights, places * outputs
+    if kind == "depthwise":
+        batch, channels, height, width, kernel = sizes
+        places, weights = batch * height * width, channels * kernel**2
+        return 2 * places * weights, places * channels + weights, places * channels
+    (n,) = sizes
+    flops = {"copy": 0, "add": n, "add_": n, "axpy": 2 * n}[kind]
+    return flops, n if kind == "copy" else 2 * n, n
+
+
+def _byte_slips(kind: str, sizes: Sequence[int], itemsize: int) -> dict[str, int]:
+    """Words for known mistakes in bytes, each with the number that it gives."""
+    _, read, written = work(kind, sizes)
+    slips = {}
+    if kind == "add_":
+        slips["in place, x is read and written, and y is read"] = 2 * written * itemsize
+    slips |= {
+        "each element has itemsize bytes": read + written,
+        "each element has itemsize bytes, which aren't always 4": 4 * (read + written),
+        "the result is written, too": read * itemsize,
+        "only the result is counted; operands are read": written * itemsize,
+    }
+    if kind == "linear":
+        batch, inputs, outputs = sizes
+        slips["the weight is read, too"] = batch * (inputs + outputs) * itemsize
+        slips["each operand is read once, also a weight that many rows use"] = (
+            batch * (inputs + inputs * outputs + outputs) * itemsize
+        )
+    if kind in ("conv", "depthwise"):
+        weights = read - sizes[0] * sizes[1] * sizes[-3] * sizes[-2]
+        slips["the weight is read, too"] = (read + written - weights) * itemsize
+    if kind == "bias":
+        slips["b has a row of elements, and is read once"] = 3 * written * itemsize
+        slips["b is read, too"] = 2 * written * itemsize
+    return slips
+
+
+def _flop_slips(kind: str, sizes: Sequence[int]) -> dict[str, int]:
+    flops, *_ = work(kind, sizes)
+    slips = {}
+    if kind in ("linear", "conv", "depthwise", "axpy"):
+        slips["those are multiply-adds; each is two flops"] = flops // 2
+    if kind in ("conv", "depthwise"):
+        slips["the window has kernel · kernel places"] = flops // sizes[-1]
+    if kind == "depthwise":
+        slips["each output channel reads its own input channel alone"] = flops * sizes[1]
+    if kind == "copy":
+        slips["copying computes nothing"] = sizes[0]
+    return slips
+
+
+@ends_in_notebook
+def check_roofline(
+    found: Any, kind: str, sizes: Sequence[int], itemsize: int, peak: float, bandwidth: float
+) -> None:
+    """Compare ``(flops, bytes, bound)`` with what is right."""
+    __tracebackhide__ = True
+    flops, nbytes, bound = check_parts(found, "flops", "bytes", "bound")
+    right, read, written = work(kind, sizes)
+    for name, mine, truth, slips in (
+        ("flops", flops, right, _flop_slips(kind, sizes)),
+        ("bytes", nbytes, (read + written) * itemsize, _byte_slips(kind, sizes, itemsize)),
+    ):
+        assert mine is not None, f"{name} is None: is there an answer yet?"
+        number = isinstance(mine, (int, float)) and not isinstance(mine, bool)
+        assert number, f"{name} is of type {type(mine).__name__}, expected a number"
+        for words, slip in slips.items():
+            assert mine == truth or mine != slip or slip == truth, f"{name}: {words}"
+        assert mine == truth, f"{name} are wrong: {mine} is not what {kind} of {sizes} takes"
+    compute, memory = right / peak, (read + written) * itemsize / bandwidth
+    expected = "compute" if compute > memory else "memory"
+    choice = bound in ("compute", "memory")
+    assert choice, 'bound is "compute" or "memory"'
+    assert bound == expected, (
+        f"not {bound}-bound: compare flops / peak, {compute:.3g} s, with bytes / bandwidth, "
+        f"{memory:.3g} s; the longer one is waited for"
+    )

@@ -1,0 +1,58 @@
+"""Where to cut a chain of layers for checkpointing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_parts
+
+
+def peak(saved: Sequence[int], lengths: Sequence[int]) -> int:
+    """The most bytes at once: each segment's first input, and the rest of the largest segment."""
+    firsts, rest, start = 0, 0, 0
+    for length in lengths:
+        segment = saved[start : start + length]
+        firsts += segment[0]
+        rest = max(rest, sum(segment[1:]))
+        start += length
+    return firsts + rest
+
+
+def partitions(n: int) -> Iterator[list[int]]:
+    """All ways to cut ``n`` layers into segments of one layer or more."""
+    if n == 0:
+        yield []
+    for first in range(1, n + 1):
+        for rest in partitions(n - first):
+            yield [first, *rest]
+
+
+@ends_in_notebook
+def check_schedule(found: Any, saved: Sequence[int]) -> None:
+    """Check that a schedule covers the layers, and that no other has a smaller peak."""
+    __tracebackhide__ = True
+    lengths, mine = check_parts(found, "lengths", "peak")
+    assert lengths is not None, "lengths is None: is there an answer yet?"
+    assert isinstance(lengths, (list, tuple)), f"lengths is a {type(lengths).__name__}, not a list"
+    whole = all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in lengths)
+    assert whole, "lengths holds whole numbers from 1 on: how many layers each segment has"
+    layers = sum(lengths)
+    assert layers == len(saved), f"the segments have {layers} layers together, not {len(saved)}"
+    right = peak(saved, lengths)
+    sums, start = [], 0
+    for length in lengths:
+        sums.append(sum(saved[start : start + length]))
+        start += length
+    firsts = sum(saved[sum(lengths[:n])] for n in range(len(lengths)))
+    slips = {
+        "the first input of the segment that is run again is counted twice": firsts + max(sums),
+        "the inputs that are kept of all segments are missing": max(sums),
+        "only one segment is run again at a time: the largest counts, not all": sum(saved),
+    }
+    for words, slip in slips.items():
+        assert mine == right or mine != slip, f"peak: {words}"
+    assert mine == right, "peak is not that of these lengths: first inputs, and the largest rest"
+    best = min(peak(saved, lengths) for lengths in partitions(len(saved)))
+    assert right == best, f"another schedule has a smaller peak than {right}"

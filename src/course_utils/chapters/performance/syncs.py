@@ -1,0 +1,224 @@
+"""Count the moments at which a program would wait for its device, also where there is none."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from course_utils.chapters.performance.leftovers import put_back, refuse_leftovers
+from course_utils.learner.checks import check_close
+from course_utils.learner.tracebacks import ends_in_notebook
+
+# Functions that bring values to the host; on the CPU some of them run no operator.
+_TO_HOST = {"tolist": "tolist", "numpy": "numpy", "__array__": "numpy", "cpu": "cpu"}
+_PRINTS = {"__repr__", "__str__", "__format__"}
+# Operators that bring one number to the host, or whose result's shape depends on values.
+_OPERATORS = {
+    "_local_scalar_dense": "item", "nonzero": "nonzero", "masked_select": "masked_select",
+    "_unique2": "unique", "unique_dim": "unique", "unique_consecutive": "unique",
+    "equal": "equal", "allclose": "allclose",
+}  # fmt: skip
+
+
+class count_syncs:
+    """Count the moments in a ``with`` block at which a GPU's host would wait for its results.
+
+    It counts on the CPU as well, where nothing waits: ``item`` (also as ``float``, ``int``, a
+    branch or a Python comparison), ``tolist``, ``numpy``, ``cpu``, printing, and operators whose
+    result has a shape that depends on values (``nonzero``, indexing by a mask, ``unique``).
+
+    ::
+
+        with count_syncs() as counts:
+            if loss > 1:
+                print(loss)
+        counts  # {"item": 1, "print": 1}
+    """
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        functions = _Functions(self.counts)
+        self.modes = functions, _Operators(self.counts, functions)
+
+    def __enter__(self) -> Counter[str]:
+        for mode in self.modes:
+            mode.__enter__()
+        return self.counts
+
+    def __exit__(self, *error: Any) -> None:
+        for mode in reversed(self.modes):
+            mode.__exit__(*error)
+
+
+def _goes_to_host(args: tuple, kwargs: dict) -> bool:
+    """Whether ``x.to(…)`` names the CPU. On the CPU only its name in quotes is meant so."""
+    target = kwargs.get("device", args[1] if len(args) > 1 else None)
+    away = args[0].device.type != "cpu"
+    if isinstance(target, str):
+        return torch.device(target).type == "cpu"
+    return away and isinstance(target, torch.device) and target.type == "cpu"
+
+
+class _Functions(TorchFunctionMode):
+    def __init__(self, counts: Counter[str]) -> None:
+        super().__init__()
+        self.counts, self.quiet = counts, 0
+
+    def __torch_function__(self, func, types, args: tuple = (), kwargs=None):
+        name = getattr(func, "__name__", "")
+        known = _TO_HOST.get(name) or ("print" if name in _PRINTS else "")
+        if name == "to" and _goes_to_host(args, kwargs or {}):
+            known = "cpu"
+        if name in ("tensor", "as_tensor", "asarray") and isinstance(args[0], (list, tuple)):
+            known = "item" if any(isinstance(v, torch.Tensor) for v in tree_leaves(args[0])) else ""
+        if not known:
+            return func(*args, **(kwargs or {}))
+        if not self.quiet:
+            self.counts[known] += 1
+        self.quiet += 1
+        try:
+            return func(*args, **(kwargs or {}))
+        finally:
+            self.quiet -= 1
+
+
+class _Operators(TorchDispatchMode):
+    def __init__(self, counts: Counter[str], functions: _Functions) -> None:
+        super().__init__()
+        self.counts, self.functions = counts, functions
+
+    def __torch_dispatch__(self, func, types, args: tuple = (), kwargs=None):
+        name = func.overloadpacket.__name__
+        known = _OPERATORS.get(name, "")
+        if name in ("index", "index_put", "index_put_") and any(
+            isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8)
+            for index in args[1]
+        ):
+            known = "mask"
+        if known and not self.functions.quiet:
+            self.counts[known] += 1
+        return func(*args, **(kwargs or {}))
+
+
+def _task(case: dict) -> tuple[nn.Module, torch.optim.Optimizer, list]:
+    """A model with a frozen layer, an optimizer and batches, the same for the same case."""
+    generator = torch.Generator().manual_seed(case.get("seed", 0))
+    dtype, device = getattr(torch, case.get("dtype", "float32")), case["device"]
+
+    def draw(*size):
+        return torch.randn(size, generator=generator).to(device, dtype)
+
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 4), nn.Linear(4, 3))
+    model.to(device, dtype)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.copy_(draw(*p.shape))
+    model[2].requires_grad_(False)
+    for p in model[0].parameters():
+        p.grad = torch.ones_like(p)  # left over from before
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    batches = []
+    for size, factor in case["batches"]:
+        labels = torch.randint(0, 3, (size,), generator=generator).to(device)
+        batches.append((factor * draw(size, 3), labels))
+    return model, optimizer, batches
+
+
+def run_loop(loop: Callable[..., Any], case: dict) -> dict:
+    """What a training loop leaves behind, as plain values and tensors."""
+    model, optimizer, batches = _task(case)
+    model.train()
+    with put_back() as left, count_syncs() as counts:
+        found = loop(model, optimizer, batches)
+    loose = isinstance(found, (tuple, list)) and len(found) == 2
+    kept = [part.requires_grad for part in found if isinstance(part, torch.Tensor)] if loose else []
+    return {
+        "found": [
+            part.detach().cpu() if isinstance(part, torch.Tensor) else type(part).__name__
+            for part in found
+        ]
+        if loose
+        else type(found).__name__,
+        "graph": any(kept),
+        "syncs": dict(counts),
+        "weights": [p.detach().cpu().clone() for p in model.parameters()],
+        "momentum": len(optimizer.state),
+        "left": left,
+        "training": model.training,
+    }
+
+
+def _truth(case: dict, limit: float = 1.0, clip: str = "norm") -> tuple:
+    """Losses, hits and weights of the loop that the exercise shows; ``clip`` switches slips."""
+    model, optimizer, batches = _task(case)
+    losses, hits = [], 0
+    for x, y in batches:
+        if clip != "no zero_grad":
+            optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = math.sqrt(sum(g.square().sum().item() for g in grads))
+        for g in grads:
+            own = g.norm().item()
+            if clip == "always" and norm:
+                g.div_(norm)
+            elif clip == "each" and own > limit:
+                g.div_(own)
+            elif clip in ("norm", "no zero_grad") and norm > limit:
+                g.mul_(limit / norm)
+        optimizer.step()
+        losses.append(loss.item())
+        hits += (scores.argmax(1) == y).sum().item()
+    return losses, hits, [p.detach().cpu() for p in model.parameters()]
+
+
+@ends_in_notebook
+def check_loop(outcome: dict, case: dict) -> None:
+    """Compare what a loop gave with what the shown loop gives; it may not have waited."""
+    __tracebackhide__ = True
+    found, dtype = outcome["found"], getattr(torch, case.get("dtype", "float32"))
+    if not isinstance(found, (list, tuple)):
+        several = found in ("tuple", "list")
+        blank = f"a {found} of another length than" if several else f"a {found}, expected"
+        blank = "None: is there an answer yet? Expected" if found == "NoneType" else blank
+        raise AssertionError(f"the loop returned {blank} a tuple (losses, hits)")
+    for name, part in zip(("losses", "hits"), found, strict=True):
+        kind = part if isinstance(part, str) else ""
+        assert not kind, f"{name} is of type {kind}, expected a tensor: it stays on the device"
+    losses, hits, weights = _truth(case)
+    same = _near(outcome["weights"], weights)
+    words = {
+        "always": "a gradient whose norm is below 1 is left as it is",
+        "each": "one norm over all gradients is asked for, not one for each parameter",
+        "none": "the gradients are not clipped",
+        "no zero_grad": "old gradients are still in .grad",
+    }
+    for clip, reason in words.items():
+        slip = _truth(case, clip=clip)[2]
+        if not same and _near(outcome["weights"], slip):
+            raise AssertionError(f"the weights differ from those of the chatty loop: {reason}")
+    assert same, "the weights afterwards differ from those of the chatty loop"
+    right = torch.tensor(losses, dtype=dtype)
+    check_close(found[0], right.reshape(-1), "losses", rtol=1e-3, atol=1e-5)
+    check_close(found[1], torch.tensor(hits), "hits")
+    if outcome["syncs"]:
+        names = ", ".join(f"{name} {count} times" for name, count in outcome["syncs"].items())
+        raise AssertionError(f"the host waited for the device: {names}")
+    assert not outcome["graph"], "losses keeps the graph of every step alive: detach"
+    assert outcome["training"], "the model is no longer in training mode"
+    refuse_leftovers(outcome["left"])
+
+
+def _near(mine: list, right: list) -> bool:
+    return all(torch.allclose(a, b, rtol=1e-3, atol=1e-5) for a, b in zip(mine, right, strict=True))

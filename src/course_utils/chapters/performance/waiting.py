@@ -1,0 +1,168 @@
+"""A pretend device with a clock that always tells the same, and what timers make of it."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from course_utils.learner.checks import refuse_missing
+from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_parts
+
+
+class PretendDevice:
+    """A host that launches kernels and a device that works them off, on one made-up clock.
+
+    Times are in microseconds and always the same, whatever machine this runs on.
+
+    Args:
+        kernels: how long each kernel takes on the device; the last one repeats for ever.
+        launch: what a launch costs the host.
+        pending: work that is in the device's queue before anything is launched.
+
+    Attributes:
+        now: the host's time.
+        runs: how many kernels were launched.
+        log: ``(lane, what, start, end)`` for a picture; a lane is "host" or "device".
+    """
+
+    def __init__(self, kernels: Sequence[float], launch: float = 5, pending: float = 0) -> None:
+        self.kernels, self.launch = list(kernels), launch
+        self.now, self.idle_from, self.runs = 0.0, float(pending), 0
+        self.log: list[tuple[str, str, float, float]] = []
+        if pending:
+            self.log.append(("device", "earlier", 0.0, self.idle_from))
+
+    def run(self) -> None:
+        """Launch the next kernel: the host goes on at once, the device begins when it is free."""
+        length = self.kernels[min(self.runs, len(self.kernels) - 1)]
+        self.log.append(("host", "launch", self.now, self.now + self.launch))
+        self.now += self.launch
+        begin = max(self.now, self.idle_from)
+        self.idle_from = begin + length
+        self.log.append(("device", f"kernel {self.runs}", begin, self.idle_from))
+        self.runs += 1
+
+    def synchronise(self) -> None:
+        """The host waits until the device's queue is empty."""
+        if self.idle_from > self.now:
+            self.log.append(("host", "wait", self.now, self.idle_from))
+            self.now = self.idle_from
+
+    def clock(self) -> float:
+        """The host's time, in microseconds."""
+        return self.now
+
+
+def run_measure(measure: Callable[..., Any], case: dict) -> dict:
+    """What a learner's timer makes of a pretend device, as plain values.
+
+    Args:
+        measure: takes ``run, synchronise, clock, warmup, repeats``.
+        case: PretendDevice's arguments, with ``warmup`` and ``repeats``.
+    """
+    pretend = PretendDevice(case["kernels"], case.get("launch", 5), case.get("pending", 0))
+    found = measure(
+        pretend.run, pretend.synchronise, pretend.clock, case["warmup"], case["repeats"]
+    )
+    return {"found": found, "runs": pretend.runs, "left": pretend.idle_from > pretend.now}
+
+
+def _timed(
+    case: dict, *, before=True, after=True, warm=True, once=False, early=False
+) -> list[float]:
+    """The single measurements; switches for what goes wrong."""
+    device = PretendDevice(case["kernels"], case.get("launch", 5), case.get("pending", 0))
+    if early:
+        device.synchronise()
+    for _ in range(case["warmup"] if warm else 0):
+        device.run()
+    if before and not early:
+        device.synchronise()
+    times, begin = [], device.clock()
+    for _ in range(case["repeats"]):
+        begin = begin if once else device.clock()
+        device.run()
+        if after and not once:
+            device.synchronise()
+        times.append(device.clock() - begin)
+    if once:
+        device.synchronise()
+        return [(device.clock() - begin) / case["repeats"]] * case["repeats"]
+    return times
+
+
+def _summary(times: list[float]) -> tuple[float, float]:
+    return statistics.median(times), max(times) - min(times)
+
+
+@ends_in_notebook
+def check_measure(outcome: dict, case: dict) -> None:
+    """Compare what a timer made of a case with what is right."""
+    __tracebackhide__ = True
+    median, spread = check_parts(outcome["found"], "median", "spread")
+    for name, value in (("the median", median), ("the spread", spread)):
+        refuse_missing(value, name)
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        assert number, f"{name} is of type {type(value).__name__}, expected a number"
+    expected = case["warmup"] + case["repeats"]
+    if outcome["runs"] != expected:
+        raise AssertionError(
+            f"run was called {outcome['runs']} times: warmup calls that nobody times, then "
+            f"repeats calls, each timed alone, make {expected}"
+        )
+    times = _timed(case)
+    right = _summary(times)
+    if _same((median, spread), right):
+        return
+    for words, slip in _slips(case, times).items():
+        if _same((median, spread), slip) and not _same(slip, right):
+            raise AssertionError(words)
+    lower, upper = sorted(times)[(len(times) - 1) // 2], sorted(times)[len(times) // 2]
+    middle = math.isclose(median, lower) or math.isclose(median, upper)
+    if not math.isclose(median, right[0], rel_tol=1e-6) and lower != upper and middle:
+        raise AssertionError("with an even number of times, the median is half-way between two")
+    if not math.isclose(median, right[0], rel_tol=1e-6):
+        raise AssertionError(f"the median of the times isn't {median:g}")
+    raise AssertionError(f"the longest less the shortest time isn't {spread:g}")
+
+
+def _slips(case: dict, times: list[float]) -> dict[str, tuple[float, float]]:
+    """Words for known mistakes, each with the pair that it gives."""
+    launches = "only the launches were timed: synchronise before the clock is read again"
+    pending = "earlier work was timed, too: synchronise before the first clock starts"
+    return {
+        launches: _summary(_timed(case, after=False)),
+        f"{launches}; and {pending}": _summary(_timed(case, after=False, before=False)),
+        pending: _summary(_timed(case, before=False)),
+        "the warm-up's kernels are timed, too: synchronise after it": _summary(
+            _timed(case, early=True)
+        ),
+        "the first calls are timed: they are the warm-up": _summary(_timed(case, warm=False)),
+        "one pair of clocks around all calls gives a mean; time each call alone": _summary(
+            _timed(case, once=True)
+        ),
+        "a mean is pulled up by one slow call: take the median": (
+            statistics.fmean(times),
+            max(times) - min(times),
+        ),
+        "the shortest time says how lucky a run can be; the median is asked for": (
+            min(times) if len(times) > 2 else math.nan,
+            max(times) - min(times),
+        ),
+        "the spread is the longest less the shortest time, not a standard deviation": (
+            statistics.median(times),
+            statistics.pstdev(times),
+        ),
+        "the spread is the longest less the shortest time, not a deviation": (
+            statistics.median(times),
+            statistics.stdev(times) if len(times) > 1 else 0.0,
+        ),
+    }
+
+
+def _same(one: tuple, other: tuple) -> bool:
+    pairs = zip(one, other, strict=True)
+    return all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) for a, b in pairs)

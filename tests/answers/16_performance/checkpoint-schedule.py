@@ -1,0 +1,164 @@
+# %% wrong="first inputs twice" says=["counted twice"]
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    best: tuple[list[int], int] | None = None
+    for cuts in range(2 ** (len(saved) - 1)):  # bit n: a segment begins at layer n + 1
+        segments = [[saved[0]]]
+        for n, size in enumerate(saved[1:]):
+            if cuts >> n & 1:
+                segments.append([size])
+            else:
+                segments[-1].append(size)
+        peak = sum(part[0] for part in segments) + max(sum(part) for part in segments)
+        if best is None or peak < best[1]:
+            best = [len(part) for part in segments], peak
+    return best
+
+
+# %% wrong="without the kept inputs" says=["kept of all segments are missing"]
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    best: tuple[list[int], int] | None = None
+    for cuts in range(2 ** (len(saved) - 1)):  # bit n: a segment begins at layer n + 1
+        segments = [[saved[0]]]
+        for n, size in enumerate(saved[1:]):
+            if cuts >> n & 1:
+                segments.append([size])
+            else:
+                segments[-1].append(size)
+        peak = max(sum(part) for part in segments)
+        if best is None or peak < best[1]:
+            best = [len(part) for part in segments], peak
+    return best
+
+
+# %% wrong="all segments at once" says=["has a smaller peak"]
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    best: tuple[list[int], int] | None = None
+    for cuts in range(2 ** (len(saved) - 1)):  # bit n: a segment begins at layer n + 1
+        segments = [[saved[0]]]
+        for n, size in enumerate(saved[1:]):
+            if cuts >> n & 1:
+                segments.append([size])
+            else:
+                segments[-1].append(size)
+        peak = sum(part[0] for part in segments) + sum(sum(part[1:]) for part in segments)
+        if best is None or peak < best[1]:
+            best = [len(part) for part in segments], peak
+    return best
+
+
+# %% wrong="the largest peak" says=["has a smaller peak"]
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    best: tuple[list[int], int] | None = None
+    for cuts in range(2 ** (len(saved) - 1)):  # bit n: a segment begins at layer n + 1
+        segments = [[saved[0]]]
+        for n, size in enumerate(saved[1:]):
+            if cuts >> n & 1:
+                segments.append([size])
+            else:
+                segments[-1].append(size)
+        peak = sum(part[0] for part in segments) + max(sum(part[1:]) for part in segments)
+        if best is None or peak > best[1]:
+            best = [len(part) for part in segments], peak
+    return best
+
+
+# %% wrong="the cuts, not the lengths" says=["layers together, not"]
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    best: tuple[list[int], int] | None = None
+    for cuts in range(2 ** (len(saved) - 1)):  # bit n: a segment begins at layer n + 1
+        segments = [[saved[0]]]
+        for n, size in enumerate(saved[1:]):
+            if cuts >> n & 1:
+                segments.append([size])
+            else:
+                segments[-1].append(size)
+        peak = sum(part[0] for part in segments) + max(sum(part[1:]) for part in segments)
+        if best is None or peak < best[1]:
+            best = [len(part) for part in segments][:1], peak
+    return best
+
+
+# %% wrong="one way is forgotten" says=["has a smaller peak"]
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    best: tuple[list[int], int] | None = None
+    for cuts in range(2 ** ((len(saved) - 1) // 2)):  # bit n: a segment begins at layer n + 1
+        segments = [[saved[0]]]
+        for n, size in enumerate(saved[1:]):
+            if cuts >> n & 1:
+                segments.append([size])
+            else:
+                segments[-1].append(size)
+        peak = sum(part[0] for part in segments) + max(sum(part[1:]) for part in segments)
+        if best is None or peak < best[1]:
+            best = [len(part) for part in segments], peak
+    return best
+
+
+# %% wrong="only the lengths" says=["expected a tuple (lengths, peak)"]
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    best: tuple[list[int], int] | None = None
+    for cuts in range(2 ** (len(saved) - 1)):  # bit n: a segment begins at layer n + 1
+        segments = [[saved[0]]]
+        for n, size in enumerate(saved[1:]):
+            if cuts >> n & 1:
+                segments.append([size])
+            else:
+                segments[-1].append(size)
+        peak = sum(part[0] for part in segments) + max(sum(part[1:]) for part in segments)
+        if best is None or peak < best[1]:
+            best = [len(part) for part in segments], peak
+    return best[0]
+
+
+# %% wrong="equal segments of the square root" says=["has a smaller peak"]
+def checkpoint_schedule(saved):
+    size = max(1, round(len(saved) ** 0.5))
+    segments = [saved[n : n + size] for n in range(0, len(saved), size)]
+    peak = sum(part[0] for part in segments) + max(sum(part[1:]) for part in segments)
+    return [len(part) for part in segments], peak
+
+
+# %% wrong="nothing yet" says=["is there one yet"]
+def checkpoint_schedule(saved):
+    pass
+
+
+# %% right="for each limit of the rest, the cheapest cuts"
+def checkpoint_schedule(saved):
+    n, best = len(saved), None
+    limits = {sum(saved[a + 1 : b]) for a in range(n) for b in range(a + 1, n + 1)}
+    for limit in limits:
+        cost = [0] + [None] * n
+        for end in range(1, n + 1):
+            for start in range(end):
+                if cost[start] is None or sum(saved[start + 1 : end]) > limit:
+                    continue
+                total = (cost[start] if start else 0, ())[0] if start == 0 else cost[start][0]
+                lengths = () if start == 0 else cost[start][1]
+                offer = (total + saved[start], (*lengths, end - start))
+                if cost[end] is None or offer[0] < cost[end][0]:
+                    cost[end] = offer
+        first, lengths = cost[n]
+        rest, at = 0, 0
+        for length in lengths:
+            rest = max(rest, sum(saved[at + 1 : at + length]))
+            at += length
+        if best is None or first + rest < best[1]:
+            best = lengths, first + rest
+    return best
+
+
+# %% right="recursive partitions"
+def checkpoint_schedule(saved):
+    def ways(n):
+        if not n:
+            return [[]]
+        return [[k, *rest] for k in range(1, n + 1) for rest in ways(n - k)]
+
+    def peak(lengths):
+        starts = [sum(lengths[:k]) for k in range(len(lengths))]
+        rests = [sum(saved[a + 1 : a + k]) for a, k in zip(starts, lengths, strict=True)]
+        return sum(saved[a] for a in starts) + max(rests)
+
+    lengths = min(ways(len(saved)), key=peak)
+    return lengths, peak(lengths)

@@ -1,0 +1,370 @@
+# %% wrong="multiply-adds" says=["those are multiply-adds"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    counts: dict[str, int] = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm"):
+                flops = result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = result.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = args[0].numel() * args[2][0].numel() * sum(args[10][:2])
+            if flops:
+                counts[name] = counts.get(name, 0) + flops
+            return result
+
+    with Mode():
+        run()
+    return counts
+
+
+# %% wrong="backward always twice" says=["only what output_mask asks for"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    counts: dict[str, int] = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * 2
+            if flops:
+                counts[name] = counts.get(name, 0) + flops
+            return result
+
+    with Mode():
+        run()
+    return counts
+
+
+# %% wrong="the bias counts as a third" says=["convolution_backward: 1.5 times"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    counts: dict[str, int] = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[10])
+            if flops:
+                counts[name] = counts.get(name, 0) + flops
+            return result
+
+    with Mode():
+        run()
+    return counts
+
+
+# %% wrong="groups times too many" says=["nothing to multiply"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    counts: dict[str, int] = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel() * args[8]
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * args[9] * sum(args[10][:2])
+            if flops:
+                counts[name] = counts.get(name, 0) + flops
+            return result
+
+    with Mode():
+        run()
+    return counts
+
+
+# %% wrong="no backward of convolutions" says=["convolution_backward is missing"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    counts: dict[str, int] = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+
+            if flops:
+                counts[name] = counts.get(name, 0) + flops
+            return result
+
+    with Mode():
+        run()
+    return counts
+
+
+# %% wrong="no bmm" says=["bmm ran, and is not counted"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    counts: dict[str, int] = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm",):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[10][:2])
+            if flops:
+                counts[name] = counts.get(name, 0) + flops
+            return result
+
+    with Mode():
+        run()
+    return counts
+
+
+# %% wrong="the bias taken for a factor" says=["addmm"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    counts: dict[str, int] = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[10][:2])
+            if flops:
+                counts[name] = counts.get(name, 0) + flops
+            return result
+
+    with Mode():
+        run()
+    return counts
+
+
+# %% wrong="only the last call" says=["times what is right"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    counts: dict[str, int] = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[10][:2])
+            if flops:
+                counts[name] = flops
+            return result
+
+    with Mode():
+        run()
+    return counts
+
+
+# %% wrong="runs twice" says=["run was called 2 times"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    counts: dict[str, int] = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[10][:2])
+            if flops:
+                counts[name] = counts.get(name, 0) + flops
+            return result
+
+    with Mode():
+        run()
+        run()
+    return counts
+
+
+# %% wrong="stays on" says=["a dispatch mode that is still switched on"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    counts: dict[str, int] = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[10][:2])
+            if flops:
+                counts[name] = counts.get(name, 0) + flops
+            return result
+
+    Mode().__enter__()
+    run()
+    return counts
+
+
+# %% wrong="counts elementwise, too" says=["is not among the operators"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    counts: dict[str, int] = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 1
+            if name in ("mm", "bmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[10][:2])
+            if flops:
+                counts[name] = counts.get(name, 0) + flops
+            return result
+
+    with Mode():
+        run()
+    return counts
+
+
+# %% wrong="keys are operators" says=["the keys are names"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    counts: dict[str, int] = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[10][:2])
+            if flops:
+                counts[func] = counts.get(func, 0) + flops
+            return result
+
+    with Mode():
+        run()
+    return counts
+
+
+# %% wrong="nothing yet" says=["is there an answer yet"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    counts: dict[str, int] = {}
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            flops = 0
+            if name in ("mm", "bmm"):
+                flops = 2 * result.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * result.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * result.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[10][:2])
+            if flops:
+                counts[name] = counts.get(name, 0) + flops
+            return result
+
+    with Mode():
+        run()
+    counts.clear()
+
+
+# %% wrong="the library, wrong for groups" says=["times what is right"]
+from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
+
+
+def flop_counter(run):
+    with FlopCounterMode(display=False) as counter:
+        run()
+    return {
+        operator.__name__: flops
+        for operator, flops in counter.get_flop_counts().get("Global", {}).items()
+    }
+
+
+# %% right="a table of formulas; zeros are left in"
+import math  # noqa: E402
+
+
+def flop_counter(run):
+    def forward(y, w):
+        return 2 * y.numel() * math.prod(w.shape[1:])
+
+    formulas = {
+        "mm": lambda y, a, b: 2 * math.prod(a.shape) * b.shape[-1],
+        "bmm": lambda y, a, b: 2 * math.prod(a.shape) * b.shape[-1],
+        "addmm": lambda y, c, a, b, **_: 2 * math.prod(a.shape) * b.shape[-1],
+        "baddbmm": lambda y, c, a, b, **_: 2 * math.prod(a.shape) * b.shape[-1],
+        "convolution": lambda y, x, w, *_: forward(y, w),
+        "convolution_backward": lambda y, g, x, w, *rest: (
+            forward(g, w) * (rest[-1][0] + rest[-1][1])
+        ),
+    }
+    counts = dict.fromkeys(formulas, 0)
+
+    class Watching(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            y = func(*args, **kwargs)
+            name = str(func).split(".")[1]
+            if name in formulas:
+                counts[name] += formulas[name](y, *args, **kwargs)
+            return y
+
+    with Watching():
+        run()
+    return counts

@@ -1,0 +1,594 @@
+# %% wrong="no skip" says=["the input's own branch"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if False:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="the corner" says=["belongs in the middle"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (0, 2, 0, 2)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="the bias is forgotten" says=["the convolution's own bias is missing"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="no eps" says=["eps is missing"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="one eps for all" says=["each norm has its own"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + 1e-5).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="no root" says=["divide by the root"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).reciprocal()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="no gamma" says=["the norm's weight is missing"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="no running mean" says=["the running mean is missing"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (0 * norm.running_mean if bias is None else bias) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="identity without groups" says=["counted anew in each group"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, 0, 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="identity outside its group" says=["groups"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n, 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="identity is all ones" says=["a single 1 for each output channel"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, :, 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="stride forgotten" says=["stride 2"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="float32 always" says=["the convolution is float32, the block float64"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight.device)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="changes the block" says=["were changed: work on copies"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    block.narrow.weight.data.mul_(0.5)
+    return conv
+
+
+# %% wrong="needs affine norms" says=["norms without weights"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="freezes the block" says=["requires_grad of the block"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    block.requires_grad_(False)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="leaves grad off" says=["grad mode"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    torch.set_grad_enabled(False)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return conv
+
+
+# %% wrong="folds the 3 × 3 alone" says=["its output differs"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(parts[0][0])
+        conv.bias.copy_(parts[0][1])
+    return conv
+
+
+# %% wrong="returns the block" says=["a RepBlock came back"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+
+    def scaled(kernel, bias, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        shift = (-norm.running_mean if bias is None else bias - norm.running_mean) * factor
+        return kernel * factor.view(-1, 1, 1, 1), shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, block.narrow
+    parts = [scaled(wide.weight, wide.bias, block.wide_norm)]
+    parts += [scaled(F.pad(narrow.weight, (1, 1, 1, 1)), narrow.bias, block.narrow_norm)]
+    if block.skip is not None:
+        identity = torch.zeros_like(wide.weight)
+        for n in range(len(identity)):
+            identity[n, n % identity.shape[1], 1, 1] = 1
+        parts += [scaled(identity, None, block.skip)]
+    options = {"stride": wide.stride, "padding": 1, "groups": wide.groups}
+    conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, **options).to(wide.weight)
+    with torch.no_grad():
+        conv.weight.copy_(sum(kernel for kernel, _ in parts))
+        conv.bias.copy_(sum(bias for _, bias in parts))
+    return block
+
+
+# %% wrong="nothing yet" says=["is there an answer yet"]
+def fold_batch_norm(block):
+    pass
+
+
+# %% right="the library folds each branch"
+import copy  # noqa: E402
+
+from torch.nn.utils.fusion import fuse_conv_bn_eval  # noqa: E402
+
+
+def fold_batch_norm(block):
+    block = copy.deepcopy(block)
+    wide = fuse_conv_bn_eval(block.wide, block.wide_norm)
+    narrow = fuse_conv_bn_eval(block.narrow, block.narrow_norm)
+    with torch.no_grad():
+        wide.weight[:, :, 1:2, 1:2] += narrow.weight
+        wide.bias += narrow.bias
+        if block.skip is not None:
+            same = nn.Conv2d(wide.in_channels, wide.out_channels, 1, groups=wide.groups, bias=False)
+            same = same.to(wide.weight).eval()
+            nn.init.dirac_(same.weight, groups=wide.groups)
+            own = fuse_conv_bn_eval(same, block.skip)
+            wide.weight[:, :, 1:2, 1:2] += own.weight
+            wide.bias += own.bias
+    return wide
+
+
+# %% right="measured: what the block makes of single pixels"
+def fold_batch_norm(block):
+    wide = block.wide
+    size, outputs = wide.in_channels, wide.out_channels
+    conv = nn.Conv2d(size, outputs, 3, stride=wide.stride, padding=1, groups=wide.groups).to(
+        wide.weight
+    )
+    each, per = size // wide.groups, outputs // wide.groups
+    with torch.no_grad():
+        nothing = torch.zeros(1, size, 3, 3).to(wide.weight)
+        big = torch.zeros(1, size, 5, 5).to(wide.weight)
+        centre = 1 if wide.stride[0] == 1 else 1
+        at = 2 if wide.stride[0] == 1 else 2
+        conv.bias.copy_(block(big)[0, :, centre, centre])
+        for channel in range(size):
+            group = channel // each
+            rows = slice(group * per, (group + 1) * per)
+            for dy in range(3):
+                for dx in range(3):
+                    x = big.clone()
+                    row = 1 if wide.stride[0] == 1 else at
+                    x[0, channel, row + dy - 1, row + dx - 1] = 1
+                    y = block(x)[0, :, centre, centre] - conv.bias
+                    conv.weight[rows, channel % each, dy, dx] = y[rows]
+        del nothing
+    return conv
+
+
+# %% wrong="one eps for all norms" says=["each norm has its own eps"]
+def fold_batch_norm(block):
+    def folded(conv, norm):
+        factor = (norm.running_var + block.wide_norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        bias = conv.bias if conv.bias is not None else torch.zeros_like(factor)
+        shift = (bias - norm.running_mean) * factor
+        return conv.weight * factor[
+            :, None, None, None
+        ], shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, copy.deepcopy(block.narrow)
+    with torch.no_grad():
+        weight, bias = folded(wide, block.wide_norm)
+        small, more = folded(narrow, block.narrow_norm)
+        weight, bias = weight + F.pad(small, (1, 1, 1, 1)), bias + more
+        if block.skip is not None:
+            size = narrow.weight.shape[1]
+            eye = torch.eye(size).repeat(wide.groups, 1)[..., None, None]
+            narrow.weight.copy_(eye)
+            narrow.bias = None
+            small, more = folded(narrow, block.skip)
+            weight, bias = weight + F.pad(small, (1, 1, 1, 1)), bias + more
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(weight)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv
+
+
+# %% wrong="biases are not scaled" says=["own bias is scaled by its norm as well"]
+def fold_batch_norm(block):
+    def folded(conv, norm):
+        factor = (norm.running_var + norm.eps).rsqrt()
+        factor = factor * norm.weight if norm.affine else factor
+        bias = conv.bias if conv.bias is not None else torch.zeros_like(factor)
+        shift = bias - norm.running_mean * factor
+        return conv.weight * factor[
+            :, None, None, None
+        ], shift + norm.bias if norm.affine else shift
+
+    wide, narrow = block.wide, copy.deepcopy(block.narrow)
+    with torch.no_grad():
+        weight, bias = folded(wide, block.wide_norm)
+        small, more = folded(narrow, block.narrow_norm)
+        weight, bias = weight + F.pad(small, (1, 1, 1, 1)), bias + more
+        if block.skip is not None:
+            size = narrow.weight.shape[1]
+            eye = torch.eye(size).repeat(wide.groups, 1)[..., None, None]
+            narrow.weight.copy_(eye)
+            narrow.bias = None
+            small, more = folded(narrow, block.skip)
+            weight, bias = weight + F.pad(small, (1, 1, 1, 1)), bias + more
+        conv = nn.Conv2d(
+            wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups
+        ).to(weight)
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv

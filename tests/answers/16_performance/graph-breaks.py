@@ -1,0 +1,143 @@
+# %% wrong="the broken branch" says=["the host waits for a value"]
+graph_breaks = {
+    "branch": lambda x: x * 2 if x.sum() > 0 else x - 1,
+    "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
+    "positive": lambda x: x.clamp(min=0).sum(),
+}
+
+
+# %% wrong="each element for itself" says=["branch: the result for"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
+    "positive": lambda x: x.clamp(min=0).sum(),
+}
+
+
+# %% wrong="divides by zero" says=["scale: the result for"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / x.abs().max(),
+    "positive": lambda x: x.clamp(min=0).sum(),
+}
+
+
+# %% wrong="the item stays" says=["the host waits for a value (item)"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / (x.abs().max().item() or 1.0),
+    "positive": lambda x: x.clamp(min=0).sum(),
+}
+
+
+# %% wrong="the largest, not the largest magnitude" says=["scale: the result for"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where(x.any(), x.max(), 1.0),
+    "positive": lambda x: x.clamp(min=0).sum(),
+}
+
+
+# %% wrong="a tiny number in the divisor" says=["scale: the result for"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / (x.abs().max() + 1e-3),
+    "positive": lambda x: x.clamp(min=0).sum(),
+}
+
+
+# %% wrong="one scale a row" says=["scale, two dimensions"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / x.abs().amax(-1, keepdim=True).clamp(min=1e-30),
+    "positive": lambda x: x.clamp(min=0).sum(),
+}
+
+
+# %% wrong="the mask stays" says=["the host waits for a value (mask)"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
+    "positive": lambda x: x[x > 0].sum(),
+}
+
+
+# %% wrong="the sum of all" says=["positive: the result for"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
+    "positive": lambda x: x.sum().clamp(min=0),
+}
+
+
+# %% wrong="the magnitudes" says=["positive: the result for"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
+    "positive": lambda x: x.abs().sum(),
+}
+
+
+# %% wrong="the mask is counted" says=["positive: the result for"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
+    "positive": lambda x: (x > 0).sum(),
+}
+
+
+# %% wrong="switched off inside" says=["the graph breaks"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
+    "positive": lambda x: torch.compiler.disable(F.relu)(x).sum(),
+}
+
+
+# %% wrong="a break by hand" says=["the graph breaks"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
+    "positive": lambda x: (x.clamp(min=0), torch._dynamo.graph_break())[0].sum(),
+}
+
+
+# %% wrong="only two of them" says=["the dict has no function under 'positive'"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
+}
+
+
+# %% right="named functions, sums of products"
+def branch(x):
+    rises = (x.sum() > 0).to(x.dtype)
+    return rises * (x * 2) + (1 - rises) * (x - 1)
+
+
+def scale(x):
+    top = x.abs().amax()
+    return x / (top + (top == 0))
+
+
+def positive(x):
+    return torch.where(x > 0, x, 0).sum()
+
+
+graph_breaks = {"positive": positive, "scale": scale, "branch": branch}
+
+
+# %% right="relu and nan_to_num"
+graph_breaks = {
+    "branch": lambda x: (x * 2).where(x.sum() > 0, x - 1),
+    "scale": lambda x: torch.nan_to_num(x / x.abs().max()),
+    "positive": lambda x: F.relu(x).sum(),
+}
+
+
+# %% wrong="a floor under the divisor" says=["scale: the result for [1e-12, -4e-12, 2e-12]"]
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": lambda x: x / x.abs().max().clamp(min=1e-8),
+    "positive": lambda x: x.clamp(min=0).sum(),
+}

@@ -1,0 +1,247 @@
+# %% wrong="the chatty loop itself" says=["losses is of type list, expected a tensor"]
+def hidden_syncs(model, optimizer, batches):
+    return chatty(model, optimizer, batches)
+
+
+# %% wrong="the chatty loop, wrapped" says=["the host waited for the device: item"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = chatty(model, optimizer, batches)
+    return torch.tensor(losses, device=device), torch.tensor(hits, device=device)
+
+
+# %% wrong="keeps the graph" says=["keeps the graph of every step alive"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        for g in grads:
+            g.mul_((1 / norm).clamp(max=1))
+        optimizer.step()
+        losses.append(loss)
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="moves the loss to the CPU" says=["the host waited for the device: cpu 3 times"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        for g in grads:
+            g.mul_((1 / norm).clamp(max=1))
+        optimizer.step()
+        losses.append(loss.detach().cpu())
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses).to(device) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="always divides by the norm" says=["whose norm is below 1 is left as it is"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        for g in grads:
+            g.div_(norm)
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="clips each parameter alone" says=["not one for each parameter"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        for g in grads:
+            g.mul_((1 / g.norm()).clamp(max=1))
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="does not clip" says=["the gradients are not clipped"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="never zeroes gradients" says=["old gradients are still in .grad"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        model.train()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        for g in grads:
+            g.mul_((1 / norm).clamp(max=1))
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="a Python maximum" says=["the host waited for the device: item"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        for g in grads:
+            g.div_(max(norm, 1))
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="the mean of the hits" says=["hits has dtype torch.float"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], torch.zeros((), device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        for g in grads:
+            g.mul_((1 / norm).clamp(max=1))
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).float().mean()
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="fails without batches" says=["no batch"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        for g in grads:
+            g.mul_((1 / norm).clamp(max=1))
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    return torch.stack(losses), hits
+
+
+# %% wrong="hits is a number" says=["hits is of type int"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        for g in grads:
+            g.mul_((1 / norm).clamp(max=1))
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = int((scores.argmax(1) == y).sum())
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="the losses in float32" says=["float64: losses has dtype torch.float32"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = (
+        torch.zeros(len(batches), device=device),
+        torch.zeros((), dtype=torch.int64, device=device),
+    )
+    n = 0
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        for g in grads:
+            g.mul_((1 / norm).clamp(max=1))
+        optimizer.step()
+        losses[n] = loss.detach()
+        n += 1
+        hits = hits + (scores.argmax(1) == y).sum()
+    return losses, hits
+
+
+# %% right="the library clips; a mask's sum"
+def hidden_syncs(model, optimizer, batches):
+    kept, right = [], [torch.zeros((), dtype=torch.int64, device=device)]
+    for x, y in batches:
+        for p in model.parameters():
+            p.grad = None
+        scores = model(x)
+        loss = nn.CrossEntropyLoss()(scores, y)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        with torch.no_grad():
+            kept.append(loss.clone())
+            right.append(scores.max(dim=1).indices.eq(y).sum())
+    empty = torch.empty(0, device=device)
+    return torch.stack(kept) if kept else empty, torch.stack(right).sum()
+
+
+# %% right="preallocated, with torch.where"
+def hidden_syncs(model, optimizer, batches):
+    first = next(model.parameters())
+    losses = torch.zeros(len(batches), device=first.device, dtype=first.dtype)
+    hits = torch.zeros((), dtype=torch.long, device=first.device)
+    for n, (x, y) in enumerate(batches):
+        optimizer.zero_grad(set_to_none=True)
+        scores = model(x)
+        loss = F.nll_loss(scores.log_softmax(1), y)
+        loss.backward()
+        flat = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
+        norm = torch.linalg.vector_norm(flat)
+        factor = torch.where(norm > 1, norm.reciprocal(), torch.ones_like(norm))
+        for p in model.parameters():
+            if p.grad is not None:
+                p.grad *= factor
+        optimizer.step()
+        losses[n] = loss.detach()
+        hits += torch.count_nonzero(scores.argmax(dim=-1) == y)
+    return losses, hits

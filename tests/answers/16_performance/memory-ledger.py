@@ -1,0 +1,332 @@
+# %% wrong="no bias" says=["biases are parameters, too"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += sizes[0] * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.add(k + 1 if name in ("relu", "tanh") else k)  # tensor k goes into layer k
+    parameters *= itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="elements" says=["each has itemsize bytes"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.add(k + 1 if name in ("relu", "tanh") else k)  # tensor k goes into layer k
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * batch,
+    }
+
+
+# %% wrong="always float32" says=["not always 4"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.add(k + 1 if name in ("relu", "tanh") else k)  # tensor k goes into layer k
+    parameters *= 4
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * batch * 4,
+    }
+
+
+# %% wrong="Adam keeps one" says=["Adam keeps two averages"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.add(k + 1 if name in ("relu", "tanh") else k)  # tensor k goes into layer k
+    parameters *= itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 1}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="SGD keeps one" says=["plain SGD keeps nothing"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.add(k + 1 if name in ("relu", "tanh") else k)  # tensor k goes into layer k
+    parameters *= itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 1, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="momentum keeps two" says=["momentum keeps one buffer"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.add(k + 1 if name in ("relu", "tanh") else k)  # tensor k goes into layer k
+    parameters *= itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 2, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="every output" says=["one that no layer needs again"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.add(k + 1)  # tensor k goes into layer k
+    parameters *= itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="every tensor" says=["only what its gradient needs"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept |= {k, k + 1}  # tensor k goes into layer k
+    parameters *= itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="each layer its own" says=["a tensor that two layers save is there once"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], []
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.append(k + 1 if name in ("relu", "tanh") else k)  # tensor k goes into layer k
+    parameters *= itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="GELU like ReLU" says=["GELU saves its input"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.add(k + 1 if name in ("relu", "tanh", "gelu") else k)  # tensor k goes into layer k
+    parameters *= itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="always the input" says=["ReLU and tanh save their result"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.add(k)  # tensor k goes into layer k
+    parameters *= itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="the batch is no activation" says=["the batch that goes into the first"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.add(k + 1 if name in ("relu", "tanh") else k)  # tensor k goes into layer k
+    parameters *= itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept if k) * batch * itemsize,
+    }
+
+
+# %% wrong="for one row" says=["that is for one row"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.add(k + 1 if name in ("relu", "tanh") else k)  # tensor k goes into layer k
+    parameters *= itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * itemsize,
+    }
+
+
+# %% wrong="a key is missing" says=["the dict has no optimizer"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    width, parameters = layers[0][1], 0
+    widths, kept = [width], set()
+    for k, (name, *sizes) in enumerate(layers):
+        if name == "linear":
+            parameters += (sizes[0] + 1) * sizes[1]
+            width = sizes[1]
+        widths.append(width)
+        kept.add(k + 1 if name in ("relu", "tanh") else k)  # tensor k goes into layer k
+    parameters *= itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimiser": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% right="backwards, with names"
+def memory_ledger(layers, batch, optimizer, itemsize):
+    linears = [sizes for name, *sizes in layers if name == "linear"]
+    weights = sum(i * o + o for i, o in linears) * itemsize
+    needed, total, widths, after = False, 0, [], 0
+    for name, *sizes in layers:
+        widths.append(sizes[0] if name == "linear" else after)
+        after = sizes[1] if name == "linear" else after
+    for (name, *_), width in zip(reversed(layers), reversed(widths), strict=True):
+        if name in ("relu", "tanh") and not needed:
+            total += width
+        if name in ("linear", "gelu"):
+            total += width
+        needed = name in ("linear", "gelu")
+    states = 2 if optimizer == "adam" else int(optimizer == "momentum")
+    return dict(
+        activations=total * batch * itemsize,
+        optimizer=states * weights,
+        gradients=weights,
+        parameters=weights,
+    )
+
+
+# %% right="runs the step on the device meta"
+def memory_ledger(layers, batch, optimizer, itemsize):
+    dtype = torch.float32 if itemsize == 4 else torch.float64
+    parts = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU}
+    with torch.device("meta"):
+        model = nn.Sequential(
+            *(
+                nn.Linear(*sizes, dtype=dtype) if name == "linear" else parts[name]()
+                for name, *sizes in layers
+            )
+        )
+        x = torch.empty(batch, layers[0][1], dtype=dtype)
+    own = {p.untyped_storage()._cdata for p in model.parameters()}
+    kept = {}
+
+    def pack(tensor):
+        kept[tensor.untyped_storage()._cdata] = tensor
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        y = model(x)
+    size = sum(p.nbytes for p in model.parameters())
+    states = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]
+    saved = sum(t.nbytes for key, t in kept.items() if key not in own)
+    del y
+    return {"parameters": size, "gradients": size, "optimizer": states * size, "activations": saved}
+
+
+# %% wrong="results count only where a linear layer reads them" says=["activations in a row"]
+def memory_ledger(layers, batch, optimizer, itemsize):
+    numbers, kept, width = 0, 0, 0
+    for name, *sizes in layers:
+        if name == "linear":
+            numbers += (sizes[0] + 1) * sizes[1]
+            kept += sizes[0]
+            width = sizes[1]
+        elif name == "gelu":
+            kept += width
+    if layers[-1][0] in ("relu", "tanh"):
+        kept += width
+    size = numbers * itemsize
+    states = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * size
+    kept *= batch * itemsize
+    return {"parameters": size, "gradients": size, "optimizer": states, "activations": kept}

@@ -1,0 +1,176 @@
+# %% wrong="only the first tensor" says=["look at all the tensors"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+
+    def lost(scale):
+        return sum(int(((g != 0) & ((g * scale).half() == 0)).sum()) for g in gradients)
+
+    scale = 2.0**24
+    while any((g * scale).half().isinf().any() for g in gradients[:1]):
+        scale /= 2
+    return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="positive entries alone" says=["look at all the tensors"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+
+    def lost(scale):
+        return sum(int(((g != 0) & ((g * scale).half() == 0)).sum()) for g in gradients)
+
+    scale = 2.0**24
+    while any(((g * scale).half() == torch.inf).any() for g in gradients):
+        scale /= 2
+    return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="stops at 1" says=["becomes inf"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+
+    def lost(scale):
+        return sum(int(((g != 0) & ((g * scale).half() == 0)).sum()) for g in gradients)
+
+    scale = 2.0**24
+    while any((g * scale).half().isinf().any() for g in gradients):
+        scale /= 2
+        if scale <= 1:
+            break
+    return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="no limit above" says=["scale is above 2**24"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+
+    def lost(scale):
+        return sum(int(((g != 0) & ((g * scale).half() == 0)).sum()) for g in gradients)
+
+    scale = 2.0**30
+    while any((g * scale).half().isinf().any() for g in gradients):
+        scale /= 2
+    return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="GradScaler's start" says=["a larger power of two would fit"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+
+    def lost(scale):
+        return sum(int(((g != 0) & ((g * scale).half() == 0)).sum()) for g in gradients)
+
+    scale = 2.0**16
+    while any((g * scale).half().isinf().any() for g in gradients):
+        scale /= 2
+    return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="zeros count as lost" says=["entries that were 0 before are not lost"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+
+    def lost(scale):
+        return sum(int(((g * scale).half() == 0).sum()) for g in gradients)
+
+    scale = 2.0**24
+    while any((g * scale).half().isinf().any() for g in gradients):
+        scale /= 2
+    return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="one step too far" says=["would fit as well"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+
+    def lost(scale):
+        return sum(int(((g != 0) & ((g * scale).half() == 0)).sum()) for g in gradients)
+
+    scale = 2.0**24
+    while any((g * scale).half().isinf().any() for g in gradients):
+        scale /= 2
+    return scale / 2, lost(1.0), lost(scale / 2)
+
+
+# %% wrong="lost and kept swapped" says=["lost is wrong"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+
+    def lost(scale):
+        return sum(int(((g != 0) & ((g * scale).half() == 0)).sum()) for g in gradients)
+
+    scale = 2.0**24
+    while any((g * scale).half().isinf().any() for g in gradients):
+        scale /= 2
+    return scale, lost(scale), lost(1.0)
+
+
+# %% wrong="bfloat16" says=["becomes inf"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+
+    def lost(scale):
+        return sum(int(((g != 0) & ((g * scale).bfloat16() == 0)).sum()) for g in gradients)
+
+    scale = 2.0**24
+    while any((g * scale).bfloat16().isinf().any() for g in gradients):
+        scale /= 2
+    return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="limit by 65504 itself" says=["would fit as well"]
+def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
+
+    def lost(scale):
+        return sum(int(((g != 0) & ((g * scale).half() == 0)).sum()) for g in gradients)
+
+    scale = 2.0**24
+    while any(((g * scale).abs() > 65504).any() for g in gradients):
+        scale /= 2
+    return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="not a power of two" says=["not a power of two"]
+def mixed_precision_errors(gradients):
+    top = max((float(g.abs().max()) for g in gradients if g.numel()), default=0.0)
+    scale = min(2.0**24, 65504 / top) if top else 2.0**24
+
+    def lost(s):
+        return sum(int(((g != 0) & ((g * s).half() == 0)).sum()) for g in gradients)
+
+    return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="nothing yet" says=["is there one yet"]
+def mixed_precision_errors(gradients):
+    pass
+
+
+# %% right="from the exponent of the largest"
+import math  # noqa: E402
+
+
+def mixed_precision_errors(gradients):
+    flat = torch.cat([g.reshape(-1) for g in gradients] or [torch.zeros(0)]).double()
+    top = flat.abs().max().item() if len(flat) else 0.0
+    exponent = 24
+    if top:
+        exponent = min(24, math.floor(math.log2(65520 / top)))
+        if top * 2.0**exponent >= 65520:
+            exponent -= 1
+
+    def lost(scale):
+        return torch.count_nonzero(flat).item() - torch.count_nonzero((flat * scale).half()).item()
+
+    scale = math.ldexp(1.0, exponent)
+    return scale, lost(1.0), lost(scale)
+
+
+# %% wrong="no tensor at all" says=["an empty list: raised"]
+def mixed_precision_errors(gradients):
+    every = torch.cat([g.flatten() for g in gradients])
+    scale = 2.0**24
+    while (every * scale).half().isinf().any():
+        scale /= 2
+    lost, after = ((every != 0) & ((every * by).half() == 0) for by in (1.0, scale))
+    return scale, int(lost.sum()), int(after.sum())
+
+
+# %% wrong="only vectors" says=["a matrix and a number: raised"]
+def mixed_precision_errors(gradients):
+    every = torch.cat([torch.zeros(1), *(torch.atleast_1d(g) for g in gradients)])
+    scale = 2.0**24
+    while (every * scale).half().isinf().any():
+        scale /= 2
+    lost, after = ((every != 0) & ((every * by).half() == 0) for by in (1.0, scale))
+    return scale, int(lost.sum()), int(after.sum())

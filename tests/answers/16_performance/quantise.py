@@ -1,0 +1,387 @@
+# %% wrong="0 is not in the range" says=["0 must lie in the range"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="256 steps" says=["255 steps"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 256
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="symmetric" says=["that is symmetric"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = torch.maximum(high, -low) / 127
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="one scale for all" says=["one scale for the whole tensor"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    scale = torch.full_like(scale, float((x.max().clamp(min=0) - x.min().clamp(max=0)) / 255))
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="divides by zero" says=["where all values are 0, the scale is 1"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="unsigned" says=["q begins at -128"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-low.clamp(max=0) / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(0, 255).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="the sign of zero" says=["the sign of low / scale is turned"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 + low.clamp(max=0) / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="cut off" says=["values are cut off"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
+    q = (torch.trunc(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="rounded down" says=["values are rounded down"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
+    q = (torch.floor(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="zero in float32" says=["zero has dtype torch.float32"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low.clamp(max=0) / scale)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="q in int32" says=["q has dtype torch.int32"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int32)
+    return q, scale, zero
+
+
+# %% wrong="another dim" says=["scale has shape"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim - 1, 0).reshape(x.shape[dim - 1], -1)
+        shape = [1] * x.dim()
+        shape[dim - 1] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="no kept dimensions" says=["scale has shape"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape = [-1]
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="limits are symmetric" says=["steps away from x"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-100, 100).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="zero is never added" says=["steps away from x"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
+    q = torch.round(x / scale).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="nothing yet" says=["is there one yet"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        rows = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+        shape = [1] * x.dim()
+        shape[dim] = -1
+        low, high = rows.amin(1).view(shape), rows.amax(1).view(shape)
+    scale = (high.clamp(min=0) - low.clamp(max=0)) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low.clamp(max=0) / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    _ = q, scale, zero
+
+
+# %% right="with lists of dimensions"
+def quantise(x, dim=None):
+    if x.dim() == 0 or dim is None:
+        low, high = x.amin(), x.amax()
+    else:
+        others = [d for d in range(x.dim()) if d != dim % x.dim()]
+        low = x.amin(others, keepdim=True) if others else x
+        high = x.amax(others, keepdim=True) if others else x
+    low, high = torch.clamp_max(low, 0.0), torch.clamp_min(high, 0.0)
+    scale = (high - low).div(255.0)
+    scale = scale.masked_fill(scale == 0, 1.0)
+    zero = (-128 - low / scale).round().int()
+    return (x.div(scale).round().int() + zero).clamp(-128, 127).to(torch.int8), scale, zero
+
+
+# %% right="each slice by itself, stacked"
+def quantise(x, dim=None):
+    if dim is not None:
+        parts = [quantise(part) for part in x.unbind(dim)]
+        q = torch.stack([part[0] for part in parts], dim)
+        shape = [1] * x.dim()
+        shape[dim] = len(parts)
+        return q, *(torch.stack([part[k] for part in parts]).view(shape) for k in (1, 2))
+    low, high = min(x.min().item(), 0.0), max(x.max().item(), 0.0)
+    scale = (high - low) / 255 or 1.0
+    zero = round(-128 - low / scale)
+    q = torch.clamp(torch.round(x / scale) + zero, -128, 127).to(torch.int8)
+    device = x.device
+    return (
+        q,
+        torch.tensor(scale, device=device),
+        torch.tensor(zero, dtype=torch.int32, device=device),
+    )
+
+
+# %% wrong="not limited" says=["two halves", "wrapped around"]
+def quantise(x, dim=None):
+    others = None if dim is None else [d for d in range(x.dim()) if d != dim % x.dim()]
+    if others is None:
+        low, high = x.min(), x.max()
+    elif others:
+        low, high = x.amin(others, keepdim=True), x.amax(others, keepdim=True)
+    else:
+        low = high = x
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = torch.round(x / scale) + zero
+    return q.to(torch.int8), scale, zero
+
+
+# %% wrong="works in place" says=["x itself was changed"]
+def quantise(x, dim=None):
+    others = None if dim is None else [d for d in range(x.dim()) if d != dim % x.dim()]
+    if others is None:
+        low, high = x.min(), x.max()
+    elif others:
+        low, high = x.amin(others, keepdim=True), x.amax(others, keepdim=True)
+    else:
+        low = high = x.clone()
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = x.div_(scale).round_().add(zero).clamp(-128, 127)
+    return q.to(torch.int8), scale, zero
+
+
+# %% wrong="no other dimension means all" says=["one dimension, a scale for each: scale has shape"]
+def quantise(x, dim=None):
+    others = None if dim is None else [d for d in range(x.dim()) if d != dim % x.dim()]
+    if others is None:
+        low, high = x.min(), x.max()
+    else:
+        low, high = x.amin(others, keepdim=True), x.amax(others, keepdim=True)
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127)
+    return q.to(torch.int8), scale, zero
+
+
+# %% wrong="cut off after the shift" says=["values are cut off"]
+def quantise(x, dim=None):
+    others = None if dim is None else [d for d in range(x.dim()) if d != dim % x.dim()]
+    if others is None:
+        low, high = x.min(), x.max()
+    elif others:
+        low, high = x.amin(others, keepdim=True), x.amax(others, keepdim=True)
+    else:
+        low = high = x
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = (x / scale + zero).clamp(-128, 127)
+    return q.to(torch.int8), scale, zero

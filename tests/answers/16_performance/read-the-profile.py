@@ -1,0 +1,180 @@
+# %% wrong="total times" says=["that is the total time"]
+def read_the_profile(events):
+    found = {}
+    for name, _, start, end in events:
+        calls, time = found.get(name, (0, 0))
+        found[name] = calls + 1, time + end - start
+    return found
+
+
+# %% wrong="all descendants are taken off" says=["taken off twice: only direct children count"]
+def read_the_profile(events):
+    found = {}
+    for n, (name, thread, start, end) in enumerate(events):
+        own = end - start
+        for m, (_, other, first, last) in enumerate(events):
+            same = (first, last) == (start, end)
+            if other == thread and start <= first and last <= end and (not same or m > n):
+                own -= last - first
+        calls, time = found.get(name, (0, 0))
+        found[name] = calls + 1, time + own
+    return found
+
+
+# %% wrong="threads are mixed" says=["an event of another thread is not inside"]
+def read_the_profile(events):
+    found, inside = {}, []
+    for name, _, start, end in sorted(events, key=lambda e: (e[2], -e[3])):
+        while inside and inside[-1][1] <= start:
+            inside.pop()
+        if inside:
+            calls, time = found[inside[-1][0]]
+            found[inside[-1][0]] = calls, time - (end - start)
+        calls, time = found.get(name, (0, 0))
+        found[name] = calls + 1, time + end - start
+        inside.append((name, end))
+    return found
+
+
+# %% wrong="takes the list's order for granted" says=["in another order", "is wrong"]
+def read_the_profile(events):
+    found, inside = {}, []
+    for name, thread, start, end in events:
+        while inside and (inside[-1][1] != thread or inside[-1][2] <= start):
+            inside.pop()
+        if inside:
+            calls, time = found[inside[-1][0]]
+            found[inside[-1][0]] = calls, time - (end - start)
+        calls, time = found.get(name, (0, 0))
+        found[name] = calls + 1, time + end - start
+        inside.append((name, thread, end))
+    return found
+
+
+# %% wrong="the last call replaces the others" says=["each event with that name is a call"]
+def read_the_profile(events):
+    found = {}
+    for name, _, start, end in sorted(events, key=lambda e: (e[1], e[2], -e[3])):
+        found[name] = 1, end - start
+    return found
+
+
+# %% wrong="touching counts as inside" says=["side by side"]
+def read_the_profile(events):
+    found, inside = {}, []
+    for name, thread, start, end in sorted(events, key=lambda e: (e[1], e[2], -e[3])):
+        while inside and (inside[-1][1] != thread or inside[-1][2] < start):
+            inside.pop()
+        if inside:
+            calls, time = found[inside[-1][0]]
+            found[inside[-1][0]] = calls, time - (end - start)
+        calls, time = found.get(name, (0, 0))
+        found[name] = calls + 1, time + end - start
+        inside.append((name, thread, end))
+    return found
+
+
+# %% wrong="shorter first where both begin together" says=["equal ends"]
+def read_the_profile(events):
+    found, inside = {}, []
+    for name, thread, start, end in sorted(events, key=lambda e: (e[1], e[2], e[3])):
+        while inside and (inside[-1][1] != thread or inside[-1][2] <= start):
+            inside.pop()
+        if inside:
+            calls, time = found[inside[-1][0]]
+            found[inside[-1][0]] = calls, time - (end - start)
+        calls, time = found.get(name, (0, 0))
+        found[name] = calls + 1, time + end - start
+        inside.append((name, thread, end))
+    return found
+
+
+# %% wrong="only the self time" says=["no pair (calls, self time)"]
+def read_the_profile(events):
+    return {name: end - start for name, _, start, end in events}
+
+
+# %% wrong="nothing yet" says=["is there an answer yet"]
+def read_the_profile(events):
+    pass
+
+
+# %% right="for each event the smallest that encloses it"
+def read_the_profile(events):
+    order = list(enumerate(events))
+    own = [end - start for *_, start, end in events]
+
+    def around(n, event):
+        return [
+            (end - start, -m, m)
+            for m, (_, thread, start, end) in order
+            if thread == event[1]
+            and start <= event[2]
+            and event[3] <= end
+            and (m < n or (start, end) != event[2:])
+            and m != n
+        ]
+
+    for n, event in order:
+        if outer := around(n, event):
+            own[min(outer)[2]] -= event[3] - event[2]
+    names = {name for name, *_ in events}
+    return {
+        name: [
+            sum(event[0] == name for event in events),
+            sum(t for t, event in zip(own, events, strict=True) if event[0] == name),
+        ]
+        for name in names
+    }
+
+
+# %% right="recursive, a thread at a time"
+def read_the_profile(events):
+    from collections import defaultdict
+
+    calls, times = defaultdict(int), defaultdict(int)
+
+    def walk(queue, until):
+        spent = 0
+        while queue and queue[0][2] < until:
+            name, _, start, end = queue.pop(0)
+            inner = walk(queue, end)
+            calls[name] += 1
+            times[name] += end - start - inner
+            spent += end - start
+        return spent
+
+    for thread in {event[1] for event in events}:
+        mine = [event for event in events if event[1] == thread]
+        walk(sorted(mine, key=lambda e: (e[2], -e[3])), float("inf"))
+    return {name: (calls[name], times[name]) for name in calls}
+
+
+# %% wrong="equal events are sorted by name" says=["the first in the list encloses the second"]
+def read_the_profile(events):
+    found, inside = {}, []
+    for name, thread, start, end in sorted(events, key=lambda e: (e[1], e[2], -e[3], e[0])):
+        while inside and (inside[-1][1] != thread or inside[-1][2] <= start):
+            inside.pop()
+        if inside:
+            calls, time = found[inside[-1][0]]
+            found[inside[-1][0]] = calls, time - (end - start)
+        calls, time = found.get(name, (0, 0))
+        found[name] = calls + 1, time + end - start
+        inside.append((name, thread, end))
+    return found
+
+
+# %% wrong="the last thread's events stay open" says=["when another thread begins"]
+def read_the_profile(events):
+    found, inside = {}, []
+    for name, _, start, end in sorted(events, key=lambda e: (e[1], e[2], -e[3])):
+        while inside and inside[-1][1] <= start:
+            inside.pop()
+        if inside:
+            calls, time = found[inside[-1][0]]
+            found[inside[-1][0]] = calls, time - (end - start)
+        calls, time = found.get(name, (0, 0))
+        found[name] = calls + 1, time + end - start
+        inside.append((name, end))
+    return found
