@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 import torch
 from torch.utils._pytree import tree_leaves
 
+from course_utils import check_predictions
+from course_utils.learner.tracebacks import ends_in_notebook
+
 # A kernel under one of these calls the operator again, with what comes below it in the order.
 _PASSES_ON = ("Autocast", "Autograd", "ADInplaceOrView", "BackendSelect")
 
@@ -74,3 +77,48 @@ def path_of(operator: torch._ops.OpOverload, *values: Any) -> list[Stop]:
         if not key.startswith(_PASSES_ON) or kind == "math kernel":
             break
     return stops
+
+
+def _quiz() -> dict[str, tuple[list[str], str]]:
+    """For each call of the exercise: the keys whose kernels run, and a word on each mistake."""
+    a, aten = torch.ones(2, 2, device="cpu"), torch.ops.aten
+    g, m, s = a.clone().requires_grad_(), a.to("meta"), a.to_sparse()
+    here = "the key says what kind of tensor it is, not whether something is recorded"
+    found = {
+        "torch.mul(a, b)": (path_of(aten.mul.Tensor, a, a), here),
+        "torch.mul(m, m)": (path_of(aten.mul.Tensor, m, m), "the device is in two of the keys"),
+        "torch.mul(s, s)": (path_of(aten.mul.Tensor, s, s), "the layout is in the last key alone"),
+        "a.mul_(b)": (path_of(aten.mul_.Tensor, a, a), "it writes in place: a version is counted"),
+        "a.view(4)": (path_of(aten.view.default, a, [4]), "a view notes its base"),
+        "torch.matmul(a, b)": (
+            path_of(aten.matmul.default, a, a),
+            "a composite kernel calls other operators; its path ends at the first key",
+        ),
+    }
+    with torch.no_grad():
+        path = path_of(aten.mul.Tensor, g, a)
+        found["torch.mul(g, b), under no_grad"] = (path, "no_grad is a flag; the path stays")
+    with torch.inference_mode():
+        path = path_of(aten.mul.Tensor, g, a)
+        found["torch.mul(g, b), under inference_mode"] = (path, "it takes a key out")
+    with torch.autocast("cpu"):
+        path = path_of(aten.mm.default, a, a)
+        found["torch.mm(a, b), under autocast"] = (path, "products are cast to a lower precision")
+        path = path_of(aten.relu.default, a)
+        found["torch.relu(a), under autocast"] = (path, "autocast leaves relu alone")
+    return {name: ([stop.key for stop in stops], words) for name, (stops, words) in found.items()}
+
+
+@ends_in_notebook
+def check_paths(answer: Any) -> None:
+    """Check the predicted paths: keys in order, in one string, whatever is between them."""
+    __tracebackhide__ = True
+    with torch.inference_mode(False), torch.enable_grad(), torch.autocast("cpu", enabled=False):
+        right = _quiz()
+    if isinstance(answer, dict):
+        answer = {
+            name: " ".join(re.findall(r"\w+", value)) if isinstance(value, str) else value
+            for name, value in answer.items()
+        }
+    because = {name: words for name, (_, words) in right.items()}
+    check_predictions(answer, {name: " ".join(keys) for name, (keys, _) in right.items()}, because)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from course_utils.chapters.internals.scenarios import Scenario, error_of, given
 from course_utils.chapters.internals.small_torch import FALLTHROUGH, Handle
 
@@ -24,7 +22,7 @@ def _new(Dispatcher: Callable, log: list) -> Any:
 def _noting(log: list, name: str) -> Callable:
     def kernel(*values):
         log.append(name)
-        return name, [value.data if isinstance(value, Handle) else value for value in values]
+        return name, [value.stored if isinstance(value, Handle) else value for value in values]
 
     return kernel
 
@@ -234,8 +232,3 @@ BELOW = {
         _apart, ["Autograd"], "the block of one dispatcher leaves another alone"
     ),
 }
-
-
-def numbers(values: Any, grad: bool = False) -> Handle:
-    """A handle on a float64 array for the backend ``NumPy``."""
-    return Handle(np.asarray(values, dtype=np.float64), "NumPy", requires_grad=grad)

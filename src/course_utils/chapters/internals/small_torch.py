@@ -52,10 +52,10 @@ class MyTensor:
 
 
 class Handle:
-    """What a dispatcher sees of a tensor: its data, its keys, and what autograd keeps on it.
+    """What a dispatcher sees of a tensor: what it stores, its keys, and what autograd keeps on it.
 
     Args:
-        data: what the backend's kernels compute with.
+        stored: what the backend's kernels compute with.
         keys: the names of its dispatch keys.
         requires_grad: adds the key ``"Autograd"``.
 
@@ -64,17 +64,17 @@ class Handle:
         grad: its gradient, a handle, after backward.
     """
 
-    def __init__(self, data: Any, *keys: str, requires_grad: bool = False) -> None:
-        self.data, self.requires_grad = data, requires_grad
+    def __init__(self, stored: Any, *keys: str, requires_grad: bool = False) -> None:
+        self.stored, self.requires_grad = stored, requires_grad
         self.keys = frozenset(keys) | ({"Autograd"} if requires_grad else set())
         self.node = self.grad = None
 
     def __repr__(self) -> str:
-        return f"Handle({self.data!r}, {', '.join(sorted(self.keys))})"
+        return f"Handle({self.stored!r}, {', '.join(sorted(self.keys))})"
 
 
 def _data(values: Sequence[Any]) -> list[Any]:
-    return [value.data if isinstance(value, Handle) else value for value in values]
+    return [value.stored if isinstance(value, Handle) else value for value in values]
 
 
 def wrapped(kernel: Callable, key: str) -> Callable:
@@ -188,7 +188,7 @@ SLOPES: dict[str, Callable] = {
 def plain(value: Any) -> Any:
     """Nested lists of a handle's or tensor's numbers, rounded to nine digits."""
     if isinstance(value, Handle):
-        value = value.data
+        value = value.stored
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list):

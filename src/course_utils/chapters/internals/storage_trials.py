@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
+import random
+from collections.abc import Callable
 
+from course_utils import check_equal
 from course_utils.chapters.internals.scenarios import Scenario, given
-from course_utils.chapters.internals.small_torch import MyTensor
+from course_utils.chapters.internals.small_torch import MyTensor, fresh_strides
+from course_utils.learner.tracebacks import ends_in_notebook
 
 # size, stride, shape of the whole; the strides, and why.
 SPREAD = {
@@ -76,6 +80,43 @@ MERGE = {
 }
 
 
+@ends_in_notebook
+def check_spread(answer: Callable, size, stride, shape, right, because: str = "") -> None:
+    """Check ``broadcast_strides`` on one case; a list will do for a tuple."""
+    __tracebackhide__ = True
+    found = given(answer(size, stride, shape), "what broadcast_strides returned")
+    check_equal(tuple(found), right, f"broadcast_strides({size}, {stride}, {shape})", because)
+
+
+@ends_in_notebook
+def check_merge(answer: Callable, shape, strides, right: tuple, because: str = "") -> None:
+    """Check ``merge_dimensions`` on one case, with words for known slips."""
+    __tracebackhide__ = True
+    found = plain_plan(answer(shape, list(strides)))
+    if found == right:
+        return
+    for words, slip in merged_slips(shape, strides).items():
+        assert found != slip, words
+    call = f"merge_dimensions({shape}, {strides})"
+    raise AssertionError(f"{call} gave {found}" + (f": {because}" if because else ""))
+
+
+def random_merges(count: int) -> list[tuple]:
+    """Seeded shapes, strides and what merging leaves of them."""
+    draw, found = random.Random(5), []
+    for _ in range(count):
+        shape = tuple(draw.choice((1, 2, 3, 4)) for _ in range(draw.randint(0, 5)))
+        strides = []
+        for _ in range(draw.randint(1, 3)):
+            fresh = fresh_strides(shape)
+            kind = draw.randrange(3)
+            cut = draw.randint(0, len(shape))
+            stride = [2 * s if kind == 1 and d < cut else s for d, s in enumerate(fresh)]
+            strides.append(tuple(0 if kind == 2 and d < cut else s for d, s in enumerate(stride)))
+        found.append((shape, strides, _merge(shape, strides)))
+    return found
+
+
 def merged_slips(shape: tuple, strides: list) -> dict[str, tuple]:
     """What known mistakes make of a shape and strides, by the words for each."""
     first = _merge(shape, strides, first_only=True)
@@ -107,7 +148,8 @@ def plain_plan(plan) -> tuple:
     """A plan as tuples, whatever kinds of sequence it was made of."""
     assert plan is not None, "merge_dimensions returned None: is there an answer yet?"
     words = "merge_dimensions returns two things: a shape, and strides for each operand"
-    assert isinstance(plan, (tuple, list)) and len(plan) == 2, words
+    assert isinstance(plan, (tuple, list)), words
+    assert len(plan) == 2, words
     shape, strides = plan
     try:
         return tuple(shape), [tuple(stride) for stride in strides]
@@ -225,7 +267,9 @@ ELEMENTWISE = {
         "one operand is an operand",
     ),
     "an empty one": Scenario(
-        _empty, ((0, 3), [], 0), "nothing to compute: the shape is right, the function is not called"
+        _empty,
+        ((0, 3), [], 0),
+        "nothing to compute: the shape is right, the function is not called",
     ),
     "how often the function is called": Scenario(
         _once,

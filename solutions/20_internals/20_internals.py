@@ -1,0 +1,760 @@
+# ---
+# jupyter:
+#   course:
+#     title: Internals
+#     minutes: 230
+#     core: 110
+# ---
+
+# %% [markdown]
+# # Internals: what happens between `a + b` and the addition?
+#
+# Adding two numbers takes a processor less than a nanosecond. `a + b` on two small tensors takes
+# about a thousand times as long. In between something is decided, again for every call: which
+# code will run, in which dtype, over which memory, and what has to be remembered for later.
+#
+# **After this chapter you can**
+#
+# - say which kernels a call goes through, in which order, and why;
+# - write a strided tensor, a dispatcher and an autograd of your own, and train with them;
+# - predict the dtype of any sum, and what an operator's schema promises about its arguments;
+# - step in from Python: by function, by operator, or with an operator of your own that passes every
+#   test PyTorch has for it;
+# - say what `empty_cache` can give back, and where in PyTorch's code to look for all this.
+#
+# **It leans on** strides (chapter 02), the walk of autograd (chapter 05) and its rules (chapter 06).
+# **Time:** about four hours in all. The sections and exercises marked **core** take less than two of
+# them. You can skip any exercise.
+
+# %% nbgrader={"grade_id": "setup", "locked": true}
+import numpy as np, torch  # fmt: skip # noqa: E401
+from course_utils import check_predictions, every_case, runs_with_the_answer, show  # noqa: F401
+from course_utils.chapters.internals import pictures
+from course_utils.chapters.internals.scenarios import check_scenarios, play
+from course_utils.chapters.internals.small_torch import FALLTHROUGH, Handle, MyTensor
+
+# %% [markdown]
+# ## A puzzle to start with · core
+#
+# Two matrices with four million million entries each. **Predict:** will this cell run out of
+# memory, run for an hour, or neither?
+
+# %% topics=["internals-overview"]
+huge = torch.empty(10**6, 4 * 10**6, device="meta")
+total = huge + huge[:1]
+print(tuple(total.shape), total.dtype, f"{total.nbytes / 1e12:.0f} terabytes")
+
+# %% [markdown]
+# Neither. It takes microseconds. Shapes were lined up, a dtype was chosen, a result was made, and it
+# claims 16 terabytes. Only one thing is missing: the addition. A tensor on the device `meta` has
+# no numbers.
+#
+# So the addition is a small part of `a + b`, and can be left out. This chapter takes the rest
+# apart, and builds each piece once more in Python:
+#
+# ```mermaid
+# flowchart LR
+#   A["a + b"] --> B["binding<br/>Python to C++"] --> C["dispatcher<br/>which kernel?"]
+#   C --> D["autograd<br/>remember"] --> C
+#   C --> E["kernel<br/>shapes, dtype, loop"] --> F["storage<br/>from the allocator"]
+# ```
+
+# %% [markdown]
+# ## 1. Which kernel runs? · core
+#
+# The first part of the puzzle: who decided that nothing was to be added? A **kernel** is a
+# function that does an operator's work for one kind of tensor. There are kernels of `add` for the
+# CPU, for CUDA, for sparse tensors, for `meta`. A tensor carries a set of **dispatch keys**, which
+# say what kind it is:
+
+# %% topics=["dispatch-device-layout"]
+from course_utils.chapters.internals.dispatch import keys_of, path_of
+
+x = torch.ones(2, 2)
+for name, tensor in {"CPU": x, "meta": x.to("meta"), "sparse": x.to_sparse()}.items():
+    print(f"{name:<7}", *keys_of(tensor))
+
+# %% [markdown]
+# Device and layout are in the last key. Before it are keys that are no device at all, and the order
+# is a priority: the first is asked first. Under each key an operator has an entry in its table. It is
+# either a kernel or a **fallthrough**, which means: not my business, ask the next. The table can be
+# read:
+
+# %% topics=["dispatch-device-layout", "dispatch-autograd"]
+from course_utils.chapters.internals.dispatch import table_of
+
+table = table_of(torch.ops.aten.add.Tensor)
+for key in keys_of(x):
+    kind, file = table[key]
+    print(f"{key:<16} {kind:<16} {file}")
+
+# %% [markdown]
+# Two kernels run for `x + x`. The one under `AutogradCPU` notes what backward will need and then
+# **calls the operator again**, with itself and everything before it taken out. The second call ends
+# at the kernel under `CPU`, which adds. That is how autograd works for every device without knowing
+# any: it stands in front.
+#
+# Did it surprise you that `AutogradCPU` runs, though `x` doesn't require grad? The key says what
+# kind of tensor it is, and every ordinary tensor may be recorded. Whether something *is* recorded is
+# decided inside that kernel. **Predict** what `no_grad` changes in the path:
+
+# %% topics=["dispatch-autograd"]
+add = torch.ops.aten.add.Tensor
+print("as it is:      ", [stop.key for stop in path_of(add, x, x)])
+with torch.no_grad():
+    print("no_grad:       ", [stop.key for stop in path_of(add, x, x)])
+with torch.inference_mode():
+    print("inference_mode:", [stop.key for stop in path_of(add, x, x)])
+
+# %% [markdown]
+# `no_grad` changes nothing in the path; it is a flag that the autograd kernel looks at.
+# `inference_mode` takes the key out, so there is one stop fewer. (`path_of` reads the tables, no
+# kernel runs.) Three more kinds of stops, from left to right: an operator that writes in place
+# has a kernel under `ADInplaceOrView`, which counts the version up (views have one too, which
+# notes their base). Under `autocast` a matrix product has a kernel that casts. And `matmul` ends at
+# once:
+
+# %% topics=["dispatch-autograd", "dispatch-device-layout"]
+aten = torch.ops.aten
+with torch.autocast("cpu"):
+    pictures.draw_paths(
+        [
+            ("a + b", aten.add.Tensor, x, x),
+            ("a.add_(b)", aten.add_.Tensor, x, x),
+            ("torch.mm(a, b)", aten.mm.default, x, x),
+            ("sparse + sparse", aten.add.Tensor, x.to_sparse(), x.to_sparse()),
+        ],
+        "Four columns of keys, under autocast. For a + b the kernels of AutogradCPU and CPU run; add_ "
+        "also stops at ADInplaceOrView, mm also at AutocastCPU; the sparse sum ends at SparseCPU.",
+    )
+
+# %% [markdown]
+# Blue keys have a kernel, grey ones fall through. An arrow is a call of the operator again, with what
+# is above it taken out.
+#
+# `matmul` has no row here, because it isn't a kernel of any device. It is **composite**: one C++
+# function that calls other operators (`mm`, `bmm`, `view` …), and each of those is dispatched for
+# itself. Its entry is the same under every key. So it needs no slope either: those of the
+# operators inside are enough.
+
+# %% topics=["dispatch-autograd"]
+print(path_of(aten.matmul.default, x, x))
+
+# %% [markdown]
+# > **Then and now.** *"First comes a virtual call on the tensor's `Type`, with `VariableType` for
+# > autograd wrapped around it; the CPU kernels are in `libcaffe2.so`."* `Type` and the wrapping are
+# > gone, and so is the library. What was a class for each kind of tensor is now a set of bits, and
+# > `VariableType` is just the file where the kernels for the autograd keys are registered.
+
+# %% topics=["dispatch-autograd"] errata=["internals-map"] tags=["shows-false"]
+from pathlib import Path
+
+libraries = {path.name.split(".")[0] for path in (Path(torch.__file__).parent / "lib").iterdir()}
+print("libcaffe2:", "libcaffe2" in libraries, "| libtorch_cpu:", "libtorch_cpu" in libraries)
+print("a Variable is a Tensor:", torch.autograd.Variable is torch.Tensor or "by isinstance alone")
+print("variants of abs, made from one kernel:", aten.abs.overloads(), "and abs_")
+
+# %% [markdown]
+# ### Exercise 20.1 — Which kernels run? ★ · 5 min · 2 points · core
+#
+# For each of the ten calls write the keys whose kernels run, in order, in one string, such as
+# `"AutogradCPU CPU"`. Leave out keys that fall through. `a` and `b` are ordinary tensors on the CPU, `g`
+# requires grad, `m` is on `meta`, `s` is sparse. A composite operator ends where its kernel runs.
+# (The keys that occur: `AutocastCPU`, `AutogradCPU`, `AutogradMeta`, `ADInplaceOrView`, `CPU`, `Meta`,
+# `SparseCPU`.)
+
+# %% nbgrader={"grade_id": "predict-the-dispatch", "solution": true}
+predict_the_dispatch = {
+    "torch.mul(a, b)": None,
+    "torch.mul(g, b), under no_grad": None,
+    "torch.mul(g, b), under inference_mode": None,
+    "a.mul_(b)": None,
+    "torch.mul(m, m)": None,
+    "torch.mul(s, s)": None,
+    "a.view(4)": None,
+    "torch.mm(a, b), under autocast": None,
+    "torch.relu(a), under autocast": None,
+    "torch.matmul(a, b)": None,
+}
+### BEGIN SOLUTION
+both = "AutogradCPU CPU"
+paths = (both, both, "CPU", "AutogradCPU ADInplaceOrView CPU", "AutogradMeta Meta")
+paths += ("AutogradCPU SparseCPU", "AutogradCPU ADInplaceOrView CPU", "AutocastCPU " + both, both)
+predict_the_dispatch = dict(zip(predict_the_dispatch, (*paths, "AutogradCPU"), strict=True))
+### END SOLUTION
+
+# %% nbgrader={"grade_id": "predict-the-dispatch-check", "grade": true, "points": 2} jupyter={"source_hidden": true}
+from course_utils.chapters.internals.dispatch import check_paths
+
+check_paths(predict_the_dispatch)
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# Begin with the device's key at the end. Is there an autograd key in front, or did something take it
+# out? Does the call write in place, or make a view? Does autocast cast this operator, or leave it?
+# </details>
+
+# %% [markdown]
+# ## 2. One loop for all strides · core
+#
+# The path ends at a kernel. What does the kernel of `add` for the CPU do, before it adds? Its
+# arguments may have different sizes, and strides of any kind. So it first needs a **plan**: which
+# loops, and how far each operand steps in each.
+#
+# Take a matrix of size (2, 3) plus a row of size (3,). Line the sizes up at the end. The row has no
+# first dimension: it is read again for each row of the matrix, which is a step of 0. Now every
+# operand has a step for each loop, and broadcasting is finished, without a copy:
+
+# %% topics=["tensor-accessor-iterator"]
+matrix, row = torch.tensor([[1, 2, 3], [4, 5, 6]]), torch.tensor([10, 20, 30])
+first, second = torch.broadcast_tensors(matrix, row)
+print("shape ", tuple(first.shape))
+print("steps ", first.stride(), second.stride())
+
+# %% topics=["tensor-accessor-iterator"]
+one, two, result = matrix.flatten().tolist(), row.tolist(), []
+for i in range(2):
+    for j in range(3):
+        result.append(one[3 * i + 1 * j] + two[0 * i + 1 * j])
+assert result == (matrix + row).flatten().tolist()
+print(result)
+
+# %% [markdown]
+# The fewer loops, the faster: an inner loop with a fixed step is what a processor is good at, and
+# starting it costs. So the plan merges loops where it can. Chapter 02 had the rule for one tensor:
+# two neighbouring dimensions are one if stepping the outer is the same as stepping the inner to its
+# end, **stride of the outer = size of the inner · stride of the inner**. For a sum it has to hold in
+# *every* operand. And a dimension of size 1 is no loop at all; it goes, whatever its stride.
+#
+# By hand, for size (5, 3, 4) and strides (40, 4, 1) and (12, 4, 1). The last two: 4 = 4 · 1 in both,
+# so they merge to size 12, step 1. The first with that: 40 = 12 · 1? Not in the first operand.
+# Two loops are left, (5, 12). With strides (12, 4, 1) in both, a single loop of 60 would be left.
+
+# %% topics=["tensor-accessor-iterator"]
+pictures.draw_loops(
+    [
+        ("three loops (5, 3, 4)", (5, 3, 4)),
+        ("the last two merged (5, 12)", (5, 12)),
+        ("all merged (60)", (60,)),
+    ],
+    "Sixty entries three times. Unmerged there are fifteen short runs of 4, with the last two loops "
+    "merged five runs of 12, with all merged a single run of 60.",
+)
+
+# %% [markdown]
+# A bar is one run of the inner loop. In PyTorch's C++ this plan is called **TensorIterator**. It
+# also sorts the loops by stride, cuts them into ranges for several threads (`at::parallel_for`), and
+# uses vector instructions where the innermost step is 1. An author of a kernel writes only what
+# happens to a single entry.
+#
+# ### Exercise 20.2 — A tensor of your own ★★★ · 25 min · 5 points · core
+#
+# `MyTensor(storage, size, stride, offset)` is given: a note about a plain list. `x.storage`, `x.size`,
+# `x.stride` and `x.offset` are what you need. Write three functions, in plain Python:
+#
+# 1. `broadcast_strides(size, stride, shape)`: the steps, a tuple, of an operand in loops over
+#    `shape`. Sizes are lined up at the end. A dimension that is new or has size 1 gets step 0, the
+#    others keep their stride. An operand that doesn't fit `shape` raises a `ValueError`.
+# 2. `merge_dimensions(shape, strides)`: `strides` is a list of tuples, one for each operand. Return
+#    the merged shape, a tuple, and a list with the merged strides, a tuple for each operand. As
+#    few loops as the rule allows, their order kept. No size is 0 here.
+# 3. `elementwise(function, *tensors)`: a new, contiguous `MyTensor` (a list of its own, offset 0) of
+#    the common shape, with `function(x, y, …)` of the entries, called once for each entry of the
+#    result. At least one tensor is given. Leave the tensors as they are; sizes that don't fit raise a
+#    `ValueError`. If a size is 0 there is nothing to call. `torch.broadcast_shapes` may find the
+#    common shape for you; the error that it raises has to become a `ValueError`.
+#
+# Examples: `broadcast_strides((3,), (1,), (2, 3))` is `(0, 1)`. `merge_dimensions((2, 1, 3), [(3, 99, 1)])`
+# is `((6,), [(1,)])`. `elementwise(operator.add, …)` of the matrix and the row above has the list
+# `[11, 22, 33, 14, 25, 36]`, size (2, 3), stride (3, 1). `my_storage` is given.
+
+# %% nbgrader={"grade_id": "storage-trials", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.internals import storage_trials
+
+
+@runs_with_the_answer
+def try_elementwise(name):
+    return play(storage_trials.ELEMENTWISE[name], elementwise)
+
+
+# %% nbgrader={"grade_id": "my-storage", "solution": true}
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    """How far an operand of this size and stride steps in each loop over ``shape``."""
+    ### BEGIN SOLUTION
+    new = len(shape) - len(size)
+    if new < 0 or any(n not in (1, m) for n, m in zip(size, shape[new:], strict=True)):
+        raise ValueError(f"size {size} doesn't fit {shape}")
+    return (0,) * new + tuple(0 if n == 1 else s for n, s in zip(size, stride, strict=True))
+    ### END SOLUTION
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    """The same loops, as few as possible: the shape, and the strides of each operand."""
+    ### BEGIN SOLUTION
+    loops = []
+    for n, *steps in zip(shape, *strides, strict=True):
+        if n == 1:
+            continue
+        if loops and all(outer == n * s for outer, s in zip(loops[-1][1], steps, strict=True)):
+            loops[-1] = (loops[-1][0] * n, steps)
+        else:
+            loops.append((n, steps))
+    return tuple(n for n, _ in loops), [tuple(s[i] for _, s in loops) for i in range(len(strides))]
+    ### END SOLUTION
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    """A new MyTensor with ``function`` of the tensors' entries, sizes lined up at the end."""
+    ### BEGIN SOLUTION
+    try:
+        shape = tuple(torch.broadcast_shapes(*(x.size for x in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+    if 0 in shape:
+        return MyTensor([], shape)
+    strides = [broadcast_strides(x.size, x.stride, shape) for x in tensors]
+    loops, strides = merge_dimensions(shape, strides)
+    places = [[x.offset for x in tensors]]
+    for n, *steps in zip(loops, *strides, strict=True):
+        places = [
+            [p + i * s for p, s in zip(at, steps, strict=True)] for at in places for i in range(n)
+        ]
+    entries = ([x.storage[p] for x, p in zip(tensors, at, strict=True)] for at in places)
+    return MyTensor([function(*entry) for entry in entries], shape)
+    ### END SOLUTION
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% nbgrader={"grade_id": "my-storage-check", "grade": true, "points": 1}
+from course_utils import check_raises
+
+with every_case() as case:
+    for name, (size, stride, shape, right, because) in storage_trials.SPREAD.items():
+        with case(name):
+            storage_trials.check_spread(broadcast_strides, size, stride, shape, right, because)
+    for name, (size, stride, shape) in storage_trials.REFUSED.items():
+        with case(name):
+            call = f"broadcast_strides({size}, {stride}, {shape})"
+            check_raises(ValueError, lambda s=(size, stride, shape): broadcast_strides(*s), call)
+### BEGIN HIDDEN TESTS
+for n in range(1, 5):
+    size, stride = (n, 1, 3, 1)[-n:], (12, 7, 1, 5)[-n:]
+    right = (0,) * (5 - n) + (12 if n == 4 else 0, 0, 1, 0)[-n:]
+    shape = (2, 4, 2, 3, 1)
+    storage_trials.check_spread(broadcast_strides, size, stride, shape, right)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade_id": "my-storage-check-2", "grade": true, "points": 2}
+with every_case() as case:
+    for name, ((shape, strides), right, because) in storage_trials.MERGE.items():
+        with case(name):
+            storage_trials.check_merge(merge_dimensions, shape, strides, right, because)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    for shape, strides, right in storage_trials.random_merges(60):
+        with case(f"shape {shape}, strides {strides}"):
+            storage_trials.check_merge(merge_dimensions, shape, strides, right)
+### END HIDDEN TESTS
+
+# %% nbgrader={"grade_id": "my-storage-check-3", "grade": true, "points": 2}
+check_scenarios(try_elementwise, storage_trials.ELEMENTWISE)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# For the strides: how many dimensions are new? Put that many zeros in front, then look at each size.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# For merging, keep a list of loops. Each further dimension either becomes part of the last loop or
+# starts a new one. What is the step of a merged loop?
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# `elementwise` is the two before, then loops. How many there are you don't know beforehand:
+# `itertools.product(*map(range, shape))` counts through all indices, the last one fastest.
+# </details>
+
+# %% [markdown]
+# ## 3. A table of kernels · core
+#
+# The loop is clear, and the decision before it is still a word. How does a **dispatcher** decide?
+# We build one. Its tensors are handles. A `Handle` has `stored`, which only a backend's kernels
+# look at, and a set of `keys`. (PyTorch's own is a C++ object, `TensorImpl`: storage, sizes, strides,
+# a key set, and a pointer to what autograd keeps.)
+
+# %% topics=["internals-overview"]
+handle = Handle(MyTensor([1.0, 2.0], (2,)), "List")
+print(handle, "keys", sorted(handle.keys))
+
+# %% [markdown]
+# The table has an entry for an operator's name and a key. By hand, with the priority Autograd, then
+# List, then NumPy, and a call `add(x, y)`:
+#
+# | step | with `x` on List, `y` on List and Autograd |
+# | --- | --- |
+# | the keys of all arguments together | Autograd, List |
+# | the first in the order of priority | Autograd |
+# | the entry for (add, Autograd) | a kernel: call it, done; it may call `add` again, below Autograd |
+# | if it were a fallthrough | the next key: List |
+# | if there were no entry at all | an error. A missing kernel isn't skipped in silence |
+#
+# The last row is PyTorch's message that every owner of a rare device knows:
+
+# %% topics=["dispatch-device-layout"]
+try:
+    torch.ones(2).to_sparse().exp()
+except NotImplementedError as error:
+    print(str(error).split(". ")[0][:110])
+
+# %% [markdown]
+# ### Exercise 20.3 — The dispatcher ★★★ · 25 min · 5 points · core
+#
+# Write `Dispatcher(priority)`, where `priority` is a tuple of keys, the first to be asked first:
+#
+# - `register(operator, key, kernel)` puts an entry into this dispatcher's table; a later one replaces
+#   an earlier one. `kernel` is a function or `FALLTHROUGH`. The operator `"*"` means: for every
+#   operator that has no entry of its own under this key. Such a kernel gets the operator's name first,
+#   then the arguments.
+# - `call(operator, *values)`: take the keys of all values together (a value without `keys`, such as a
+#   number, has none). Ask them by priority. FALLTHROUGH means the next key; a kernel is called with the
+#   values as they are, and what it returns is returned, `None` as well. A key without an
+#   entry, or no key left, raises a `NotImplementedError`.
+# - `below(key)`, for a `with` block: inside it, this dispatcher's calls skip `key` and all keys before
+#   it. Blocks nest, and an inner one never skips fewer keys than the outer. After the block, also if
+#   an exception leaves it, it is as before; the exception goes on.
+#
+# Example: with `("Autograd", "List")`, kernels under both, and `x = Handle(1, "List", "Autograd")`,
+# `call("add", x, x)` runs the kernel under Autograd. If that one does
+# `with dispatcher.below("Autograd"): return dispatcher.call("add", x, x)`, the kernel under List runs
+# second. `my_dispatcher` is given.
+
+# %% nbgrader={"grade_id": "dispatcher-trials", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.internals import dispatcher_trials
+
+
+@runs_with_the_answer
+def try_table(name):
+    return play(dispatcher_trials.TABLE[name], Dispatcher)
+
+
+@runs_with_the_answer
+def try_below(name):
+    return play(dispatcher_trials.BELOW[name], Dispatcher)
+
+
+# %% nbgrader={"grade_id": "my-dispatcher", "solution": true}
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        ### BEGIN SOLUTION
+        self.priority, self.table, self.first = priority, {}, 0
+        ### END SOLUTION
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        ### BEGIN SOLUTION
+        self.table[operator, key] = kernel
+        ### END SOLUTION
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        ### BEGIN SOLUTION
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+        ### END SOLUTION
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        ### BEGIN SOLUTION
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+        ### END SOLUTION
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% nbgrader={"grade_id": "my-dispatcher-check", "grade": true, "points": 3}
+check_scenarios(try_table, dispatcher_trials.TABLE)
+
+# %% nbgrader={"grade_id": "my-dispatcher-check-2", "grade": true, "points": 2}
+check_scenarios(try_below, dispatcher_trials.BELOW)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Go through `priority`, not through the keys of the values: then the order is right by itself.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `below` has to remember how many keys of `priority` are skipped now, and put that back in a `finally`.
+# </details>
+
+# %% [markdown]
+# What it is good for: a backend is a set of entries under one key. A **second backend** is a second
+# set, and not a line of the first is touched. Where the exercise isn't solved, a spare part steps in
+# here and below.
+
+# %% topics=["extension-points"]
+from course_utils.chapters.internals import parts
+
+ours = parts.choose("Dispatcher", globals())(("Autograd", "List", "NumPy"))
+for key, kernels in parts.backends(parts.choose("elementwise", globals())).items():
+    for name, kernel in kernels.items():
+        ours.register(name, key, kernel)
+print(ours.call("add", Handle(MyTensor([1.0, 2.0], (2,)), "List"), handle).stored)
+print(ours.call("add", Handle(np.ones(2), "NumPy"), Handle(np.arange(2.0), "NumPy")).stored)
+
+# %% [markdown]
+# PyTorch is extended along the same axes. A new **device** or **layout** is a key: the key
+# `PrivateUse1` is kept free for devices that PyTorch doesn't know, and every operator
+# already has an autograd kernel in front of it. A **dtype** isn't a key. It is decided inside the
+# kernel, by a switch, because a device's kernels for all dtypes are compiled from one source
+# anyway.
+
+# %% topics=["extension-points"]
+for key in ("AutogradPrivateUse1", "PrivateUse1"):
+    print(key, "|", *table_of(torch.ops.aten.mm.default)[key])
+
+# %% [markdown]
+# ## 4. Autograd in front · core
+#
+# The table has a place for autograd, still empty. What does a kernel in front do, if it knows no
+# device? It calls below, and then it puts a note on the result. In PyTorch that note is the tensor's
+# `AutogradMeta`: `requires_grad`, `grad`, and `grad_fn`, whose `next_functions` lead further
+# back. **Predict** what the second line prints:
+
+# %% topics=["autograd-meta"]
+w = torch.ones(2, requires_grad=True)
+y = (w * 3).relu().sum()
+node = y.grad_fn
+while node is not None:
+    print(type(node).__name__, end="  ")
+    node = node.next_functions[0][0] if node.next_functions else None
+
+# %% [markdown]
+# The last is the leaf's account, where `.grad` is added up. Our handles have the same: `requires_grad`,
+# `node` and `grad`. What a node has to hold is up to you. The slopes are given as a table,
+# `slopes(call, g, result, *values)`, which from the gradient `g` of a result computes those of the
+# values, **by operators of the dispatcher**. So they too run on any backend. For example:
+
+# %% topics=["autograd-meta"]
+from course_utils.chapters.internals.small_torch import SLOPES
+
+x, y, g = (Handle(np.array([number]), "NumPy") for number in (2.0, 5.0, 1.0))
+print(SLOPES["mul"](ours.call, g, None, x, y))
+
+# %% [markdown]
+# ### Exercise 20.4 — Autograd in front ★★ · 20 min · 4 points · core
+#
+# 1. `autograd_kernel(dispatcher, operator, slopes)` returns a kernel for the key `"Autograd"`: a
+#    function of `*values`. It calls the operator below Autograd (`dispatcher.below("Autograd")`) and
+#    returns that result. If any of the values is a handle that requires grad, the result gets
+#    `requires_grad = True`, the key `"Autograd"` in addition to its own, and a `node` in which you
+#    keep what backward needs. Else it is left alone: the key by itself doesn't mean that something is
+#    recorded.
+# 2. `backward(dispatcher, result, g)` starts with the gradient `g` (a handle) at `result`, walks back
+#    as in chapter 05, and leaves in each leaf that requires grad its gradient, in `grad`. If there
+#    was one already, the two are added, by `dispatcher.call("add", …)`, in a new handle. Only leaves
+#    (`node is None`) keep a `grad`. `slopes` may hold `None` for a value: nothing is paid there.
+#    Compute everything below Autograd, so that nothing is recorded. Chains of 3,000 steps have to
+#    work: no recursion.
+#
+# Values are handles here. Leave those that you are given as they are, but for the leaves' `grad`.
+# Example: for `y = mul(a, b)` with a = 2 and b = 3, both requiring grad, and g = 1, `a.grad.stored` is 3
+# and `b.grad.stored` is 2. `autograd_in_front` is given.
+
+# %% nbgrader={"grade_id": "tape-trials", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.internals import tape_trials
+
+
+@runs_with_the_answer
+def try_record(name):
+    return play(tape_trials.RECORD[name], autograd_kernel, backward)
+
+
+@runs_with_the_answer
+def try_backward(name):
+    scenarios = tape_trials.BACKWARD | tape_trials.random_programs(20)
+    return play(scenarios[name], autograd_kernel, backward)
+
+
+# %% nbgrader={"grade_id": "autograd-in-front", "solution": true}
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+    ### BEGIN SOLUTION
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+    ### END SOLUTION
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    ### BEGIN SOLUTION
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+    ### END SOLUTION
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% nbgrader={"grade_id": "autograd-in-front-check", "grade": true, "points": 1}
+check_scenarios(try_record, tape_trials.RECORD)
+
+# %% nbgrader={"grade_id": "autograd-in-front-check-2", "grade": true, "points": 3}
+check_scenarios(try_backward, tape_trials.BACKWARD)
+### BEGIN HIDDEN TESTS
+check_scenarios(try_backward, tape_trials.random_programs(20))
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# A node can be a pair: the slopes, and the values. The values hold their own nodes, so from the
+# result you reach everything behind it.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# First count how often each handle is used, from the result down. Then hand on; a handle's turn
+# comes when all that used it have paid in. A dict from handle to gradient is its account.
+# </details>
+
+# %% [markdown]
+# You now have the whole path of section 1 in a few dozen lines. It will train a network at the end of
+# this chapter. Before that, the parts of the path that were passed over.
+
+
+# %% [markdown]
+# ## The payoff: your PyTorch learns · core
+#
+# A tensor, a dispatcher with two backends, and autograd in front of both. It is enough to train the
+# network of chapter 05 on its two rings:
+#
+#     scores = relu(x @ w1 + b1) @ w2 + b2
+#
+# First a single step on each backend, to see that they agree; the training then runs on NumPy. Where
+# an exercise isn't solved yet, a spare part steps in.
+
+# %% topics=["internals-overview"]
+from course_utils.chapters.internals import rings
+
+engine = parts.engine(globals())
+print("yours:", ", ".join(parts.solved(globals())) or "none of the four yet")
+first = {key: rings.one_step(engine, key) for key in ("List", "NumPy")}
+print("loss by lists", round(first["List"], 5), "and by NumPy", round(first["NumPy"], 5))
+
+# %% topics=["internals-overview"]
+losses, weights = rings.train(engine, "NumPy", steps=150)
+losses_torch, weights_torch = rings.train_torch(steps=150)
+assert np.allclose(losses, losses_torch, atol=1e-4)
+print(f"loss {losses[0]:.2f} -> {losses[-1]:.2f}; PyTorch's {losses_torch[-1]:.2f}")
+print("right:", rings.right_answers(weights), "of 200")
+
+# %% topics=["internals-overview"]
+pictures.draw_rings(
+    {"yours": losses, "PyTorch's": losses_torch},
+    {"yours": rings.shares(weights), "PyTorch's": rings.shares(weights_torch)},
+    *rings.points_and_labels(),
+    "Left: the two losses fall along the same curve from about 1 to nearly 0. Middle and right: two "
+    "rings of points, and the share of class 1 that each network gives, high around the inner ring.",
+)
+
+# %% [markdown]
+# The dotted curve is drawn on the solid one: to four digits both are the same at each of the 150
+# steps. What PyTorch has beyond yours is two thousand operators, a dozen backends, and speed. The
+# path from `a + b` to the addition is the same.
+
+# %% [markdown]
+# ## What to take home
+#
+# | question | answer |
+# | --- | --- |
+# | Which kernel runs? | the first key of the arguments that has one; fallthroughs are skipped |
+# | Why does autograd know no device? | it is a kernel in front that calls the operator again below |
+# | What does `no_grad` change? | a flag, not the path; `inference_mode` takes the key out |
+# | How are strides and broadcasting handled? | one plan of loops; step 0 repeats; loops merge |
+#
+# **Three mistakes to remember**
+#
+# 1. To think that a tensor without `requires_grad` skips autograd. The key is there; only the note is
+#    missing.
+# 2. To expect a missing kernel to be skipped. Fallthrough has to be registered.
+# 3. To merge loops by looking at one operand.
+#
+# **Read more.** Edward Yang's *PyTorch internals* and *Let's talk about the PyTorch dispatcher* on his
+# blog; in the PyTorch documentation *Extending PyTorch*.
