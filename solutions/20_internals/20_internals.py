@@ -27,7 +27,7 @@
 # them. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
-import numpy as np, torch  # fmt: skip # noqa: E401
+import numpy as np, torch, torch.nn as nn, torch.nn.functional as F  # fmt: skip # noqa: E401
 from course_utils import check_predictions, every_case, runs_with_the_answer, show  # noqa: F401
 from course_utils.chapters.internals import pictures
 from course_utils.chapters.internals.scenarios import check_scenarios, play
@@ -149,9 +149,10 @@ print(path_of(aten.matmul.default, x, x))
 # %% topics=["dispatch-autograd"] errata=["internals-map"] tags=["shows-false"]
 from pathlib import Path
 
+w = nn.Linear(1, 1).weight.detach().requires_grad_()
 libraries = {path.name.split(".")[0] for path in (Path(torch.__file__).parent / "lib").iterdir()}
 print("libcaffe2:", "libcaffe2" in libraries, "| libtorch_cpu:", "libtorch_cpu" in libraries)
-print("a Variable is a Tensor:", torch.autograd.Variable is torch.Tensor or "by isinstance alone")
+print("another class for autograd:", type(x) is not type(w))
 print("variants of abs, made from one kernel:", aten.abs.overloads(), "and abs_")
 
 # %% [markdown]
@@ -698,6 +699,441 @@ check_scenarios(try_backward, tape_trials.random_programs(20))
 # You now have the whole path of section 1 in a few dozen lines. It will train a network at the end of
 # this chapter. Before that, the parts of the path that were passed over.
 
+
+# %% [markdown]
+# ## 5. Which dtype comes out?
+#
+# Inside the kernel a second decision is made, for which there is no key: the dtype. The plan of
+# section 2 finds a common one before the loop, and reads each operand through a cast. But which?
+# **Predict** all four:
+
+# %% topics=["dispatch-device-layout"]
+bytes_, half = torch.tensor([200], dtype=torch.uint8), torch.tensor([1.0], dtype=torch.float16)
+print("uint8 + int8:         ", (bytes_ + torch.tensor([1], dtype=torch.int8)).dtype)
+print("half + bfloat16:      ", (half + torch.tensor([1.0], dtype=torch.bfloat16)).dtype)
+print("uint8 + number 300:   ", (bytes_ + 300).dtype, (bytes_ + 300).tolist())
+print("half + 0-D float64:   ", (half + torch.tensor(1.0, dtype=torch.float64)).dtype)
+
+# %% [markdown]
+# The first two look for a type that holds the values of both: `int16` for the first, `float32` for
+# the second, since each of the two halves has something the other lacks. The last two don't: 500
+# became 244, and the `float64` was ignored. A number that you write into a formula shouldn't turn
+# a whole batch into another type. So operands have a **rank**:
+#
+# 1. tensors with at least one dimension;
+# 2. tensors without a dimension;
+# 3. Python numbers, of which `bool` counts as bool, `int` as int64, `float` as the default dtype.
+#
+# and dtypes have a **category**: bool, then whole numbers, then floating point. Within a rank, join:
+# the higher category decides, and within a category the smallest type that holds the values of both.
+# A lower rank has a say only if its category is *higher* than what the ranks above it gave; then its
+# dtype is the answer, as it is. The joins within a rank, as a picture:
+
+# %% topics=["dispatch-device-layout"]
+pictures.draw_lattice(
+    "Arrows lead from bool to uint8 and int8, from both to int16, then int32, int64; from there to "
+    "float16 and bfloat16, from both to float32 and on to float64. Two types join where their ways "
+    "upward first meet."
+)
+
+# %% [markdown]
+# Two types join where their ways upward first meet. A tensor of `int64` with one of `float16` gives
+# `float16`, by the category, though it holds far fewer whole numbers exactly: in a join of
+# categories nothing is promised about values.
+#
+# ### Exercise 20.5 — Which dtype comes out? ★★ · 15 min · 3 points
+#
+# Write `type_promotion(x, y)`: the dtype of `x + y` (as a `torch.dtype`), for tensors of any size and
+# for Python's `bool`, `int` and `float`. The dtypes are `bool`, `uint8`, `int8`, `int16`, `int32`,
+# `int64`, `float16`, `bfloat16`, `float32`, `float64`. The check tries all pairs, under two default dtypes.
+#
+# Not allowed: `torch.result_type`, `torch.promote_types`, and any operation on a tensor; `x.dtype`,
+# `x.dim()` and `dtype.is_floating_point` are all you need. Examples: an `int8` tensor and 2.5 give
+# `torch.float32` (the default dtype); two numbers, 3 and `True`, give `torch.int64`.
+
+# %% nbgrader={"grade_id": "promotion-trials", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.internals import promotion
+from course_utils.chapters.internals.scenarios import Scenario
+
+
+@runs_with_the_answer
+def try_promotion(default):
+    return play(Scenario(lambda f: promotion.run_promotion(f, default), None), type_promotion)
+
+
+# %% nbgrader={"grade_id": "type-promotion", "solution": true}
+def type_promotion(x: torch.Tensor | float, y: torch.Tensor | float) -> torch.dtype:
+    """The dtype of x + y, for tensors and Python's bool, int and float."""
+    ### BEGIN SOLUTION
+    chain = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+    chain += [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+    meet = {(1, 2): 3, (6, 7): 8}
+    numbers = {bool: torch.bool, int: torch.int64, float: torch.get_default_dtype()}
+    ranks = [None, None, None]
+    for value in (x, y):
+        tensor = isinstance(value, torch.Tensor)
+        rank, dtype = (value.dim() == 0, value.dtype) if tensor else (2, numbers[type(value)])
+        low, high = sorted((chain.index(dtype), ranks[rank] or 0))
+        ranks[rank] = meet.get((low, high), high)
+    found = None
+    for place in ranks:
+        category = lambda p: (p > 0) + (p > 5)  # noqa: E731
+        if place is not None and (found is None or category(place) > category(found)):
+            found = place
+    return chain[found]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "type-promotion-check", "grade": true, "points": 3}
+for default in (torch.float32, torch.float64):
+    promotion.check_promotion(try_promotion(default), default)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# First sort each operand into (rank, dtype). Write a function that joins two dtypes, then join
+# within each rank, then compare the ranks from the top.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Put the dtypes into a list by size. The join of two of them is the later one in the list, with two
+# exceptions; the picture shows where.
+# </details>
+
+# %% [markdown]
+# ## 6. What an operator promises
+#
+# A kernel is found and a dtype is chosen. How does the machinery know what a kernel will *do* to its
+# arguments? Autograd must count versions of what is written, and `torch.compile` must not reorder a
+# write. They don't look into the kernel. They read the operator's **schema**:
+
+# %% topics=["native-functions-schema"]
+for operator in (aten.add.Tensor, aten.add_.Tensor, aten.add.out, aten.t.default):
+    print(operator._schema)
+
+# %% [markdown]
+# `Tensor(a)` says: this argument shares memory with whatever else is marked `a`, here the result.
+# `Tensor(a!)` says that it is written as well. No mark, no sharing. What comes after the `*` can
+# only be given by keyword. So a schema tells four variants apart: one that only computes, one that
+# gives a **view**, one that writes **in place**, one that writes into **out**.
+#
+# The schemas are kept in one file, `native_functions.yaml`, and a generator (`torchgen`) makes from it
+# the C++ headers, the Python bindings, and the registration for each key. A second file,
+# `derivatives.yaml`, has the slopes. Both come with the installed package:
+
+# %% topics=["native-functions-schema"]
+from course_utils.chapters.internals.sources import generated_from
+
+print(generated_from("native_functions.yaml", "- func: mul.Tensor(", lines=4))
+print(generated_from("derivatives.yaml", "- name: mul.Tensor(", lines=3))
+
+# %% [markdown]
+# That is the entry for `mul`: its schema, and its slopes, as in our table of section 4. An author of
+# an operator writes a few lines here, and a kernel. `structured` means that the variants need only a
+# single kernel, the one into `out`. The other two are made of it: in place is "into the first argument",
+# functional is "into a new tensor". By hand, with NumPy:
+
+# %% topics=["out-inplace-functional"]
+into = np.abs  # the kernel: abs(x, out) writes into out
+functional = lambda x: into(x, np.empty_like(x))  # noqa: E731
+in_place = lambda x: into(x, x)  # noqa: E731
+x = np.array([-1.0, 2.0])
+print("functional", functional(x), "and x is", x)
+print("in place  ", in_place(x), "and x is", x)
+
+# %% [markdown]
+# The same three in PyTorch. Each registers a name of its own, and each has a schema that says what it
+# writes:
+
+# %% topics=["out-inplace-functional"]
+x, y = torch.tensor([-1.0, 2.0]), torch.zeros(2)
+assert torch.equal(torch.abs(x), torch.abs(x, out=y)) and torch.equal(y, x.abs_())
+print({name: str(op._schema).split("->")[0].split("(", 1)[1] for name, op in
+       {"abs": aten.abs.default, "abs_": aten.abs_.default, "out": aten.abs.out}.items()})  # fmt: skip
+
+# %% [markdown]
+# ### Exercise 20.6 — Read the promise ★★ · 12 min · 3 points
+#
+# Write `read_schemas(schema)`. It takes the text of one schema and returns a dict with three keys:
+#
+# - `"writes"`: the names of the arguments that are written (a `!` in their mark), in order, a list;
+# - `"views"`: the names of the arguments with a mark that has no `!`, in order, a list;
+# - `"variant"`: `"out"` if an argument after the `*` is written; else `"in place"` if any argument is
+#   written; else `"view"` if `"views"` isn't empty; else `"functional"`.
+#
+# Results don't count, only arguments. The marks look like `Tensor(a!) self`, `Tensor(a -> *) self`,
+# `Tensor(a!)[] self`, `Tensor(b!)? mask`; an argument may have a default, which may hold commas:
+# `int[2] padding=[0, 0]`. Read the text; `torch._C.parse_schema` is not allowed.
+#
+# Example: `"aten::t(Tensor(a) self) -> Tensor(a)"` gives
+# `{"writes": [], "views": ["self"], "variant": "view"}`.
+
+# %% nbgrader={"grade_id": "schema-trials", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.internals import schemas
+
+
+@runs_with_the_answer
+def try_schema(text):
+    return play(Scenario(lambda f: schemas.run_schema(f, text), None), read_schemas)
+
+
+# %% nbgrader={"grade_id": "read-schemas", "solution": true}
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    ### BEGIN SOLUTION
+    arguments = schema[: schema.rindex(") ->")]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\S* (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [name for part in parts for written, name in part if written]
+    views = [name for part in parts for written, name in part if not written]
+    out = any(written for written, _ in parts[1])
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "read-schemas-check", "grade": true, "points": 3}
+with every_case() as case:
+    for name, text in schemas.EXAMPLES.items():
+        with case(name):
+            schemas.check_schema(try_schema(text), text)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    for text in schemas.random_schemas(80):
+        with case("an operator of PyTorch's"):
+            schemas.check_schema(try_schema(text), text)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Cut the results off at the *last* arrow that follows a closing bracket; a mark may hold an arrow too.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# A mark is `Tensor(`, letters, perhaps a `!`, perhaps an arrow, `)`, perhaps `[]` or `?`, a space, and
+# then the argument's name. `re.findall` finds them all; what is between doesn't matter.
+# </details>
+
+# %% [markdown]
+# ## 7. Stepping in from Python
+#
+# We know the path and the promises. Where can *you* step in, without touching PyTorch? There are two
+# doors. The upper one, `__torch_function__`, is at the very start: you see the function that was
+# called, as it was called. The lower one, `__torch_dispatch__`, is behind autograd, right before
+# the backend: you see operators. **Predict** what each notes for `F.linear(x, w, b).relu()`:
+
+# %% topics=["tensor-wrappers", "call-path-of-add"]
+from course_utils.chapters.internals.lazy import Logger
+from course_utils.learner.calls import Calls
+
+x, w, b = torch.ones(2, 3), torch.ones(4, 3, requires_grad=True), torch.ones(4)
+with Calls() as calls, Logger() as operators:
+    F.linear(x, w, b).relu()
+print("upper door:", sorted(calls.names))
+print("lower door:", operators.names)
+
+# %% [markdown]
+# `linear` is composite: below, it has become `t` and `addmm`. The upper door keeps the meaning, the
+# lower one needs to know fewer names. Each can be opened for all tensors, by a mode as here, or
+# for one class.
+#
+# The oldest way is a **wrapper**: a class that holds a tensor. By itself it is a stranger to every
+# function of PyTorch. With the method `__torch_function__` it is let in, wherever a tensor is
+# expected:
+
+
+# %% topics=["tensor-wrappers"]
+class Loud:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return f"{func.__name__} was called with {len(args)} arguments, {kwargs}"
+
+
+print(torch.add(Loud(), 3))
+print(torch.ones(2) * Loud())
+print(torch.sum(Loud(), dim=0))
+
+# %% [markdown]
+# Three things to see. `kwargs` may be `None`. A tensor on the left is enough for the door to be found.
+# And `func` in the second line is the method of `Tensor`, not `torch.mul`: another object, with the same
+# name. If no argument's class can answer, it returns `NotImplemented`, and PyTorch raises a `TypeError`.
+#
+# ### Exercise 20.7 — Numbers with units ★★ · 15 min · 4 points
+#
+# A `Quantity` has a `value`, a tensor, and a `unit`, a dict from names to powers that aren't 0: m/s² is
+# `{"m": 1, "s": -2}`. Write its `__torch_function__`, for functions with these names:
+#
+# - `add`, `sub`: the units have to be equal, else a `ValueError`; the result has that unit.
+# - `mul`, `div`: powers are added or subtracted; a power of 0 is left out.
+# - `sqrt`: powers are halved, and stay whole numbers; an odd power raises a `ValueError`.
+# - `sum`, `mean`: the unit stays.
+# - any other: return `NotImplemented`.
+#
+# A plain tensor or number among the arguments has no unit, `{}`. Quantities are given by position;
+# keyword arguments are handed on as they are. The result is a new `Quantity` with a dict of its own,
+# its value computed by the same function on the values, so that gradients flow. Leave the arguments as
+# they are.
+#
+# Example: 3 m divided by 2 s is 1.5 with `{"m": 1, "s": -1}`. `torch_function` is given.
+
+# %% nbgrader={"grade_id": "unit-trials", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.internals import units
+
+
+@runs_with_the_answer
+def try_units(name):
+    return play(units.UNITS[name], Quantity)
+
+
+# %% nbgrader={"grade_id": "torch-function", "solution": true}
+class Quantity(units.Measured):
+    """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
+        ### BEGIN SOLUTION
+        name, kwargs = func.__name__, kwargs or {}
+        if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean"):
+            return NotImplemented
+        unit, *others = [dict(getattr(value, "unit", {})) for value in args]
+        if name in ("add", "sub") and others[0] != unit:
+            raise ValueError(f"{name} of {unit} and {others[0]}")
+        if name in ("mul", "div"):
+            for key, power in others[0].items():
+                unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
+        if name == "sqrt":
+            if any(power % 2 for power in unit.values()):
+                raise ValueError(f"no root of {unit}")
+            unit = {key: power // 2 for key, power in unit.items()}
+        value = func(*(getattr(value, "value", value) for value in args), **kwargs)
+        return cls(value, {key: power for key, power in unit.items() if power})
+        ### END SOLUTION
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% nbgrader={"grade_id": "torch-function-check", "grade": true, "points": 4}
+check_scenarios(try_units, units.UNITS)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Two lists help: the values (`.value` of a Quantity, else the argument itself) and the units (`.unit`, else
+# `{}`). Then `func(*values, **kwargs)` is the number, and what is left is the unit.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Compare `func.__name__`. Copy a unit before you change it: `dict(unit)`.
+# </details>
+
+# %% [markdown]
+# ### The lower door
+#
+# A subclass of `torch.Tensor` with `__torch_dispatch__` is a tensor all the way down: autograd, `vmap`
+# and composite operators treat it as such, and in the end the operator arrives at your
+# method instead of at a backend. It may not even have numbers. `torch.Tensor._make_wrapper_subclass` makes a
+# tensor that has only a note: size, strides, dtype, device.
+#
+# What that is good for: put the work off. A **lazy** tensor writes down each operator, and computes
+# when the value is asked for. Then the whole program is known, and could be improved first. What
+# shape has a result that isn't computed? Remember the puzzle: `meta`.
+
+# %% topics=["tensor-wrappers"]
+from course_utils.chapters.internals.lazy import as_meta
+
+args, kwargs = as_meta(((torch.ones(2, 3), [torch.ones(4, 3), 5]), {"dim": 1}))
+print(args, kwargs)
+print(torch.ops.aten.mm.default(torch.ones(2, 3, device="meta"), torch.ones(3, 4, device="meta")))
+
+# %% [markdown]
+# `as_meta` puts a twin on `meta` in place of each tensor, however deep it is in lists and dicts
+# (`tree_map` does the walking). An operator called on the twins checks the shapes, and gives the note
+# of the result. `func._schema.is_mutable` says whether an operator writes.
+#
+# ### Exercise 20.8 — A lazy tensor ★★★ · 25 min · 4 points
+#
+# `Lazy(like, call)` makes a tensor with the note of `like` that keeps its `call`, a tuple
+# `(function, args, kwargs)`. Write two methods:
+#
+# - `__torch_dispatch__(cls, func, types, args, kwargs)`: compute nothing but on `meta`. Return a `Lazy` with
+#   the note of the result, and the call that will give it. An operator that writes raises a
+#   `RuntimeError`. (`kwargs` may be `None`.)
+# - `value(self)`: the plain tensor. Lazy tensors among the call's arguments, in lists and dicts too, are
+#   asked for theirs. Each operation runs once, however often its result is used or `value()`
+#   is called.
+#
+# Operators here give one tensor. Plain tensors may be among the arguments; they are used as they are. The
+# tensors don't require grad. Example: with `a` from `torch_dispatch(torch.tensor([1.0, 2.0]))`, `b = a.exp() + 1`
+# has the shape (2,), and no exponential has been computed until `b.value()`. `torch_dispatch` is given.
+
+# %% nbgrader={"grade_id": "lazy-trials", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.internals import lazy
+
+
+@runs_with_the_answer
+def try_lazy(name):
+    return play(lazy.LAZY[name], Lazy)
+
+
+# %% nbgrader={"grade_id": "torch-dispatch", "solution": true}
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        ### BEGIN SOLUTION
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options), call)
+        ### END SOLUTION
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        ### BEGIN SOLUTION
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            self.known = func(*args, **kwargs)
+        return self.known
+        ### END SOLUTION
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% nbgrader={"grade_id": "torch-dispatch-check", "grade": true, "points": 4}
+check_scenarios(try_lazy, lazy.LAZY)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# In `__torch_dispatch__`: refuse writers, make twins of args and kwargs, call `func` on them, and wrap the
+# result. The call that you keep holds the *original* arguments.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `tree_map(f, structure)` applies `f` to every leaf of nested lists, tuples and dicts. `self.known` is
+# there to remember.
+# </details>
 
 # %% [markdown]
 # ## The payoff: your PyTorch learns · core

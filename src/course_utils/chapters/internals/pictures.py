@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -67,6 +68,39 @@ def draw_loops(rows: Sequence[tuple[str, Sequence[int]]], alt: str) -> None:
     axes.set(xlabel="entry of the result", yticks=[], ylim=(-len(rows) + 0.4, 0.6))
     for side in ("left", "top", "right"):
         axes.spines[side].set_visible(False)
+    figure.tight_layout()
+    show(figure, alt)
+
+
+def draw_lattice(alt: str) -> None:
+    """The joins of dtypes within a rank: an arrow leads to the next type that holds more."""
+    places = {
+        "bool": (0, 0),
+        "uint8": (1, 0.7),
+        "int8": (1, -0.7),
+        "int16": (2, 0),
+        "int32": (3, 0),
+        "int64": (4, 0),
+        "float16": (5.2, 0.7),
+        "bfloat16": (5.2, -0.7),
+        "float32": (6.4, 0),
+        "float64": (7.4, 0),
+    }
+    chains = ["bool uint8 int16 int32 int64 float16 float32 float64"]
+    chains += ["bool int8 int16", "int64 bfloat16 float32"]
+    figure, axes = plt.subplots(figsize=(9, 1.9))
+    for chain in chains:
+        names = chain.split()
+        for one, other in pairwise(names):
+            arrow = {"arrowstyle": "-|>", "color": DARK, "shrinkA": 24, "shrinkB": 24}
+            axes.annotate("", places[other], places[one], arrowprops=arrow)
+    for name, (x, y) in places.items():
+        colour = GREY if name == "bool" else BLUE if "float" in name else ORANGE
+        _box(axes, x, y, name, colour, DARK if name == "bool" else "white")
+    for x, category in ((0, "bool"), (2.5, "whole numbers"), (6.3, "floating point")):
+        axes.text(x, 1.4, category, ha="center", fontsize=9)
+    axes.set(xlim=(-0.5, 7.9), ylim=(-1.2, 1.7))
+    axes.axis("off")
     figure.tight_layout()
     show(figure, alt)
 
