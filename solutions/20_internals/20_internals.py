@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     title: Internals
-#     minutes: 230
-#     core: 110
+#     minutes: 240
+#     core: 125
 # ---
 
 # %% [markdown]
@@ -576,7 +576,7 @@ x, y, g = (Handle(np.array([number]), "NumPy") for number in (2.0, 5.0, 1.0))
 print(SLOPES["mul"](ours.call, g, None, x, y))
 
 # %% [markdown]
-# ### Exercise 20.4 — Autograd in front ★★ · 20 min · 4 points · core
+# ### Exercise 20.4 — Autograd in front ★★ · 18 min · 4 points · core
 #
 # 1. `autograd_kernel(dispatcher, operator, slopes)` returns a kernel for the key `"Autograd"`: a
 #    function of `*values`. It calls the operator below Autograd (`dispatcher.below("Autograd")`) and
@@ -741,7 +741,7 @@ pictures.draw_lattice(
 # `float16`, by the category, though it holds far fewer whole numbers exactly: in a join of
 # categories nothing is promised about values.
 #
-# ### Exercise 20.5 — Which dtype comes out? ★★ · 15 min · 3 points
+# ### Exercise 20.5 — Which dtype comes out? ★★ · 12 min · 3 points
 #
 # Write `type_promotion(x, y)`: the dtype of `x + y` (as a `torch.dtype`), for tensors of any size and
 # for Python's `bool`, `int` and `float`. The dtypes are `bool`, `uint8`, `int8`, `int16`, `int32`,
@@ -852,7 +852,7 @@ print({name: str(op._schema).split("->")[0].split("(", 1)[1] for name, op in
        {"abs": aten.abs.default, "abs_": aten.abs_.default, "out": aten.abs.out}.items()})  # fmt: skip
 
 # %% [markdown]
-# ### Exercise 20.6 — Read the promise ★★ · 12 min · 3 points
+# ### Exercise 20.6 — Read the promise ★★ · 10 min · 3 points
 #
 # Write `read_schemas(schema)`. It takes the text of one schema and returns a dict with three keys:
 #
@@ -965,7 +965,7 @@ print(torch.sum(Loud(), dim=0))
 # And `func` in the second line is the method of `Tensor`, not `torch.mul`: another object, with the same
 # name. If no argument's class can answer, it returns `NotImplemented`, and PyTorch raises a `TypeError`.
 #
-# ### Exercise 20.7 — Numbers with units ★★ · 15 min · 4 points
+# ### Exercise 20.7 — Numbers with units ★★ · 12 min · 4 points
 #
 # A `Quantity` has a `value`, a tensor, and a `unit`, a dict from names to powers that aren't 0: m/s² is
 # `{"m": 1, "s": -2}`. Write its `__torch_function__`, for functions with these names:
@@ -1061,7 +1061,7 @@ print(torch.ops.aten.mm.default(torch.ones(2, 3, device="meta"), torch.ones(3, 4
 # (`tree_map` does the walking). An operator called on the twins checks the shapes, and gives the note
 # of the result. `func._schema.is_mutable` says whether an operator writes.
 #
-# ### Exercise 20.8 — A lazy tensor ★★★ · 25 min · 4 points
+# ### Exercise 20.8 — A lazy tensor ★★ · 20 min · 4 points
 #
 # `Lazy(like, call)` makes a tensor with the note of `like` that keeps its `call`, a tuple
 # `(function, args, kwargs)`. Write two methods:
@@ -1136,6 +1136,468 @@ check_scenarios(try_lazy, lazy.LAZY)
 # </details>
 
 # %% [markdown]
+# ## 8. A kernel and an operator of your own
+#
+# Both doors let you change what existing operators do. What if the operator you need doesn't exist?
+# Take a sum that forgets, `y[t] = x[t] + decay · y[t-1]`: returns in reinforcement learning, moving
+# averages, state space models. Each step needs the one before, so no single operator of PyTorch does it. A
+# loop over steps works, and sends every step down the whole path:
+
+
+# %% topics=["kernel-anatomy"]
+def by_steps(x, decay):
+    total, steps = torch.zeros(x.shape[:-1]), []
+    for step in x.unbind(-1):
+        total = step + decay * total
+        steps.append(total)
+    return torch.stack(steps, -1)
+
+
+with Logger() as operators:
+    result = by_steps(torch.ones(2, 500), 0.5)
+print(len(operators.names), "operators for", result.numel(), "numbers")
+
+# %% [markdown]
+# More than half an operator for each number. A **kernel** does the loop inside. Whatever the language,
+# it has the same five parts:
+#
+# | part | in PyTorch's C++ | here |
+# | --- | --- | --- |
+# | checks, with words | `TORCH_CHECK`, `TORCH_CHECK_TYPE` | `raise TypeError(…)`, `torch._check` |
+# | the output | `at::empty`, or TensorIterator's | `torch.empty`, `np.empty` |
+# | the dtype switch | `AT_DISPATCH_V2`: compiled once for each type | Numba: compiled at the first call |
+# | the parallel loop | `at::parallel_for` | `numba.prange` |
+# | access | `data_ptr` and strides, `TensorAccessor` | `x[row, step]` |
+#
+# **Numba** compiles a Python function that loops over NumPy arrays into machine code, for the dtypes
+# and layouts that it meets:
+
+# %% topics=["kernel-anatomy", "extension-numba", "tensor-accessor-iterator"]
+import numba
+
+numba.config.THREADING_LAYER = "forksafe"  # so that DataLoader's workers may use it too
+
+
+@numba.njit(parallel=True)
+def scan_rows(x, decay, out):  # (row, step), of any strides
+    for row in numba.prange(x.shape[0]):
+        total = 0.0
+        for step in range(x.shape[1]):
+            total = x[row, step] + decay * total
+            out[row, step] = total
+
+
+# %% topics=["kernel-anatomy", "extension-numba"]
+out = np.empty((2, 500), np.float32)
+scan_rows(torch.ones(500, 2).t().numpy(), 0.5, out)
+assert np.allclose(out, result)
+print(*scan_rows.signatures, sep="\n")
+
+# %% [markdown]
+# The signature is the dtype switch at work: `float32`, two dimensions, `A` for any strides, `C` for
+# contiguous ones. Another dtype would be compiled at its first call. Rows don't depend on
+# each other, so they may run in parallel; steps do, so they may not. (`float16` isn't known to Numba
+# on a CPU. A kernel for it converts to `float32` first, and rounds once at the end, which PyTorch's own
+# kernels do too.)
+#
+# The same in C++, where there is a compiler. Strides have to be spelled out, which is what an accessor
+# (`TensorAccessor`; on a GPU `PackedTensorAccessor`) saves you:
+
+# %% topics=["kernel-anatomy", "tensor-accessor-iterator"] tags=["nbval-ignore-output"]
+from course_utils.chapters.internals.compilers import compiled
+
+scan_in_c = compiled("""
+extern "C" void scan(const float* x, long rows, long steps, long s0, long s1, float decay, float* y) {
+  for (long row = 0; row < rows; ++row) {
+    double total = 0;
+    for (long t = 0; t < steps; ++t)
+      y[row * steps + t] = total = x[row * s0 + t * s1] + decay * total;
+  }
+}""", "scan")  # fmt: skip
+print("compiled" if scan_in_c else "no C++ compiler on this machine: nothing is lost below")
+
+# %% topics=["kernel-anatomy"] tags=["nbval-ignore-output"]
+import ctypes
+
+if scan_in_c:
+    x, y = torch.ones(500, 2).t(), torch.empty(2, 500)
+    pointer, long = (lambda t: ctypes.c_void_p(t.data_ptr())), ctypes.c_long
+    sizes = [long(number) for number in (*x.shape, *x.stride())]
+    scan_in_c(pointer(x), *sizes, ctypes.c_float(0.5), pointer(y))
+    print("C++ and Numba agree:", np.allclose(y, out))
+
+# %% [markdown]
+# On a GPU you would write it in **Triton**, a Python dialect in which a kernel sees a block of entries at
+# once and does arithmetic on pointers. Its interpreter runs the same text on a CPU, slowly. One program
+# a block of rows, one loop over the steps:
+
+# %% topics=["kernel-anatomy"] tags=["nbval-ignore-output"]
+from course_utils.chapters.internals.triton_scan import scan_by_triton
+
+y = scan_by_triton(torch.ones(20, 3).t(), 0.5)
+print(
+    "Triton isn't installed here" if y is None else f"Triton agrees: {np.allclose(y, out[:1, :20])}"
+)
+
+# %% tags=["nbval-ignore-output"]
+import inspect
+
+from course_utils.chapters.internals import triton_scan
+
+source = inspect.getsource(triton_scan)
+print(source[source.index("    def kernel(") : source.index("    return kernel")])
+
+# %% [markdown]
+# A kernel alone isn't an operator. For PyTorch it is a black box: call it in a model, and what is
+# behind it gets no gradient. Nobody warns. **Predict** the last line:
+
+# %% topics=["kernel-anatomy"] tags=["shows-false"]
+x = torch.ones(2, 3, requires_grad=True)
+out = np.empty((2, 3), np.float32)
+scan_rows(x.detach().numpy(), 0.5, out)
+print("requires grad:", torch.from_numpy(out).requires_grad)
+
+# %% [markdown]
+# What each part of the path needs to know about an operator you have met: a **schema**, a kernel
+# for the backend, one on **meta** (called *fake*) for shapes, slopes for **autograd**, and for `vmap` a rule for
+# one dimension more. `torch.library.custom_op` takes them from Python. Here they are for a smaller
+# operator, the square:
+
+
+# %% topics=["native-functions-schema", "kernel-anatomy"]
+@torch.library.custom_op("internals::square", mutates_args=())
+def square(x: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(np.square(x.numpy()))  # a new tensor, never x itself or a view of it
+
+
+square.register_fake(lambda x: torch.empty_like(x))
+square.register_vmap(lambda info, in_dims, x: (square(x), in_dims[0]))
+square.register_autograd(
+    lambda ctx, g: 2 * g * ctx.saved_tensors[0],
+    setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+)
+print(torch.ops.internals.square.default._schema)
+
+# %% topics=["dispatch-autograd"]
+x = torch.tensor([3.0, 4.0], requires_grad=True)
+square(x).sum().backward()
+print("slopes ", x.grad, "| vmap", torch.vmap(square)(torch.ones(2, 3)).shape)
+print("path   ", [stop.key for stop in path_of(torch.ops.internals.square.default, x)])
+print("on meta", square(torch.ones(2, 3, device="meta")).shape)
+
+# %% [markdown]
+# The schema was read off the Python types, and the path is that of section 1. `torch.library.opcheck`
+# tries whether all of it fits together: whether the schema tells the truth, the fake has the
+# shape and strides of the kernel's result, and compiled gradients equal the plain ones.
+#
+# ### Exercise 20.9 — An operator of your own ★★★ · 25 min · 5 points
+#
+# Register the sum that forgets as `internals::decayed_sum`, with arguments `x` (…, steps) and `decay`, a
+# `float`. Two parts:
+#
+# 1. **The kernel.** The result is new and contiguous, of the shape and dtype of `x`: `float16`,
+#    `bfloat16`, `float32` or `float64`. The half types are computed in `float32` or better and rounded
+#    once. `x` may have any strides, and sizes of 0; it is left as it is. A tensor without a dimension
+#    raises a `ValueError`, a dtype that isn't floating a `TypeError`. Write the loop with `scan_rows`,
+#    NumPy or PyTorch, as you like.
+# 2. **The rest**: a fake, slopes for `x` (`decay` gets `None`), differentiable twice, and a rule for `vmap`
+#    over any dimension of `x`. `opcheck` must pass.
+#
+# The slopes: x[t] is in y[t], and by `decay` weaker in each later y. What arrives at x[t] is therefore
+# g[t] + decay · g[t+1] + decay² · g[t+2] + …, which is the same sum from the end to the start.
+# Calling your operator in backward makes it differentiable twice.
+#
+# Example: (1, 1, 1) with decay 0.5 gives (1, 1.5, 1.75), and g = (1, 1, 1) gives the slopes (1.75, 1.5, 1).
+
+# %% nbgrader={"grade_id": "operator-trials", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.internals import operators
+
+
+@runs_with_the_answer
+def try_kernel(name):
+    return play(operators.KERNEL[name], custom_operator)
+
+
+@runs_with_the_answer
+def try_registered(name):
+    return play(operators.REGISTERED[name], custom_operator)
+
+
+# %% nbgrader={"grade_id": "custom-operator", "solution": true}
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    """y[..., t] = x[..., t] + decay * y[..., t - 1], for x (..., steps), in a new tensor."""
+    ### BEGIN SOLUTION
+    if x.dim() == 0:
+        raise ValueError("decayed_sum needs a dimension of steps")
+    if not x.is_floating_point():
+        raise TypeError(f"decayed_sum of {x.dtype}")
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    total, out = torch.zeros_like(wide[..., :1].sum(-1)), wide.new_empty(x.shape)
+    for step in range(x.shape[-1]):
+        out[..., step] = total = wide[..., step] + decay * total
+    return out.to(x.dtype)
+    ### END SOLUTION
+
+
+### BEGIN SOLUTION
+custom_operator.register_fake(lambda x, decay: x.new_empty(x.shape))
+custom_operator.register_vmap(
+    lambda info, dims, x, decay: (custom_operator(x.movedim(dims[0], 0), decay), 0)
+)
+custom_operator.register_autograd(
+    lambda ctx, g: (custom_operator(g.flip(-1), ctx.decay).flip(-1), None),
+    setup_context=lambda ctx, inputs, output: setattr(ctx, "decay", inputs[1]),
+)
+### END SOLUTION
+
+# %% nbgrader={"grade_id": "custom-operator-check", "grade": true, "points": 2}
+check_scenarios(try_kernel, operators.KERNEL)
+
+# %% nbgrader={"grade_id": "custom-operator-check-2", "grade": true, "points": 3}
+check_scenarios(try_registered, operators.REGISTERED)
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# `x[..., t]` is a step of all rows at once, whatever the number of dimensions. Keep the running total in
+# a wider type, and convert at the very end.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# The fake has to have fresh strides, also where `x` is transposed: `x.new_empty(x.shape)`. For vmap bring
+# the batch dimension to the front with `movedim`; `in_dims[0]` says which it is.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# Turn the steps around with `flip(-1)`, before and after.
+# </details>
+
+# %% [markdown]
+# **In practice.** Look first whether `torch.compile` can make the kernel for you; it traces NumPy
+# code as well. Write one by hand when a loop carries something from step to step, or when a library
+# has to be called. And libraries speak to each other without copies, by DLPack:
+
+# %% topics=["extension-cupy"]
+x = torch.arange(3.0)
+array = np.from_dlpack(x)
+array[0] = 7
+print(x, torch.from_dlpack(array).data_ptr() == x.data_ptr())
+
+# %% [markdown]
+# ## 9. Where the memory comes from
+#
+# One part of the path is left: every result needs a storage. On a CPU it is asked of the system. On a
+# GPU that takes so long (`cudaMalloc` waits for all running kernels) that PyTorch keeps what was freed and hands it
+# out again: a **caching allocator**. It explains three things that everyone meets: why `nvidia-smi`
+# shows more than your tensors need, why memory runs out although enough is free, and why
+# `empty_cache` rarely helps.
+#
+# Its rules, a little simplified:
+#
+# 1. A request is rounded up to a multiple of 512 bytes.
+# 2. Up to 1 MiB it is *small*, else *large*. Small and large ones live in **segments** apart. A segment is
+#    what was asked of the device: 2 MiB for small requests; for a large one its size, rounded up to a
+#    multiple of 2 MiB.
+# 3. Take the smallest free **block** that is large enough, of the same kind. (Of several the first of the
+#    oldest segment.) If there is none, make a new segment; it is one free block.
+# 4. What is left over is split off as a free block: in a small segment always, in a large one only
+#    if it is *more* than 1 MiB. Else the block keeps it, and all of it counts as allocated.
+# 5. A freed block merges with free neighbours in its segment.
+# 6. `empty_cache` gives back segments that are free as a whole, and nothing else.
+#
+# *Reserved* is the sum of all segments, *allocated* that of the blocks in use. By hand: `a` is 5 MiB, which
+# makes a segment of 6 MiB; the rest, 1 MiB, isn't more than 1 MiB, so `a` keeps it: 6 allocated, 6 reserved.
+# Free `a`, and 0 are allocated, 6 reserved. **Predict** the last three columns of this trace: what does
+# `e` do, and what can be given back?
+
+# %% topics=["internals-overview"]
+from course_utils.chapters.internals import allocators
+
+MIB = 2**20
+trace = [("malloc", name, 2 * MIB) for name in "abc"]
+trace = [("malloc", "x", 6 * MIB), ("free", "x"), *trace, ("free", "a"), ("free", "c")]
+trace += [("malloc", "e", 4 * MIB), ("empty_cache",), ("free", "b"), ("empty_cache",)]
+
+# %% topics=["internals-overview"]
+allocators.draw_memory(
+    trace,
+    "Columns of memory after each of eleven steps. A segment of 6 MiB is cut into a, b and c. After a "
+    "and c are freed, e of 4 MiB finds no block and gets a segment to itself; emptying the cache gives "
+    "back nothing while b lives, and the first segment after b is freed.",
+)
+
+# %% [markdown]
+# 4 MiB were free, and a request of 4 MiB was turned away: the free memory lay in two pieces. That is
+# **fragmentation**. And with `b` alive, `empty_cache` gave back nothing; a single small tensor holds its
+# whole segment. (On a GPU `torch.cuda.memory_snapshot()` shows these boxes for your program. The real
+# allocator has more rules: 20 MiB segments for requests below 10 MiB, a pool for each stream, and
+# segments that can grow.)
+#
+# ### Exercise 20.10 — A caching allocator ★★★ · 25 min · 4 points
+#
+# Write `allocator(trace)`. A trace is a list of steps: `("malloc", name, bytes)` with at least one byte,
+# `("free", name)`, `("empty_cache",)`. A name may be used again once it was freed. Return a list of pairs,
+# one after each step: bytes allocated, bytes reserved. Follow the six rules.
+#
+# Example: `[("malloc", "a", 1000), ("malloc", "b", 3 * 2**20), ("free", "a")]` gives
+# `[(1024, 2097152), (3146752, 6291456), (3145728, 6291456)]`.
+
+
+# %% nbgrader={"grade_id": "allocator", "solution": true}
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    """Bytes allocated and reserved after each step of a trace."""
+    ### BEGIN SOLUTION
+    segments, numbers = [], []  # a segment: (small, blocks); a block: [size, name or None]
+    for kind, *rest in trace:
+        if kind == "malloc":
+            size = -(-rest[1] // 512) * 512
+            pool = [blocks for small, blocks in segments if small == (size <= MIB)]
+            fits = [b for blocks in pool for b in blocks if b[1] is None and b[0] >= size]
+            if not fits:
+                fits = [[2 * MIB * -(-size // (2 * MIB)), None]]
+                segments.append((size <= MIB, fits))
+            best = min(fits, key=lambda block: block[0])
+            blocks = next(b for _, b in segments if any(block is best for block in b))
+            if best[0] - size >= (512 if size <= MIB else MIB + 1):
+                blocks.insert([b is best for b in blocks].index(True) + 1, [best[0] - size, None])
+                best[0] = size
+            best[1] = rest[0]
+        for _, blocks in segments if kind == "free" else ():
+            for block in blocks:
+                block[1] = None if block[1] == rest[0] else block[1]
+            for i in range(len(blocks) - 1, 0, -1):
+                if blocks[i][1] is None and blocks[i - 1][1] is None:
+                    blocks[i - 1][0] += blocks.pop(i)[0]
+        if kind == "empty_cache":
+            segments = [s for s in segments if any(name is not None for _, name in s[1])]
+        every = [block for _, blocks in segments for block in blocks]
+        numbers.append((sum(n for n, name in every if name is not None), sum(n for n, _ in every)))
+    return numbers
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "allocator-check", "grade": true, "points": 4}
+allocators.check_replays(allocator)
+### BEGIN HIDDEN TESTS
+with every_case() as case:
+    for number, trace in enumerate(allocators.random_traces(40)):
+        with case(f"trace {number}"):
+            allocators.check_replay(allocator(trace), trace)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# A segment is a list of blocks in order, each `[size, name]` with the name `None` while it is free. Then
+# splitting inserts into that list, and merging joins two neighbours.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `min(fits, key=…)` with the size alone as key gives the first of the smallest. Before a new segment is
+# cut, treat it as one free block: then both cases split by the same lines.
+# </details>
+
+# %% [markdown]
+# ## 10. Where it is · core
+#
+# You have built every station. Where are they in PyTorch? Follow one call. It begins in Python, where
+# `+` is a method that came from C++, and ends in a file named after the operator's family:
+
+# %% topics=["call-path-of-add", "code-layout"]
+print("1", torch.Tensor.__add__.__objclass__, type(torch.Tensor.__add__).__name__)
+print("2", torch.ops.aten.add.Tensor)
+for number, stop in enumerate(path_of(torch.ops.aten.add.Tensor, torch.ones(2), torch.ones(2)), 3):
+    print(number, stop.key, "registered in", stop.file)
+
+# %% [markdown]
+# Step 1 is a **binding**, generated from the schema: it parses the Python arguments, and looks for the
+# upper door. Step 2 is the dispatcher. Step 3 is generated too, from `derivatives.yaml`. Step 4 is a
+# registration; the loop itself is in `aten/src/ATen/native/cpu/BinaryOpsKernel.cpp`, where you will find
+# TensorIterator and a short function for a single entry. So to find any operator, search
+# `native_functions.yaml` for its name, and follow the `dispatch:` entry.
+#
+# | folder | what is there |
+# | --- | --- |
+# | `c10/` | what everything else needs: `TensorImpl`, `Storage`, dispatch keys, the CUDA allocator |
+# | `aten/src/ATen/` | tensors in C++: the dispatcher (`core/`), TensorIterator, the schemas |
+# | `aten/src/ATen/native/` | the kernels, with `cpu/`, `cuda/`, `sparse/` … below |
+# | `torch/csrc/` | bindings to Python, and the engine of autograd (`autograd/engine.cpp`) |
+# | `torch/` | Python: `nn`, `optim`, `library.py`, `utils/` … |
+# | `torch/_dynamo/`, `torch/_inductor/` | the compiler: capture of Python code; making kernels |
+# | `torchgen/`, `tools/autograd/` | the generators; `derivatives.yaml` is in the second |
+#
+# > **Then and now.** *"The kernels are in `TH` and `THC`, old C code; `THNN` has the layers."* They were
+# > ported to `ATen/native` one by one, and the last were removed with version 1.11 or so. The folder
+# > name `THC` survives among the headers, with next to nothing in it.
+
+# %% topics=["code-layout"] errata=["internals-map"]
+folder = Path(torch.__file__).parent / "include"
+for name in ("c10", "ATen", "torch", "TH", "THC", "THNN"):
+    print(f"{name:<6}", "many headers" if len(list((folder / name).rglob("*.h"))) > 50 else "-")
+
+# %% [markdown]
+# ### Exercise 20.11 — Where would you look? ★ · 4 min · 2 points · core
+#
+# Eight errands. Write for each the folder where you would begin, of these seven: `"c10"`,
+# `"aten/src/ATen"`, `"aten/src/ATen/native"`, `"torch/csrc"`, `"torch"`, `"torch/_inductor"`,
+# `"tools/autograd"`. (Always the innermost of them that fits.)
+
+# %% nbgrader={"grade_id": "where-is-it", "solution": true}
+where_is_it = {
+    "the slope of torch.atan2 is wrong": None,
+    "nn.Dropout's docstring has a typing error": None,
+    "the CPU loop of cumsum skips an entry": None,
+    "a new dispatch key is needed": None,
+    "backward() starves with many threads": None,
+    "the plan of loops merges too little": None,
+    "a compiled model's generated C++ is slow": None,
+    "the CUDA caching allocator splits badly": None,
+}
+### BEGIN SOLUTION
+folders = ("tools/autograd", "torch", "aten/src/ATen/native", "c10", "torch/csrc")
+folders += ("aten/src/ATen", "torch/_inductor", "c10")
+where_is_it = dict(zip(where_is_it, folders, strict=True))
+### END SOLUTION
+
+# %% nbgrader={"grade_id": "where-is-it-check", "grade": true, "points": 2} jupyter={"source_hidden": true}
+from course_utils.chapters.internals.sources import check_folders
+
+check_folders(where_is_it)
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# Slopes are kept in one file. Kernels are separate from the machinery that calls them. What even a
+# build without any kernel would need is at the bottom.
+# </details>
+
+# %% [markdown]
+# ### If you want to change it
+#
+# A build from scratch takes an hour on a laptop, so nobody starts with one:
+#
+# - **Python only?** `tools/nightly.py checkout -b my-branch` puts a nightly build's binaries below your
+#   checkout: nothing is compiled.
+# - **A kernel of your own?** `torch.library` from Python, as above, or `torch.utils.cpp_extension`, which
+#   compiles a single file against the installed headers.
+# - **C++ inside?** `python -m pip install --no-build-isolation -v -e .`, with `ccache` and `ninja`. A header
+#   that all others include costs the whole hour again; a `.cpp` file under `native/` costs a minute. Leave
+#   out what you don't need (`USE_CUDA=0`, `BUILD_TEST=0`).
+# - Run the tests of what you touched (`python test/test_torch.py -k name`), `lintrunner` for the style, and
+#   let CI, which runs on every pull request, build for the systems that you don't have.
+#
+# Most contributions aren't kernels. Reading issues is: try to reproduce one on today's nightly, cut the
+# example down to ten lines, say which version broke it. A documentation page that misled you, a test
+# for an error message, an issue labelled *good first issue*: each is welcome, and each makes you read a
+# piece of this chapter in the original. Two lines belong in every report; `python -m torch.utils.collect_env`
+# writes the rest:
+
+# %% topics=["build-workflow", "contribute"] tags=["nbval-ignore-output"]
+print("torch", torch.__version__, "built from commit", torch.version.git_version[:10])
+print("compiled with", torch.__config__.show().splitlines()[1].strip(" -"))
+
+# %% [markdown]
 # ## The payoff: your PyTorch learns · core
 #
 # A tensor, a dispatcher with two backends, and autograd in front of both. It is enough to train the
@@ -1176,21 +1638,80 @@ pictures.draw_rings(
 # path from `a + b` to the addition is the same.
 
 # %% [markdown]
+# ## Heard elsewhere
+#
+# *"Indexing never allocates: the view is chosen in Python."* The dispatcher decides nothing of the kind.
+# It is the schema that tells: an operator whose result is marked shares memory, an unmarked one doesn't.
+# `a[1:]` ends at `slice`, `a[[1]]` at `index`:
+
+# %% topics=["native-functions-schema"]
+for operator in (aten.slice.Tensor, aten.index.Tensor):
+    print(
+        str(operator._schema).split(" -> ")[0][:45], "… ->", str(operator._schema).split(" -> ")[-1]
+    )
+
+# %% [markdown]
+# *"`cupy` accelerates pandas; so do `swifter` and `modin`."* CuPy is NumPy and SciPy for a GPU, and has
+# no data frames. For pandas there is `cudf.pandas` on a GPU and Polars on a CPU; Modin and Swifter spread pandas over
+# cores. What CuPy and PyTorch share is DLPack, here with NumPy in its place:
+
+# %% topics=["extension-cupy"] errata=["cupy-for-pandas"]
+
+x = torch.arange(3)
+print(np.from_dlpack(x).tolist(), torch.from_dlpack(np.arange(3)).tolist())
+
+# %% [markdown]
+# *"For speed, the graph is compiled by TorchScript: `torch.jit.trace`."* It is deprecated. And a trace
+# keeps the branch that its example took, without a word. Today's compiler captures operators through
+# the doors of section 7, and `torch.export` refuses code like this (chapter 19).
+
+# %% topics=["dispatch-autograd"] errata=["torchscript-deployment"] tags=["shows-deprecated"]
+import warnings
+
+
+class Branch(nn.Module):
+    def forward(self, x):
+        return x * 2 if x.sum() > 0 else x - 5
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    traced = torch.jit.trace(Branch(), torch.ones(2))
+print(
+    "traced:", traced(-torch.ones(2)).tolist(), "| as written:", Branch()(-torch.ones(2)).tolist()
+)
+
+# %% [markdown]
+# *"Vectorised code uses `Vec256`."* It is `at::vec::Vectorized` now, since registers of 512 bits and ARM
+# came. The build chooses among several compiled variants when it starts:
+
+# %% topics=["tensor-accessor-iterator"] errata=["internals-map"] tags=["nbval-ignore-output"]
+print(torch.backends.cpu.get_cpu_capability())
+
+# %% [markdown]
 # ## What to take home
 #
 # | question | answer |
 # | --- | --- |
 # | Which kernel runs? | the first key of the arguments that has one; fallthroughs are skipped |
-# | Why does autograd know no device? | it is a kernel in front that calls the operator again below |
+# | Why does autograd know no device? | it is a kernel in front that calls the operator again, below |
 # | What does `no_grad` change? | a flag, not the path; `inference_mode` takes the key out |
-# | How are strides and broadcasting handled? | one plan of loops; step 0 repeats; loops merge |
+# | How are strides and broadcasting handled? | by one plan of loops; step 0 repeats; loops merge |
+# | Which dtype comes out? | rank by rank; a lower rank counts if its category is higher |
+# | Who may be written? | what the schema marks with `!` |
+# | Where can I step in? | `__torch_function__` before all, `__torch_dispatch__` behind autograd |
+# | What does an operator need? | schema, kernel, fake, slopes, a rule for vmap; then `opcheck` |
+# | What does `empty_cache` free? | segments that are free as a whole |
 #
 # **Three mistakes to remember**
 #
 # 1. To think that a tensor without `requires_grad` skips autograd. The key is there; only the note is
 #    missing.
-# 2. To expect a missing kernel to be skipped. Fallthrough has to be registered.
-# 3. To merge loops by looking at one operand.
+# 2. To call a foreign kernel inside a model without registering it. Nothing fails, and nothing behind
+#    it learns.
+# 3. To trust free memory. What counts is the largest free block, and one living tensor keeps its segment.
 #
-# **Read more.** Edward Yang's *PyTorch internals* and *Let's talk about the PyTorch dispatcher* on his
-# blog; in the PyTorch documentation *Extending PyTorch*.
+# **Read more.** Edward Yang's blog has *PyTorch internals* and *Let's talk about the PyTorch dispatcher*.
+# The PyTorch documentation has *Extending PyTorch*, *PyTorch Custom Operators* and *Understanding CUDA
+# Memory Usage*; the repository's `CONTRIBUTING.md` and `aten/src/ATen/native/README.md` are worth an
+# evening each.
