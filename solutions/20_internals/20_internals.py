@@ -1483,7 +1483,7 @@ allocators.check_replays(allocator)
 with every_case() as case:
     for number, trace in enumerate(allocators.random_traces(40)):
         with case(f"trace {number}"):
-            allocators.check_replay(allocator(trace), trace)
+            allocators.check_replay(allocator(list(trace)), trace)
 ### END HIDDEN TESTS
 
 # %% [markdown]

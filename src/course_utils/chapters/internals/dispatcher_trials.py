@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 from course_utils.chapters.internals.scenarios import Scenario, error_of, given
@@ -33,7 +34,7 @@ def _call(*handles: Any, setup: Callable | None = None, operator: str = "add") -
         dispatcher = _new(Dispatcher, log)
         if setup:
             setup(dispatcher, log)
-        result = given(dispatcher.call(operator, *handles), "what call returned")
+        result = given(dispatcher.call(operator, *deepcopy(handles)), "what call returned")
         return result, log
 
     return run
@@ -44,7 +45,7 @@ def _raised(*handles: Any, setup: Callable | None = None, operator: str = "add")
         dispatcher = _new(Dispatcher, [])
         if setup:
             setup(dispatcher, [])
-        return error_of(lambda: dispatcher.call(operator, *handles))
+        return error_of(lambda: dispatcher.call(operator, *deepcopy(handles)))
 
     return run
 
@@ -105,6 +106,17 @@ def _wider(Dispatcher):
     x = Handle(0, "List", "Autograd", "View")
     with dispatcher.below("View"), dispatcher.below("Autograd"):
         dispatcher.call("add", x)
+    return log
+
+
+def _all_before(Dispatcher):
+    """Keys that come before the one of the block."""
+    log = []
+    dispatcher = _new(Dispatcher, log)
+    dispatcher.register("add", "Log", _noting(log, "Log"))
+    with dispatcher.below("View"):
+        dispatcher.call("add", Handle(0, "List", "Autograd", "View", "Log"))
+    dispatcher.call("add", Handle(0, "List", "Autograd", "View", "Log"))
     return log
 
 
@@ -219,6 +231,9 @@ BELOW = {
         _nested,
         ["View", "List", "View", "Autograd"],
         "inside below(key), that key and all before it are skipped; after a block it is as before",
+    ),
+    "keys before it": Scenario(
+        _all_before, ["List", "Log"], "inside below(key), that key and all before it are skipped"
     ),
     "a wider block inside": Scenario(
         _wider, ["List"], "an inner block adds to the outer one, it does not replace it"

@@ -98,9 +98,12 @@ def _case(program: Callable, right: Callable, because: str) -> Scenario:
     a, b = _source([[1.0, -2.0], [3.0, 4.0]]), _source([[0.5, 1.0], [-1.0, 2.0]])
     truth = right(a, b)
     facts = tuple(truth.shape), str(truth.dtype), plain(truth)
-    return Scenario(
-        lambda Lazy: _facts(program(_lazy(Lazy, a), _lazy(Lazy, b), a, b), Lazy), facts, because
-    )
+
+    def run(Lazy):
+        x, y = a.clone(), b.clone()
+        return _facts(program(_lazy(Lazy, x), _lazy(Lazy, y), x, y), Lazy)
+
+    return Scenario(run, facts, because)
 
 
 def _nothing_before(Lazy):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -41,9 +42,9 @@ def _facts(y: Any, x: torch.Tensor, decay: float) -> tuple:
 
 def _values(x: torch.Tensor, decay: float, because: str) -> Scenario:
     def run(op):
-        before = x.detach().clone()
-        result = _facts(op(x, decay), x, decay)
-        assert torch.equal(before, x.detach()), "x was changed: write into a new tensor"
+        mine = deepcopy(x)
+        result = _facts(op(mine, decay), x, decay)
+        assert torch.equal(mine, x), "x was changed: write into a new tensor"
         return result
 
     right = tuple(x.shape), str(x.dtype), True, "right values"
@@ -53,7 +54,7 @@ def _values(x: torch.Tensor, decay: float, because: str) -> Scenario:
 def _error(x: torch.Tensor, right: str, because: str) -> Scenario:
     def run(op):
         try:
-            op(x, 0.5)
+            op(deepcopy(x), 0.5)
         except Exception as error:
             return type(error).__name__
         return "nothing"
@@ -103,7 +104,7 @@ def _opcheck(x: torch.Tensor) -> Callable:
     def run(op):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tests = torch.library.opcheck(op, (x, 0.5), raise_exception=False)
+            tests = torch.library.opcheck(op, (deepcopy(x), 0.5), raise_exception=False)
         return {name: str(found).splitlines()[0][:160] for name, found in tests.items()}
 
     return run
@@ -162,7 +163,7 @@ def _vmapped(in_dim: int, *size: int) -> Scenario:
     def run(op):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            y = torch.vmap(op, in_dims=(in_dim, None))(x, 0.5)
+            y = torch.vmap(op, in_dims=(in_dim, None))(x.clone(), 0.5)
         return tuple(y.shape), bool(torch.allclose(y, wanted))
 
     because = "any dimension may be the batch's: move it to the front"

@@ -75,7 +75,8 @@ def check_scenario(outcome: Any, scenario: Scenario) -> None:
     __tracebackhide__ = True
     kind, found = outcome
     assert kind != "refused", found
-    assert kind == "gave", f"the call raised {found}"
+    reason = f" ({scenario.because})" if scenario.because else ""
+    assert kind == "gave", f"the call raised {found}{reason}"
     if _same(found, scenario.right):
         return
     for wrong, words in scenario.slips:

@@ -6,6 +6,7 @@ import math
 import operator
 import random
 from collections.abc import Callable
+from copy import deepcopy
 
 from course_utils import check_equal
 from course_utils.chapters.internals.scenarios import Scenario, given
@@ -176,8 +177,17 @@ def _right(values, size, stride) -> dict:
     return facts | {"storage": math.prod(size), "a new list": True}
 
 
-def _sum(x: MyTensor, y: MyTensor):
-    return lambda elementwise: _facts(elementwise(operator.add, x, y), x, y)
+def _sum(x: MyTensor, y: MyTensor) -> Callable:
+    def run(elementwise):
+        one, other = deepcopy(x), deepcopy(y)
+        return _facts(elementwise(operator.add, one, other), one, other)
+
+    return run
+
+
+def _negative(elementwise):
+    x = deepcopy(_turned)
+    return _facts(elementwise(operator.neg, x), x)
 
 
 def _once(elementwise):
@@ -262,7 +272,7 @@ ELEMENTWISE = {
         "any number of operands, with gaps, repeated along two dimensions, or of none",
     ),
     "one operand": Scenario(
-        lambda elementwise: _facts(elementwise(operator.neg, _turned), _turned),
+        _negative,
         _right([[-1, -4], [-2, -5], [-3, -6]], (3, 2), (2, 1)),
         "one operand is an operand",
     ),

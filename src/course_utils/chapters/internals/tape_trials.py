@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,7 +27,12 @@ def ready(autograd_kernel: Callable):
         kernel = given(autograd_kernel(dispatcher, name, slopes), "what autograd_kernel returned")
         assert callable(kernel), f"autograd_kernel returned a {type(kernel).__name__}: no kernel"
         dispatcher.register(name, "Autograd", kernel)
+    dispatcher.register("*", "Autograd", _asked_again)
     return dispatcher
+
+
+def _asked_again(operator: str, *_: Any) -> None:
+    raise AssertionError(f"{operator} was asked under Autograd: gradients are computed below it")
 
 
 def _record(program: Callable) -> Callable:
@@ -154,6 +160,15 @@ def _start(autograd_kernel, backward):
     return plain(x.grad), plain(start)
 
 
+def _unpaid(autograd_kernel, backward):
+    """A leaf that requires grad, and for which slopes holds None."""
+    dispatcher = ready(autograd_kernel)
+    scores, chosen = numbers([[1.0, 2.0]], True), numbers([[1.0, 0.0]], True)
+    result = dispatcher.call("cross_entropy", scores, chosen)
+    backward(dispatcher, result, numbers(1.0))
+    return scores.grad is not None, chosen.grad is None
+
+
 def _leaf(autograd_kernel, backward):
     x = numbers([2.0], True)
     backward(ready(autograd_kernel), x, numbers([5.0]))
@@ -213,6 +228,9 @@ BACKWARD = {
         "where slopes holds None nothing is paid",
         A=[[1.0, 2.0], [0.5, 0.1]],
         c=[[1.0, 0.0], [0.0, 1.0]],
+    ),
+    "a slope that is None, at a leaf": Scenario(
+        _unpaid, (True, True), "where slopes holds None nothing is paid, and grad stays None"
     ),
     "another start": Scenario(
         _start, ([40.0, 600.0], [10.0, 100.0]), "the walk starts with g, and leaves g as it is"

@@ -119,7 +119,12 @@ UNITS = {
     "a plain tensor * metres": _case(
         lambda Q: torch.tensor([2.0, 3.0]) * _metres(Q),
         ([6.0, 12.0], {"m": 1}),
-        f"{_plain}; and here func is the method of Tensor, not torch.mul: go by its name",
+        _plain,
+    ),
+    "a plain tensor / metres, written with /": _case(
+        lambda Q: torch.tensor([6.0, 8.0]) / _metres(Q),
+        ([2.0, 2.0], {"m": -1}),
+        f"{_plain}; and here func is the method of Tensor, not torch.div: go by its name",
     ),
     "a plain tensor / metres": _case(
         lambda Q: torch.div(torch.tensor([6.0, 8.0]), _metres(Q)),
