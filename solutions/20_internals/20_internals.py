@@ -1049,7 +1049,7 @@ check_scenarios(try_units, units.UNITS)
 # when the value is asked for. Then the whole program is known, and could be improved first. What
 # shape has a result that isn't computed? Remember the puzzle: `meta`.
 
-# %% topics=["tensor-wrappers"]
+# %% nbgrader={"grade_id": "as-meta", "locked": true} topics=["tensor-wrappers"]
 from course_utils.chapters.internals.lazy import as_meta
 
 args, kwargs = as_meta(((torch.ones(2, 3), [torch.ones(4, 3), 5]), {"dim": 1}))
@@ -1172,7 +1172,7 @@ print(len(operators.names), "operators for", result.numel(), "numbers")
 # **Numba** compiles a Python function that loops over NumPy arrays into machine code, for the dtypes
 # and layouts that it meets:
 
-# %% topics=["kernel-anatomy", "extension-numba", "tensor-accessor-iterator"]
+# %% nbgrader={"grade_id": "scan-rows", "locked": true} topics=["kernel-anatomy", "extension-numba", "tensor-accessor-iterator"]
 import numba
 
 numba.config.THREADING_LAYER = "forksafe"  # so that DataLoader's workers may use it too
@@ -1411,7 +1411,7 @@ print(x, torch.from_dlpack(array).data_ptr() == x.data_ptr())
 # Free `a`, and 0 are allocated, 6 reserved. **Predict** the last three columns of this trace: what does
 # `e` do, and what can be given back?
 
-# %% topics=["internals-overview"]
+# %% nbgrader={"grade_id": "trace", "locked": true} topics=["internals-overview"]
 from course_utils.chapters.internals import allocators
 
 MIB = 2**20

@@ -578,7 +578,7 @@ def allocator(trace):
     return answer
 
 
-# %% wrong="splits at exactly 1 MiB" says=["is off"]
+# %% wrong="splits at exactly 1 MiB" says=["a rest of 1 MiB or less"]
 class Segment:
     def __init__(self, size, small):
         self.size, self.small = size, small

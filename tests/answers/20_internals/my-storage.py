@@ -1224,7 +1224,7 @@ def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
     """A new MyTensor with ``function`` of the tensors' entries, sizes lined up at the end."""
     try:
         shape = tuple(torch.broadcast_shapes(*(x.size for x in tensors)))
-    except RuntimeError as error:
+    except RuntimeError:
         raise
     if 0 in shape:
         return MyTensor([], shape)

@@ -92,7 +92,7 @@ def torch_dispatch(x: torch.Tensor) -> Lazy:
     return Lazy(x, (lambda: x, (), {}))
 
 
-# %% wrong="lists are not searched" says=["tree_map reaches them"]
+# %% wrong="lists are not searched" says=["a list of tensors"]
 from torch.utils._pytree import tree_map
 
 

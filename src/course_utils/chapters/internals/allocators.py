@@ -57,7 +57,8 @@ class Replay:
         ]
         if free:
             pick = min(free, key=lambda f: f[1:]) if self.slip == "first fit" else min(free)
-            pick = max(free) if self.slip == "worst fit" else pick
+            if self.slip == "worst fit":
+                pick = min(free, key=lambda f: (-f[0], *f[1:]))
             _, place, number = pick
         else:
             whole = 2 * MIB if small else -(-size // (2 * MIB)) * 2 * MIB
@@ -139,6 +140,17 @@ TRACES: dict[str, list[Step]] = {
         ("free", "b"),
         ("malloc", "c", 4 * MIB),
         ("malloc", "d", 8 * MIB),
+    ],
+    "two that are equal": [
+        ("malloc", "x", 8 * MIB),
+        ("free", "x"),
+        ("malloc", "a", 4 * MIB),
+        ("malloc", "b", 4 * MIB),
+        ("malloc", "c", 4 * MIB),
+        ("free", "a"),
+        ("free", "c"),
+        ("malloc", "d", 4 * MIB),
+        ("empty_cache",),
     ],
     "neighbours merge": [
         ("malloc", "a", 700 * KIB),

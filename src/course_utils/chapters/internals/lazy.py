@@ -57,13 +57,17 @@ class Logger(TorchDispatchMode):
 
 
 class _RealWork(TorchDispatchMode):
-    """Notes the operators whose results are plain tensors with numbers."""
+    """Notes the operators whose results are plain tensors with numbers, also inside an answer."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        for leaf in tree_leaves((args, kwargs)):
+            if isinstance(leaf, Noted):
+                with self:
+                    return type(leaf).__torch_dispatch__(func, types, args, kwargs or {})
         result = func(*args, **(kwargs or {}))
         tensors = [leaf for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor)]
         if any(type(t) is torch.Tensor and t.device.type != "meta" for t in tensors):

@@ -34,8 +34,9 @@ def _facts(y: Any, x: torch.Tensor, decay: float) -> tuple:
     assert isinstance(y, torch.Tensor), f"the operator returned a {name}, not a tensor"
     note = tuple(y.shape), str(y.dtype), y.is_contiguous()
     right = truth(x, decay)
+    loose = 1e-13 if right.dtype == torch.float64 else 2e-6
     close = y.shape == right.shape and torch.allclose(
-        y.detach().double(), right.double(), rtol=2 * torch.finfo(right.dtype).eps, atol=1e-6
+        y.detach().double(), right.double(), rtol=2 * torch.finfo(right.dtype).eps, atol=loose
     )
     return *note, "right values" if close else "wrong values"
 
@@ -152,6 +153,7 @@ def _gradcheck(op):
 
 
 def _compiled(op):
+    torch.compiler.reset()
     call = torch.compile(lambda x: op(x, 0.5) * 2, backend="aot_eager", fullgraph=True)
     return plain(call(torch.tensor([[1.0, 2.0], [4.0, 8.0]]).t()))
 
@@ -202,6 +204,5 @@ REGISTERED = {
     "torch.compile": Scenario(
         _compiled, [[2.0, 9.0], [4.0, 18.0]], "the compiled values are wrong"
     ),
-    "opcheck": Scenario(_opcheck(_tensor(2, 3).requires_grad_()), _passes, "opcheck found this"),
-    "opcheck, transposed": Scenario(_opcheck(_tensor(3, 2).t()), _passes, "opcheck found this"),
+    "opcheck": Scenario(_opcheck(_tensor(3, 2).t().requires_grad_()), _passes, "opcheck found this"),
 }
