@@ -733,11 +733,11 @@ print("half + 0-D float64:   ", (half + torch.tensor(1.0, dtype=torch.float64)).
 pictures.draw_lattice(
     "Arrows lead from bool to uint8 and int8, from both to int16, then int32, int64; from there to "
     "float16 and bfloat16, from both to float32 and on to float64. Two types join where their ways "
-    "upward first meet."
+    "along the arrows first meet."
 )
 
 # %% [markdown]
-# Two types join where their ways upward first meet. A tensor of `int64` with one of `float16` gives
+# Two types join where their ways along the arrows first meet. A tensor of `int64` with one of `float16` gives
 # `float16`, by the category, though it holds far fewer whole numbers exactly: in a join of
 # categories nothing is promised about values.
 #
@@ -1408,7 +1408,7 @@ print(x, torch.from_dlpack(array).data_ptr() == x.data_ptr())
 #
 # *Reserved* is the sum of all segments, *allocated* that of the blocks in use. By hand: `a` is 5 MiB, which
 # makes a segment of 6 MiB; the rest, 1 MiB, isn't more than 1 MiB, so `a` keeps it: 6 allocated, 6 reserved.
-# Free `a`, and 0 are allocated, 6 reserved. **Predict** the last three columns of this trace: what does
+# Free `a`, and 0 are allocated, 6 reserved. **Predict** the last four columns of this trace: what does
 # `e` do, and what can be given back?
 
 # %% nbgrader={"grade_id": "trace", "locked": true} topics=["internals-overview"]
@@ -1441,7 +1441,7 @@ allocators.draw_memory(
 # one after each step: bytes allocated, bytes reserved. Follow the six rules.
 #
 # Example: `[("malloc", "a", 1000), ("malloc", "b", 3 * 2**20), ("free", "a")]` gives
-# `[(1024, 2097152), (3146752, 6291456), (3145728, 6291456)]`.
+# `[(1024, 2097152), (4195328, 6291456), (4194304, 6291456)]`: `b` keeps the whole of its segment.
 
 
 # %% nbgrader={"grade_id": "allocator", "solution": true}

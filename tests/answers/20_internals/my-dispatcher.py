@@ -900,8 +900,7 @@ class Dispatcher:
     @contextmanager
     def below(self, key: str):
         """Inside the block, skip ``key`` and all before it."""
-        before = self.first
-        self.skipped = getattr(self, "skipped", ()) + (key,)
+        self.skipped = (*getattr(self, "skipped", ()), key)
         try:
             yield
         finally:

@@ -567,7 +567,6 @@ class Lazy(lazy.Noted):
     def value(self) -> torch.Tensor:
         """The plain tensor, computed when it is first asked for."""
         if self.known is None:
-            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
             def again(x):
                 if not isinstance(x, Lazy):
                     return x

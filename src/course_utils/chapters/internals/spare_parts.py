@@ -106,7 +106,9 @@ def spare_backward(dispatcher: Any, result: Handle, g: Handle) -> None:
     account = {id(result): g}
     with dispatcher.below("Autograd"):
         for handle in reversed(order):
-            g = account[id(handle)]
+            g = account.get(id(handle))
+            if g is None:
+                continue
             if handle.node is None:
                 handle.grad = g if handle.grad is None else dispatcher.call("add", handle.grad, g)
                 continue
