@@ -1302,7 +1302,9 @@ def backward(dispatcher, result, g):
                 handle.grad = g if handle.grad is None else dispatcher.call("add", handle.grad, g)
                 continue
             slopes, values = handle.node
-            for value, part in zip(values, slopes(dispatcher.call, g, handle, *values), strict=True):
+            for value, part in zip(
+                values, slopes(dispatcher.call, g, handle, *values), strict=True
+            ):
                 if part is not None:
                     known = account.get(value)
                     account[value] = part if known is None else dispatcher.call("add", known, part)

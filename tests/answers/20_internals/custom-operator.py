@@ -150,7 +150,9 @@ def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
         raise ValueError("no steps")
     if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
         raise TypeError("floating dtypes only")
-    wide = torch.as_strided(x.detach(), x.shape, torch.empty(x.shape).stride(), 0).to(torch.promote_types(x.dtype, torch.float32))
+    wide = torch.as_strided(x.detach(), x.shape, torch.empty(x.shape).stride(), 0).to(
+        torch.promote_types(x.dtype, torch.float32)
+    )
     rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
     out = np.empty(rows.shape, rows.numpy().dtype)
     scan_rows(rows.numpy(), decay, out)
@@ -409,8 +411,6 @@ def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
 
 
-
-
 def keep(ctx, inputs, output):
     ctx.decay = inputs[1]
 
@@ -525,8 +525,6 @@ def keep(ctx, inputs, output):
 
 def walk_back(ctx, g):
     return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
-
-
 
 
 @custom_operator.register_vmap

@@ -56,7 +56,9 @@ def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ..
     new = len(shape) - len(size)
     if new < 0 or any(n not in (1, m) for n, m in zip(size, shape[new:], strict=True)):
         raise ValueError(f"size {size} doesn't fit {shape}")
-    return (0,) * new + tuple(0 if n == 1 and m != 1 else s for n, s, m in zip(size, stride, shape[new:], strict=True))
+    return (0,) * new + tuple(
+        0 if n == 1 and m != 1 else s for n, s, m in zip(size, stride, shape[new:], strict=True)
+    )
 
 
 def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
@@ -201,7 +203,7 @@ from collections.abc import Callable
 def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
     """How far an operand of this size and stride steps in each loop over ``shape``."""
     new = len(shape) - len(size)
-    if any(n not in (1, m) for n, m in zip(size[-len(shape):], shape[max(new, 0):])):
+    if any(n not in (1, m) for n, m in zip(size[-len(shape) :], shape[max(new, 0) :])):
         raise ValueError(f"size {size} doesn't fit {shape}")
     return (0,) * new + tuple(0 if n == 1 else s for n, s in zip(size, stride, strict=True))
 
@@ -299,7 +301,9 @@ from collections.abc import Callable
 def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
     """How far an operand of this size and stride steps in each loop over ``shape``."""
     new = len(shape) - len(size)
-    if new < 0 or any(n != m and (n != 1 or m == 0) for n, m in zip(size, shape[new:], strict=True)):
+    if new < 0 or any(
+        n != m and (n != 1 or m == 0) for n, m in zip(size, shape[new:], strict=True)
+    ):
         raise ValueError(f"size {size} doesn't fit {shape}")
     return (0,) * new + tuple(0 if n == 1 else s for n, s in zip(size, stride, strict=True))
 
@@ -602,7 +606,9 @@ def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tu
     for n, *steps in zip(shape, *strides, strict=True):
         if n == 1:
             continue
-        if loops and all(outer == loops[-1][0] * s for outer, s in zip(loops[-1][1], steps, strict=True)):
+        if loops and all(
+            outer == loops[-1][0] * s for outer, s in zip(loops[-1][1], steps, strict=True)
+        ):
             loops[-1] = (loops[-1][0] * n, steps)
         else:
             loops.append((n, steps))
@@ -768,7 +774,9 @@ def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tu
             loops[-1] = (loops[-1][0] * n, steps)
         else:
             loops.append((n, steps))
-    return tuple(n for n, _ in loops), [tuple(s[i] for _, s in loops) for i in range(len(loops[0][1]) if loops else 0)]
+    return tuple(n for n, _ in loops), [
+        tuple(s[i] for _, s in loops) for i in range(len(loops[0][1]) if loops else 0)
+    ]
 
 
 def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:

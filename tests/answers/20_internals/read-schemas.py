@@ -51,7 +51,15 @@ def read_schemas(schema: str) -> dict:
     writes = [name for part in parts for written, name in part if written]
     views = [name for part in parts for written, name in part if not written]
     out = any(written for written, _ in parts[1])
-    variant = "out" if out else "in place" if schema.split("(")[0].split(".")[0].endswith("_") else "view" if views else "functional"
+    variant = (
+        "out"
+        if out
+        else "in place"
+        if schema.split("(")[0].split(".")[0].endswith("_")
+        else "view"
+        if views
+        else "functional"
+    )
     return {"writes": writes, "views": views, "variant": variant}
 
 
@@ -143,7 +151,9 @@ def read_schemas(schema: str) -> dict:
     if "(*, " in arguments:
         first, _, keyword = arguments.partition("(*, ")
     parts = re.findall(mark, first), re.findall(mark, keyword)
-    writes = [name for part in parts for written, name in part if written and name in ("self", "out")]
+    writes = [
+        name for part in parts for written, name in part if written and name in ("self", "out")
+    ]
     views = [name for part in parts for written, name in part if not written]
     out = any(written for written, _ in parts[1])
     variant = "out" if out else "in place" if writes else "view" if views else "functional"
@@ -183,7 +193,7 @@ def read_schemas(schema: str) -> dict:
         first, _, keyword = arguments.partition("(*, ")
     parts = re.findall(mark, first), re.findall(mark, keyword)
     writes = [name for part in parts for written, name in part if written]
-    views = [name for part in parts for written, name in part ]
+    views = [name for part in parts for written, name in part]
     out = any(written for written, _ in parts[1])
     variant = "out" if out else "in place" if writes else "view" if views else "functional"
     return {"writes": writes, "views": views, "variant": variant}

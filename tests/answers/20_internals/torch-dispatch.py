@@ -323,7 +323,9 @@ class Lazy(lazy.Noted):
         """The plain tensor, computed when it is first asked for."""
         if self.known is None:
             ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
-            func, args, kwargs = tree_map(ask, getattr(Lazy, "latest", self.call) if self.call[1] else self.call)
+            func, args, kwargs = tree_map(
+                ask, getattr(Lazy, "latest", self.call) if self.call[1] else self.call
+            )
             self.known = func(*args, **kwargs)
         return self.known
 
@@ -567,6 +569,7 @@ class Lazy(lazy.Noted):
     def value(self) -> torch.Tensor:
         """The plain tensor, computed when it is first asked for."""
         if self.known is None:
+
             def again(x):
                 if not isinstance(x, Lazy):
                     return x

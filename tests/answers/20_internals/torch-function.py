@@ -6,7 +6,15 @@ class Quantity(units.Measured):
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         """What PyTorch calls in place of ``func`` when a Quantity is among its arguments."""
         name, kwargs = func.__name__, kwargs or {}
-        if func not in (torch.add, torch.sub, torch.mul, torch.div, torch.sqrt, torch.sum, torch.mean):
+        if func not in (
+            torch.add,
+            torch.sub,
+            torch.mul,
+            torch.div,
+            torch.sqrt,
+            torch.sum,
+            torch.mean,
+        ):
             return NotImplemented
         unit, *others = [dict(getattr(value, "unit", {})) for value in args]
         if name in ("add", "sub") and others[0] != unit:
@@ -105,7 +113,10 @@ class Quantity(units.Measured):
             if any(power % 2 for power in unit.values()):
                 raise ValueError(f"no root of {unit}")
             unit = {key: power // 2 for key, power in unit.items()}
-        value = func(*(getattr(value, "value", value) for value in args), **{k: v for k, v in kwargs.items() if k != "dim"})
+        value = func(
+            *(getattr(value, "value", value) for value in args),
+            **{k: v for k, v in kwargs.items() if k != "dim"},
+        )
         return cls(value, {key: power for key, power in unit.items() if power})
 
 
@@ -239,7 +250,12 @@ class Quantity(units.Measured):
         if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean"):
             return NotImplemented
         unit, *others = [dict(getattr(value, "unit", {})) for value in args]
-        if name in ("add", "sub") and others[0] != unit and hasattr(args[1], "unit") and hasattr(args[0], "unit"):
+        if (
+            name in ("add", "sub")
+            and others[0] != unit
+            and hasattr(args[1], "unit")
+            and hasattr(args[0], "unit")
+        ):
             raise ValueError(f"{name} of {unit} and {others[0]}")
         if name in ("add", "sub"):
             unit = unit or others[0]
@@ -332,7 +348,11 @@ class Quantity(units.Measured):
             raise ValueError(f"{name} of {unit} and {others[0]}")
         if name in ("mul", "div"):
             for key, power in others[0].items():
-                unit[key] = unit.get(key, 0) if key in unit else 0 + (power if name == "mul" or key not in unit else -power)
+                unit[key] = (
+                    unit.get(key, 0)
+                    if key in unit
+                    else 0 + (power if name == "mul" or key not in unit else -power)
+                )
         if name == "sqrt":
             if any(power % 2 for power in unit.values()):
                 raise ValueError(f"no root of {unit}")

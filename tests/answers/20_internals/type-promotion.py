@@ -115,7 +115,9 @@ def type_promotion(x, y):
             return 2, torch.int64
         if type(value) is float:
             return 2, torch.get_default_dtype()
-        return (1 if value.numel() < 2 and value.dim() < 2 and value.shape != (2,) else 0), value.dtype
+        return (
+            1 if value.numel() < 2 and value.dim() < 2 and value.shape != (2,) else 0
+        ), value.dtype
 
     (r, a), (s, b) = describe(x), describe(y)
     if r == s:

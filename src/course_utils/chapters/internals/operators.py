@@ -204,5 +204,7 @@ REGISTERED = {
     "torch.compile": Scenario(
         _compiled, [[2.0, 9.0], [4.0, 18.0]], "the compiled values are wrong"
     ),
-    "opcheck": Scenario(_opcheck(_tensor(3, 2).t().requires_grad_()), _passes, "opcheck found this"),
+    "opcheck": Scenario(
+        _opcheck(_tensor(3, 2).t().requires_grad_()), _passes, "opcheck found this"
+    ),
 }
