@@ -23,7 +23,7 @@
 # - say what `empty_cache` can give back, and where in PyTorch's code to look for all this.
 #
 # **It leans on** strides (chapter 02), the walk of autograd (chapter 05) and its rules (chapter 06).
-# **Time:** about four hours in all. The sections and exercises marked **core** take less than two of
+# **Time:** about four hours in all. The sections and exercises marked **core** take about two of
 # them. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
@@ -49,7 +49,7 @@ print(tuple(total.shape), total.dtype, f"{total.nbytes / 1e12:.0f} terabytes")
 # claims 16 terabytes. Only one thing is missing: the addition. A tensor on the device `meta` has
 # no numbers.
 #
-# So the addition is a small part of `a + b`, and can be left out. This chapter takes the rest
+# The addition is a small part of `a + b`, and can be left out. This chapter takes the rest
 # apart, and builds each piece once more in Python:
 #
 # ```mermaid
@@ -260,7 +260,7 @@ pictures.draw_loops(
 # 2. `merge_dimensions(shape, strides)`: `strides` is a list of tuples, one for each operand. Return
 #    the merged shape, a tuple, and a list with the merged strides, a tuple for each operand. As
 #    few loops as the rule allows, their order kept. No size is 0 here.
-# 3. `elementwise(function, *tensors)`: a new, contiguous `MyTensor` (a list of its own, offset 0) of
+# 3. `elementwise(function, *tensors)`: a new, contiguous `MyTensor` (a new list, offset 0) of
 #    the common shape, with `function(x, y, …)` of the entries, called once for each entry of the
 #    result. At least one tensor is given. Leave the tensors as they are; sizes that don't fit raise a
 #    `ValueError`. If a size is 0 there is nothing to call. `torch.broadcast_shapes` may find the
@@ -423,7 +423,7 @@ except NotImplementedError as error:
 #
 # - `register(operator, key, kernel)` puts an entry into this dispatcher's table; a later one replaces
 #   an earlier one. `kernel` is a function or `FALLTHROUGH`. The operator `"*"` means: for every
-#   operator that has no entry of its own under this key. Such a kernel gets the operator's name first,
+#   operator that has no entry under this key. Such a kernel gets the operator's name first,
 #   then the arguments.
 # - `call(operator, *values)`: take the keys of all values together (a value without `keys`, such as a
 #   number, has none). Ask them by priority. FALLTHROUGH means the next key; a kernel is called with the
@@ -431,7 +431,7 @@ except NotImplementedError as error:
 #   entry, or no key left, raises a `NotImplementedError`.
 # - `below(key)`, for a `with` block: inside it, this dispatcher's calls skip `key` and all keys before
 #   it. Blocks nest, and an inner one never skips fewer keys than the outer. After the block, also if
-#   an exception leaves it, it is as before; the exception goes on.
+#   an exception leaves it, it is as before; the exception passes through.
 #
 # Example: with `("Autograd", "List")`, kernels under both, and `x = Handle(1, "List", "Autograd")`,
 # `call("add", x, x)` runs the kernel under Autograd. If that one does
@@ -842,7 +842,7 @@ print("functional", functional(x), "and x is", x)
 print("in place  ", in_place(x), "and x is", x)
 
 # %% [markdown]
-# The same three in PyTorch. Each registers a name of its own, and each has a schema that says what it
+# The same three in PyTorch. Each has a name, and a schema that says what it
 # writes:
 
 # %% topics=["out-inplace-functional"]
@@ -977,7 +977,7 @@ print(torch.sum(Loud(), dim=0))
 # - any other: return `NotImplemented`.
 #
 # A plain tensor or number among the arguments has no unit, `{}`. Quantities are given by position;
-# keyword arguments are handed on as they are. The result is a new `Quantity` with a dict of its own,
+# keyword arguments are handed on as they are. The result is a new `Quantity` with a new dict,
 # its value computed by the same function on the values, so that gradients flow. Leave the arguments as
 # they are.
 #
@@ -1158,7 +1158,7 @@ with Logger() as operators:
 print(len(operators.names), "operators for", result.numel(), "numbers")
 
 # %% [markdown]
-# More than half an operator for each number. A **kernel** does the loop inside. Whatever the language,
+# An operator for each number, and a few more. A **kernel** does the loop inside. Whatever the language,
 # it has the same five parts:
 #
 # | part | in PyTorch's C++ | here |
@@ -1189,7 +1189,7 @@ def scan_rows(x, decay, out):  # (row, step), of any strides
 
 # %% topics=["kernel-anatomy", "extension-numba"]
 out = np.empty((2, 500), np.float32)
-scan_rows(torch.ones(500, 2).t().numpy(), 0.5, out)
+scan_rows(torch.ones(500, 4).t()[::2].numpy(), 0.5, out)
 assert np.allclose(out, result)
 print(*scan_rows.signatures, sep="\n")
 
@@ -1528,7 +1528,7 @@ for number, stop in enumerate(path_of(torch.ops.aten.add.Tensor, torch.ones(2), 
 # | `torchgen/`, `tools/autograd/` | the generators; `derivatives.yaml` is in the second |
 #
 # > **Then and now.** *"The kernels are in `TH` and `THC`, old C code; `THNN` has the layers."* They were
-# > ported to `ATen/native` one by one, and the last were removed with version 1.11 or so. The folder
+# > ported to `ATen/native` one by one, and the last are gone since about 2022. The folder
 # > name `THC` survives among the headers, with next to nothing in it.
 
 # %% topics=["code-layout"] errata=["internals-map"]
@@ -1579,7 +1579,7 @@ check_folders(where_is_it)
 #
 # - **Python only?** `tools/nightly.py checkout -b my-branch` puts a nightly build's binaries below your
 #   checkout: nothing is compiled.
-# - **A kernel of your own?** `torch.library` from Python, as above, or `torch.utils.cpp_extension`, which
+# - **A new kernel?** `torch.library` from Python, as above, or `torch.utils.cpp_extension`, which
 #   compiles a single file against the installed headers.
 # - **C++ inside?** `python -m pip install --no-build-isolation -v -e .`, with `ccache` and `ninja`. A header
 #   that all others include costs the whole hour again; a `.cpp` file under `native/` costs a minute. Leave

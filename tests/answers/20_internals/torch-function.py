@@ -567,7 +567,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="changes the unit in place" says=["the unit of a result is a dict of its own"]
+# %% wrong="changes the unit in place" says=["the unit of a result is a new dict"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 
@@ -596,7 +596,7 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
-# %% wrong="shares the unit" says=["the unit of a result is a dict of its own"]
+# %% wrong="shares the unit" says=["the unit of a result is a new dict"]
 class Quantity(units.Measured):
     """A tensor with a unit; ``__init__(value, unit)`` and the operators are given."""
 

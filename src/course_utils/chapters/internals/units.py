@@ -175,6 +175,6 @@ UNITS = {
     "the arguments afterwards": Scenario(
         _arguments,
         [([3.0, 4.0], {"m": 1}), ([2.0, 4.0], {"s": 1})],
-        "an argument has changed: the unit of a result is a dict of its own, always",
+        "an argument has changed: the unit of a result is a new dict, always",
     ),
 }
