@@ -1278,7 +1278,7 @@ def allocator(trace):
     return answer
 
 
-# %% wrong="the rest of the newest segment" says=["is off"]
+# %% wrong="the rest of the newest segment" says=["in the oldest segment is taken"]
 class Segment:
     def __init__(self, size, small):
         self.size, self.small = size, small

@@ -57,6 +57,8 @@ class Replay:
         ]
         if free:
             pick = min(free, key=lambda f: f[1:]) if self.slip == "first fit" else min(free)
+            if self.slip == "newest first":
+                pick = min(free, key=lambda f: (f[0], -f[1], f[2]))
             if self.slip == "worst fit":
                 pick = min(free, key=lambda f: (-f[0], *f[1:]))
             _, place, number = pick
@@ -95,6 +97,7 @@ SLIPS = {
     "one pool": "small and large requests have segments apart",
     "first fit": "of the free blocks that are large enough the smallest is taken",
     "worst fit": "of the free blocks that are large enough the smallest is taken",
+    "newest first": "of several that are equal the one in the oldest segment is taken",
     "never split": "what is left of a block stays free, if it is large enough",
     "always split": "in a large segment a rest of 1 MiB or less isn't split off",
     "no merging": "free neighbours within a segment become a single block",
@@ -150,6 +153,8 @@ TRACES: dict[str, list[Step]] = {
         ("free", "a"),
         ("free", "c"),
         ("malloc", "d", 4 * MIB),
+        ("empty_cache",),
+        ("free", "b"),
         ("empty_cache",),
     ],
     "neighbours merge": [
