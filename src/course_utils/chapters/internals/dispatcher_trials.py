@@ -68,6 +68,18 @@ def _own_before_fallback(dispatcher, log) -> None:
     dispatcher.register("add", "Log", _noting(log, "Log of its own"))
 
 
+def _aside_before_fallback(dispatcher, log) -> None:
+    _fallback(dispatcher, log)
+    _aside("Log")(dispatcher, log)
+
+
+def _failing(dispatcher, log) -> None:
+    def kernel(x):
+        raise KeyError("of the kernel")
+
+    dispatcher.register("add", "List", kernel)
+
+
 def _replaced(dispatcher, log) -> None:
     dispatcher.register("add", "List", _noting(log, "a second List"))
 
@@ -199,6 +211,16 @@ TABLE = {
         _call(Handle(1, "List", "Log"), setup=_aside("Log", "*")),
         (("List", [1]), ["List"]),
         "FALLTHROUGH for '*' steps aside for every operator",
+    ),
+    "FALLTHROUGH, and a fallback": Scenario(
+        _call(Handle(1, "List", "Log"), setup=_aside_before_fallback),
+        (("List", [1]), ["List"]),
+        "FALLTHROUGH is an entry too: the one for all operators isn't asked, but the next key",
+    ),
+    "a kernel that raises": Scenario(
+        _raised(Handle(1, "List"), setup=_failing),
+        "KeyError",
+        "an error of the kernel's passes through as it is",
     ),
     "registered twice": Scenario(
         _call(Handle(1, "List"), setup=_replaced),

@@ -12,6 +12,8 @@ from torch.utils._pytree import tree_leaves, tree_map
 from course_utils.chapters.internals.scenarios import Scenario, error_of, given
 from course_utils.chapters.internals.small_torch import plain
 
+aten = torch.ops.aten
+
 
 def as_meta(values: Any) -> Any:
     """Nested values with each tensor replaced by one on ``meta``: its note without its numbers."""
@@ -195,6 +197,16 @@ LAZY = {
         lambda a, b, x, y: torch.add(a, b, alpha=3),
         lambda a, b: torch.add(a, b, alpha=3),
         "keywords are handed on",
+    ),
+    "a tensor as a keyword": _case(
+        lambda a, b, x, y: torch.searchsorted(x[1], x[1], sorter=(a[1] < b[1]).long()),
+        lambda a, b: torch.searchsorted(a[1], a[1], sorter=(a[1] < b[1]).long()),
+        "lazy tensors among the keyword arguments are asked for their values, too",
+    ),
+    "kwargs is None": _case(
+        lambda a, b, x, y: type(a).__torch_dispatch__(aten.exp.default, (type(a),), (a,), None),
+        lambda a, b: a.exp(),
+        "kwargs may be None",
     ),
     "another dtype": _case(
         lambda a, b, x, y: (a > b).to(torch.float64) + a.long(),

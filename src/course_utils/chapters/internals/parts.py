@@ -13,19 +13,9 @@ from course_utils.chapters.internals.small_torch import (
     list_kernels,
     wrapped,
 )
-from course_utils.chapters.internals.spare_parts import (
-    SpareDispatcher,
-    elementwise,
-    spare_autograd,
-    spare_backward,
-)
+from course_utils.chapters.internals.spare_parts import TwoFloors, kernels_by_numpy
 
-_SPARE = {
-    "elementwise": elementwise,
-    "Dispatcher": SpareDispatcher,
-    "autograd_kernel": spare_autograd,
-    "backward": spare_backward,
-}
+_PARTS = ("elementwise", "Dispatcher", "autograd_kernel", "backward")
 _TRIED = {
     "elementwise": storage_trials.ELEMENTWISE,
     "Dispatcher": dispatcher_trials.TABLE | dispatcher_trials.BELOW,
@@ -51,31 +41,46 @@ def _is_right(name: str, names: Mapping[str, Any]) -> bool:
 
 
 def choose(name: str, names: Mapping[str, Any]) -> Any:
-    """The learner's part of that name if it passes its trials, else a spare part."""
-    return names[name] if _is_right(name, names) else _SPARE[name]
+    """The learner's part of that name if it passes its trials.
+
+    Else a spare dispatcher; for the other names ``None``: then NumPy or PyTorch does their work.
+    """
+    if _is_right(name, names):
+        return names[name]
+    return TwoFloors if name == "Dispatcher" else None
 
 
 def solved(names: Mapping[str, Any]) -> list[str]:
     """The names of the learner's parts that are right."""
-    return [name for name in _SPARE if _is_right(name, names)]
+    return [name for name in _PARTS if _is_right(name, names)]
 
 
-def backends(elementwise: Callable) -> dict[str, dict[str, Callable]]:
-    """Kernels on handles by key and operator: lists by ``elementwise``, and NumPy."""
-    kernels = {"List": list_kernels(elementwise), "NumPy": NUMPY_KERNELS}
+def backends(elementwise: Callable | None) -> dict[str, dict[str, Callable]]:
+    """Kernels on handles by key and operator: lists by ``elementwise``, and NumPy.
+
+    Args:
+        elementwise: the learner's loop; ``None`` leaves the arithmetic of lists to NumPy.
+    """
+    lists = kernels_by_numpy() if elementwise is None else list_kernels(elementwise)
+    kernels = {"List": lists, "NumPy": NUMPY_KERNELS}
     return {
         key: {name: wrapped(kernel, key) for name, kernel in table.items()}
         for key, table in kernels.items()
     }
 
 
-def engine(names: Mapping[str, Any]) -> tuple[Any, Callable]:
-    """A dispatcher with both backends and autograd in front, and the walk back."""
+def engine(names: Mapping[str, Any]) -> tuple[Any, Callable | None]:
+    """A dispatcher with both backends and autograd in front, and the walk back.
+
+    Without the learner's autograd nothing is in front, and the walk back is ``None``.
+    """
     dispatcher = choose("Dispatcher", names)(("Autograd", "List", "NumPy"))
     for key, kernels in backends(choose("elementwise", names)).items():
         for name, kernel in kernels.items():
             dispatcher.register(name, key, kernel)
-    in_front = choose("autograd_kernel", names)
+    in_front, backward = choose("autograd_kernel", names), choose("backward", names)
+    if in_front is None or backward is None:
+        return dispatcher, None
     for name, slopes in SLOPES.items():
         dispatcher.register(name, "Autograd", in_front(dispatcher, name, slopes))
-    return dispatcher, choose("backward", names)
+    return dispatcher, backward

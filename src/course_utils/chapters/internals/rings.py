@@ -56,12 +56,17 @@ def _number(handle: Handle) -> float:
 
 
 def gradients(engine: Any, key: str, weights: Weights) -> tuple[float, Weights]:
-    """The loss of all points and its gradients, on one backend of ``(dispatcher, backward)``."""
+    """The loss of all points and its gradients, on one backend of ``(dispatcher, backward)``.
+
+    With ``backward`` as ``None`` the gradients are PyTorch's.
+    """
     dispatcher, backward = engine
     points, labels = points_and_labels()
     x, chosen = on(key, points), on(key, np.eye(2)[labels])
-    handles = [on(key, weight, grad=True) for weight in weights]
+    handles = [on(key, weight, grad=backward is not None) for weight in weights]
     loss = loss_of(dispatcher.call, x, chosen, handles)
+    if backward is None:
+        return _number(loss), [slope.numpy() for slope in _step_of_torch(weights)[1]]
     backward(dispatcher, loss, on(key, np.ones(1 if key == "List" else ())))
     return _number(loss), [np.asarray(handle.grad.stored.tolist()) for handle in handles]
 
@@ -87,18 +92,22 @@ def _scores(x: torch.Tensor, weights: list[torch.Tensor]) -> torch.Tensor:
     return (x @ w1 + b1).relu() @ w2 + b2
 
 
+def _step_of_torch(weights: Weights) -> tuple[float, tuple[torch.Tensor, ...]]:
+    """The loss of all points and its gradients, by PyTorch."""
+    x, labels = (torch.from_numpy(part) for part in points_and_labels())
+    leaves = [torch.from_numpy(w).clone().requires_grad_() for w in weights]
+    loss = F.cross_entropy(_scores(x, leaves), labels)
+    return loss.item(), torch.autograd.grad(loss, leaves)
+
+
 def train_torch(steps: int, rate: float = 0.5) -> tuple[list[float], Weights]:
     """The same training by PyTorch."""
-    x, labels = (torch.from_numpy(part) for part in points_and_labels())
-    weights, losses = [torch.from_numpy(w).requires_grad_() for w in start()], []
+    weights, losses = start(), []
     for _ in range(steps):
-        loss = F.cross_entropy(_scores(x, weights), labels)
-        losses.append(loss.item())
-        slopes = torch.autograd.grad(loss, weights)
-        weights = [
-            (w - rate * g).detach().requires_grad_() for w, g in zip(weights, slopes, strict=True)
-        ]
-    return losses, [w.detach().numpy() for w in weights]
+        loss, slopes = _step_of_torch(weights)
+        losses.append(loss)
+        weights = [w - rate * g.numpy() for w, g in zip(weights, slopes, strict=True)]
+    return losses, weights
 
 
 def shares(weights: Weights) -> np.ndarray:

@@ -45,6 +45,9 @@ EXAMPLES = {
     "an optional one": (
         "mine::blend(Tensor(a) self, Tensor(b!)? mask=None, str mode='mean') -> Tensor(a)"
     ),
+    "a list of views, and a write": (
+        "mine::cut(Tensor(a -> *) self, Tensor(b!) places, int count=2) -> Tensor(a)[]"
+    ),
     "no tensor at all": "aten::manual_seed(int seed) -> ()",
     "no argument": "aten::seed() -> int",
 }

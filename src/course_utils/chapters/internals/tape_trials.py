@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
 from course_utils.chapters.internals.scenarios import Scenario, given
-from course_utils.chapters.internals.small_torch import SLOPES, Handle, plain
+from course_utils.chapters.internals.small_torch import NUMPY_KERNELS, SLOPES, Handle, plain
 from course_utils.chapters.internals.spare_parts import numpy_dispatcher
 
 
@@ -27,7 +28,8 @@ def ready(autograd_kernel: Callable):
         kernel = given(autograd_kernel(dispatcher, name, slopes), "what autograd_kernel returned")
         assert callable(kernel), f"autograd_kernel returned a {type(kernel).__name__}: no kernel"
         dispatcher.register(name, "Autograd", kernel)
-    dispatcher.register("*", "Autograd", _asked_again)
+    for name in NUMPY_KERNELS.keys() - SLOPES.keys():
+        dispatcher.register(name, "Autograd", partial(_asked_again, name))
     return dispatcher
 
 
@@ -49,7 +51,7 @@ def _value(call):
 def _unrecorded(call):
     x, y = Handle(np.ones(2), "NumPy", "Autograd"), numbers([3.0, 4.0])
     result = given(call("mul", x, y), "what the kernel returned")
-    return plain(result), result.requires_grad, result.node is None
+    return plain(result), result.requires_grad, result.node is None, sorted(result.keys)
 
 
 def _second_argument(call):
@@ -83,8 +85,8 @@ RECORD = {
     ),
     "the key Autograd, but nothing requires grad": Scenario(
         _record(_unrecorded),
-        ([3.0, 4.0], False, True),
-        "the key alone says nothing: record where an argument requires grad",
+        ([3.0, 4.0], False, True, ["NumPy"]),
+        "the key alone says nothing: where no argument requires grad, leave the result alone",
     ),
     "the arguments afterwards": Scenario(
         _record(_arguments),

@@ -46,6 +46,8 @@ def _facts(result: Any, Quantity: type) -> tuple:
     name = type(result).__name__
     assert isinstance(result, Quantity), f"the result is a {name}: it has lost its unit"
     assert isinstance(result.value, torch.Tensor), f"value is a {type(result.value).__name__}"
+    whole = all(type(power) is int for power in result.unit.values())
+    assert whole, f"the unit is {result.unit}: powers stay whole numbers, and / gives a float"
     return plain(result.value.detach()), dict(sorted(result.unit.items()))
 
 
@@ -158,6 +160,11 @@ UNITS = {
     "a plain tensor + metres": _error(lambda Q: torch.ones(2) + _metres(Q), "ValueError", _plain),
     "the root of metres": _error(
         lambda Q: torch.sqrt(_metres(Q)), "ValueError", "an odd power can't be halved"
+    ),
+    "the root of m/s": _error(
+        lambda Q: torch.sqrt(_metres(Q, m=1, s=-1)),
+        "ValueError",
+        "an odd power can't be halved; each is looked at by itself",
     ),
     "exp of metres": _error(
         lambda Q: torch.exp(_metres(Q)),
