@@ -36,8 +36,8 @@ from course_utils.chapters.internals.small_torch import FALLTHROUGH, Handle, MyT
 # %% [markdown]
 # ## A puzzle to start with · core
 #
-# Two matrices with four million million entries each. **Predict:** will this cell run out of
-# memory, run for an hour, or neither?
+# A matrix of four million million entries, plus its first row. **Predict:** will this cell run out
+# of memory, run for an hour, or neither?
 
 # %% topics=["internals-overview"]
 huge = torch.empty(10**6, 4 * 10**6, device="meta")
@@ -75,7 +75,7 @@ for name, tensor in {"CPU": x, "meta": x.to("meta"), "sparse": x.to_sparse()}.it
     print(f"{name:<7}", *keys_of(tensor))
 
 # %% [markdown]
-# Device and layout are in the last key. Before it are keys that are no device at all, and the order
+# Device and layout are in the last key. Before it are keys that name no device, and the order
 # is a priority: the first is asked first. Under each key an operator has an entry in its table. It is
 # either a kernel or a **fallthrough**, which means: not my business, ask the next. The table can be
 # read:
@@ -111,8 +111,7 @@ with torch.inference_mode():
 # `inference_mode` takes the key out, so there is one stop fewer. (`path_of` reads the tables, no
 # kernel runs.) Three more kinds of stops, from left to right: an operator that writes in place
 # has a kernel under `ADInplaceOrView`, which counts the version up (views have one too, which
-# notes their base). Under `autocast` a matrix product has a kernel that casts. And `matmul` ends at
-# once:
+# notes their base). And under `autocast` a matrix product has a kernel that casts:
 
 # %% topics=["dispatch-autograd", "dispatch-device-layout"]
 aten = torch.ops.aten
@@ -134,8 +133,8 @@ with torch.autocast("cpu"):
 #
 # `matmul` has no row here, because it isn't a kernel of any device. It is **composite**: one C++
 # function that calls other operators (`mm`, `bmm`, `view` …), and each of those is dispatched for
-# itself. Its entry is the same under every key. So it needs no slope either: those of the
-# operators inside are enough.
+# itself. Its entry is the same under every key, and the path ends at the first. It needs no slopes
+# either: those of the operators inside are enough.
 
 # %% topics=["dispatch-autograd"]
 print(path_of(aten.matmul.default, x, x))
@@ -427,8 +426,8 @@ except NotImplementedError as error:
 #   then the arguments.
 # - `call(operator, *values)`: take the keys of all values together (a value without `keys`, such as a
 #   number, has none). Ask them by priority. FALLTHROUGH means the next key; a kernel is called with the
-#   values as they are, and what it returns is returned, `None` as well. A key without an
-#   entry, or no key left, raises a `NotImplementedError`.
+#   values as they are. What it returns is returned, `None` as well, and what it raises passes through.
+#   A key without an entry, or no key left, raises a `NotImplementedError`.
 # - `below(key)`, for a `with` block: inside it, this dispatcher's calls skip `key` and all keys before
 #   it. Blocks nest, and an inner one never skips fewer keys than the outer. After the block, also if
 #   an exception leaves it, it is as before; the exception passes through.
@@ -523,8 +522,8 @@ check_scenarios(try_below, dispatcher_trials.BELOW)
 
 # %% [markdown]
 # What it is good for: a backend is a set of entries under one key. A **second backend** is a second
-# set, and not a line of the first is touched. Where the exercise isn't solved, a spare part steps in
-# here and below.
+# set, and not a line of the first is touched. Where an exercise isn't solved, something simpler steps
+# in here and below: NumPy for your loop, a dispatcher of two floors for yours.
 
 # %% topics=["extension-points"]
 from course_utils.chapters.internals import parts
@@ -553,7 +552,7 @@ for key in ("AutogradPrivateUse1", "PrivateUse1"):
 # The table has a place for autograd, still empty. What does a kernel in front do, if it knows no
 # device? It calls below, and then it puts a note on the result. In PyTorch that note is the tensor's
 # `AutogradMeta`: `requires_grad`, `grad`, and `grad_fn`, whose `next_functions` lead further
-# back. **Predict** what the second line prints:
+# back. **Predict** which nodes the walk meets:
 
 # %% topics=["autograd-meta"]
 w = torch.ones(2, requires_grad=True)
@@ -848,8 +847,8 @@ print("in place  ", in_place(x), "and x is", x)
 # %% topics=["out-inplace-functional"]
 x, y = torch.tensor([-1.0, 2.0]), torch.zeros(2)
 assert torch.equal(torch.abs(x), torch.abs(x, out=y)) and torch.equal(y, x.abs_())
-print({name: str(op._schema).split("->")[0].split("(", 1)[1] for name, op in
-       {"abs": aten.abs.default, "abs_": aten.abs_.default, "out": aten.abs.out}.items()})  # fmt: skip
+for operator in (aten.abs.default, aten.abs_.default, aten.abs.out):
+    print(str(operator._schema).split(" ->")[0])
 
 # %% [markdown]
 # ### Exercise 20.6 — Read the promise ★★ · 10 min · 3 points
@@ -941,7 +940,8 @@ print("lower door:", operators.names)
 
 # %% [markdown]
 # `linear` is composite: below, it has become `t` and `addmm`. The upper door keeps the meaning, the
-# lower one needs to know fewer names. Each can be opened for all tensors, by a mode as here, or
+# lower one needs to know fewer names. (The `detach` is autograd's: it keeps the result of `relu`
+# for backward.) Each can be opened for all tensors, by a mode as here, or
 # for one class.
 #
 # The oldest way is a **wrapper**: a class that holds a tensor. By itself it is a stranger to every
@@ -963,7 +963,7 @@ print(torch.sum(Loud(), dim=0))
 # %% [markdown]
 # Three things to see. `kwargs` may be `None`. A tensor on the left is enough for the door to be found.
 # And `func` in the second line is the method of `Tensor`, not `torch.mul`: another object, with the same
-# name. If no argument's class can answer, it returns `NotImplemented`, and PyTorch raises a `TypeError`.
+# name. A class that has no answer returns `NotImplemented`; if all do, PyTorch raises a `TypeError`.
 #
 # ### Exercise 20.7 — Numbers with units ★★ · 12 min · 4 points
 #
@@ -1388,10 +1388,10 @@ print(x, torch.from_dlpack(array).data_ptr() == x.data_ptr())
 # ## 9. Where the memory comes from
 #
 # One part of the path is left: every result needs a storage. On a CPU it is asked of the system. On a
-# GPU that takes so long (`cudaMalloc` waits for all running kernels) that PyTorch keeps what was freed and hands it
-# out again: a **caching allocator**. It explains three things that everyone meets: why `nvidia-smi`
-# shows more than your tensors need, why memory runs out although enough is free, and why
-# `empty_cache` rarely helps.
+# GPU that takes long, and giving back (`cudaFree`) waits for everything that runs. PyTorch therefore
+# keeps what was freed and hands it out again: a **caching allocator**. It explains three things that
+# everyone meets: why `nvidia-smi` shows more than your tensors need, why memory runs out although
+# enough is free, and why `empty_cache` rarely helps.
 #
 # Its rules, a little simplified:
 #
@@ -1428,13 +1428,13 @@ allocators.draw_memory(
 )
 
 # %% [markdown]
-# 4 MiB were free, and a request of 4 MiB was turned away: the free memory lay in two pieces. That is
+# 4 MiB were free, and a request of 4 MiB didn't fit: the free memory was in two pieces. That is
 # **fragmentation**. And with `b` alive, `empty_cache` gave back nothing; a single small tensor holds its
 # whole segment. (On a GPU `torch.cuda.memory_snapshot()` shows these boxes for your program. The real
 # allocator has more rules: 20 MiB segments for requests below 10 MiB, a pool for each stream, and
 # segments that can grow.)
 #
-# ### Exercise 20.10 — A caching allocator ★★★ · 25 min · 4 points
+# ### Exercise 20.10 — A caching allocator ★★★ · 30 min · 4 points
 #
 # Write `allocator(trace)`. A trace is a list of steps: `("malloc", name, bytes)` with at least one byte,
 # `("free", name)`, `("empty_cache",)`. A name may be used again once it was freed. Return a list of pairs,
@@ -1608,8 +1608,8 @@ print("compiled with", torch.__config__.show().splitlines()[1].strip(" -"))
 #
 #     scores = relu(x @ w1 + b1) @ w2 + b2
 #
-# First a single step on each backend, to see that they agree; the training then runs on NumPy. Where
-# an exercise isn't solved yet, a spare part steps in.
+# First a single step on each backend, to see that they agree; the training then runs on NumPy. If
+# your autograd isn't finished, the gradients are PyTorch's.
 
 # %% topics=["internals-overview"]
 from course_utils.chapters.internals import rings
@@ -1631,8 +1631,8 @@ pictures.draw_rings(
     {"yours": losses, "PyTorch's": losses_torch},
     {"yours": rings.shares(weights), "PyTorch's": rings.shares(weights_torch)},
     *rings.points_and_labels(),
-    "Left: the two losses fall along the same curve from about 1 to nearly 0. Middle and right: two "
-    "rings of points, and the share of class 1 that each network gives, high around the inner ring.",
+    "Left: the two losses fall along the same curve, from 1.3 to below 0.1. Middle and right: two "
+    "rings of points, and the share of class 1 that each network gives: low inside, high outside.",
 )
 
 # %% [markdown]
@@ -1643,9 +1643,9 @@ pictures.draw_rings(
 # %% [markdown]
 # ## Heard elsewhere
 #
-# *"Indexing never allocates: the view is chosen in Python."* The dispatcher decides nothing of the kind.
-# It is the schema that tells: an operator whose result is marked shares memory, an unmarked one doesn't.
-# `a[1:]` ends at `slice`, `a[[1]]` at `index`:
+# *"Indexing never allocates: the view is chosen in Python."* It depends on the operator that the
+# index becomes, and the schema tells: a result that is marked shares memory, an unmarked one is new.
+# `a[1:]` ends at `slice`, `a[[1]]` at `index`, which copies:
 
 # %% topics=["native-functions-schema"]
 for operator in (aten.slice.Tensor, aten.index.Tensor):
@@ -1686,7 +1686,7 @@ print(
 
 # %% [markdown]
 # *"Vectorised code uses `Vec256`."* It is `at::vec::Vectorized` now, since registers of 512 bits and ARM
-# came. The build chooses among several compiled variants when it starts:
+# came. Kernels are compiled in several variants, and PyTorch picks one when it is loaded:
 
 # %% topics=["tensor-accessor-iterator"] errata=["internals-map"] tags=["nbval-ignore-output"]
 print(torch.backends.cpu.get_cpu_capability())
@@ -1697,7 +1697,7 @@ print(torch.backends.cpu.get_cpu_capability())
 # | question | answer |
 # | --- | --- |
 # | Which kernel runs? | the first key of the arguments that has one; fallthroughs are skipped |
-# | Why does autograd know no device? | it is a kernel in front that calls the operator again, below |
+# | Why needn't autograd know the device? | it is a kernel in front that calls the operator again, below |
 # | What does `no_grad` change? | a flag, not the path; `inference_mode` takes the key out |
 # | How are strides and broadcasting handled? | by one plan of loops; step 0 repeats; loops merge |
 # | Which dtype comes out? | rank by rank; a lower rank counts if its category is higher |

@@ -305,7 +305,6 @@ def draw_memory(trace: Sequence[Step], alt: str) -> None:
                     axes.text(x, middle, owner, ha="center", va="center", color="white", fontsize=8)
                 bottom += height
             axes.bar(x, bottom - start, 0.7, start, fill=False, edgecolor="#1a1a1a", linewidth=1.8)
-            bottom += 0.5
     labels = [
         f"{step[0]}\n{step[1]}" + (f" {step[2] / MIB:g} MiB" if len(step) > 2 else "")
         if len(step) > 1
