@@ -1336,6 +1336,63 @@ def allocator(trace):
     return answer
 
 
+# %% wrong="gives back what begins free" says=["the middle lives"]
+def allocator(trace):
+    K, M = 512, 2**20
+    segs, out = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            need = -(-step[2] // K) * K
+            small = need <= M
+            best = None
+            for s in segs:
+                if s["small"] != small:
+                    continue
+                for b in s["blocks"]:
+                    if b[1] is None and b[0] >= need and (best is None or b[0] < best[1][0]):
+                        best = (s, b)
+            if best is None:
+                size = 2 * M if small else -(-need // (2 * M)) * 2 * M
+                s = {"small": small, "blocks": [[size, None]]}
+                segs.append(s)
+                best = (s, s["blocks"][0])
+            s, b = best
+            rest = b[0] - need
+            if rest > 0 and (small or rest > M):
+                i = next(i for i, c in enumerate(s["blocks"]) if c is b)
+                s["blocks"].insert(i + 1, [rest, None])
+                b[0] = need
+            b[1] = step[1]
+        elif step[0] == "free":
+            for s in segs:
+                bl = s["blocks"]
+                for i, b in enumerate(bl):
+                    if b[1] == step[1]:
+                        b[1] = None
+                        if i + 1 < len(bl) and bl[i + 1][1] is None:
+                            b[0] += bl.pop(i + 1)[0]
+                        if i > 0 and bl[i - 1][1] is None:
+                            bl[i - 1][0] += bl.pop(i)[0]
+                        break
+        else:
+            segs = [
+                s
+                for s in segs
+                if any(b[1] is not None for b in (s["blocks"] if s["small"] else s["blocks"][:1]))
+            ]
+        out.append(
+            (
+                sum(b[0] for s in segs for b in s["blocks"] if b[1] is not None),
+                sum(b[0] for s in segs for b in s["blocks"]),
+            )
+        )
+    return out
+
+
+# %% wrong="borrows the picture's allocator" says=["write your own"]
+allocator = allocators.replayed
+
+
 # %% right="segments with holes"
 class Segment:
     def __init__(self, size, small):

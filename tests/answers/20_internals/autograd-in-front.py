@@ -237,7 +237,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="records always" says=["record where an argument requires grad"]
+# %% wrong="records always" says=["leave the result alone"]
 from collections.abc import Callable
 
 
@@ -1332,6 +1332,47 @@ def backward(dispatcher, result, g):
         for value, part in zip(values, slopes(dispatcher.call, g, result, *values), strict=True):
             if part is not None and value.requires_grad:
                 backward(dispatcher, value, part)
+
+
+# %% wrong="the key on every result" says=["leave the result alone"]
+def autograd_kernel(dispatcher, operator, slopes):
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        result.keys = set(result.keys) | {"Autograd"}
+        if any(v.requires_grad for v in values):
+            result.requires_grad = True
+            result.node = (slopes, values)
+        return result
+
+    return kernel
+
+
+def backward(dispatcher, result, g):
+    order, seen, stack = [], set(), [(result, False)]
+    while stack:
+        h, done = stack.pop()
+        if done:
+            order.append(h)
+            continue
+        if h in seen or not h.requires_grad:
+            continue
+        seen.add(h)
+        stack.append((h, True))
+        if h.node is not None:
+            stack += [(v, False) for v in h.node[1]]
+    acc = {result: g}
+    with dispatcher.below("Autograd"):
+        for h in reversed(order):
+            if h not in acc:
+                continue
+            if h.node is None:
+                h.grad = acc[h] if h.grad is None else dispatcher.call("add", h.grad, acc[h])
+            else:
+                for v, p in zip(h.node[1], h.node[0](dispatcher.call, acc[h], h, *h.node[1])):
+                    if p is None or not v.requires_grad:
+                        continue
+                    acc[v] = dispatcher.call("add", acc[v], p) if v in acc else p
 
 
 # %% right="numbered nodes and a heap"

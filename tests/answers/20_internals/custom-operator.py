@@ -830,6 +830,43 @@ def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     return torch.from_numpy(out).to(x.dtype)
 
 
+# %% wrong="complex is let in" says=["complex numbers"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.dim() == 0:
+        raise ValueError("needs a dimension of steps")
+    if not (x.dtype.is_floating_point or x.is_complex()):
+        raise TypeError("floating only")
+    wide = torch.float64 if x.dtype == torch.float64 else torch.float32
+    out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    total = torch.zeros(x.shape[:-1], dtype=wide, device=x.device)
+    for t in range(x.shape[-1]):
+        total = x[..., t].to(wide) + decay * total
+        out[..., t] = total
+    return out
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def setup(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def slopes(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(slopes, setup_context=setup)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    return custom_operator(x.movedim(in_dims[0], 0), decay), 0
+
+
 # %% right="by Numba"
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:

@@ -1183,6 +1183,87 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
+# %% wrong="FALLTHROUGH asks the fallback" says=["FALLTHROUGH is an entry too"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    def __init__(self, priority):
+        self.priority = list(priority)
+        self.t = {}
+        self.skip = [0]
+
+    def register(self, operator, key, kernel):
+        self.t[operator, key] = kernel
+
+    def call(self, operator, *values):
+        keys = set().union(*(getattr(v, "keys", ()) for v in values))
+        for k in self.priority[self.skip[-1] :]:
+            if k not in keys:
+                continue
+            f = self.t.get((operator, k))
+            args = values
+            if f is None or f is FALLTHROUGH:
+                if ("*", k) in self.t:
+                    f, args = self.t["*", k], (operator, *values)
+            if f is None:
+                raise NotImplementedError
+            if f is FALLTHROUGH:
+                continue
+            return f(*args)
+        raise NotImplementedError(operator)
+
+    @contextmanager
+    def below(self, key):
+        self.skip.append(max(self.skip[-1], self.priority.index(key) + 1))
+        try:
+            yield
+        finally:
+            self.skip.pop()
+
+
+# %% wrong="swallows a kernel's KeyError" says=["passes through as it is"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    def __init__(self, priority):
+        self.priority = list(priority)
+        self.t = {}
+        self.skip = 0
+
+    def register(self, operator, key, kernel):
+        self.t[operator, key] = kernel
+
+    def call(self, operator, *values):
+        keys = set().union(*(getattr(v, "keys", ()) for v in values))
+        for k in self.priority[self.skip :]:
+            if k not in keys:
+                continue
+            try:
+                if (operator, k) in self.t:
+                    f = self.t[operator, k]
+                    if f is FALLTHROUGH:
+                        continue
+                    return f(*values)
+                f = self.t["*", k]
+                if f is FALLTHROUGH:
+                    continue
+                return f(operator, *values)
+            except KeyError:
+                raise NotImplementedError(operator)
+        raise NotImplementedError(operator)
+
+    @contextmanager
+    def below(self, key):
+        old = self.skip
+        self.skip = max(old, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.skip = old
+
+
 # %% right="a stack of hidden sets"
 class Dispatcher:
     class Below:

@@ -417,6 +417,24 @@ def read_schemas(schema):
     return {"writes": writes, "views": views, "variant": "functional"}
 
 
+# %% wrong="the star of a mark" says=["a list of views, and a write"]
+import re
+
+
+def read_schemas(schema):
+    args = schema.rsplit(") -> ", 1)[0]
+    head, _, tail = args.partition("*")
+    rx = r"Tensor\(([^)]*)\)(?:\[\d*\])?\??\s+(\w+)"
+    found = re.findall(rx, args)
+    b = re.findall(rx, tail)
+    w = [n for m, n in found if "!" in m]
+    v = [n for m, n in found if "!" not in m]
+    kind = (
+        "out" if any("!" in m for m, n in b) else "in place" if w else "view" if v else "functional"
+    )
+    return {"writes": w, "views": v, "variant": kind}
+
+
 # %% right="bracket by bracket"
 def read_schemas(schema):
     depth, word, words = 0, "", []

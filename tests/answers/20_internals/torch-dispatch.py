@@ -586,6 +586,59 @@ def torch_dispatch(x: torch.Tensor) -> Lazy:
     return Lazy(x, (lambda: x, (), {}))
 
 
+# %% wrong="kwargs is never None" says=["kwargs may be None"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes")
+        margs, mkwargs = as_meta((args, kwargs))
+        note = func(*margs, **mkwargs)
+        return cls(note, (func, args, kwargs))
+
+    def value(self):
+        if self.known is None:
+            func, args, kwargs = self.call
+            args, kwargs = tree_map(
+                lambda a: a.value() if isinstance(a, Lazy) else a, (args, kwargs)
+            )
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x):
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="keywords aren't searched" says=["a tensor as a keyword"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes")
+        margs, mkwargs = as_meta((args, kwargs))
+        note = func(*margs, **mkwargs)
+        return cls(note, (func, args, kwargs))
+
+    def value(self):
+        if self.known is None:
+            func, args, kwargs = self.call
+            args = tree_map(lambda a: a.value() if isinstance(a, Lazy) else a, args)
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x):
+    return Lazy(x, (lambda: x, (), {}))
+
+
 # %% right="flatten"
 from torch.utils._pytree import tree_flatten, tree_unflatten
 

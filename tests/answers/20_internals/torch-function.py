@@ -722,6 +722,66 @@ def torch_function(values: list[float], **unit: int) -> Quantity:
     return Quantity(torch.tensor(values), unit)
 
 
+# %% wrong="powers become floats" says=["powers stay whole numbers"]
+class Quantity(units.Measured):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = func.__name__
+        if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean"):
+            return NotImplemented
+        values = [a.value if isinstance(a, Quantity) else a for a in args]
+        us = [dict(a.unit) if isinstance(a, Quantity) else {} for a in args]
+        unit = us[0]
+        if name in ("add", "sub"):
+            if us[0] != us[1]:
+                raise ValueError("units differ")
+        elif name in ("mul", "div"):
+            s = 1 if name == "mul" else -1
+            for k, p in us[1].items():
+                unit[k] = unit.get(k, 0) + s * p
+            unit = {k: p for k, p in unit.items() if p}
+        elif name == "sqrt":
+            if any(p % 2 for p in unit.values()):
+                raise ValueError("odd")
+            unit = {k: p / 2 for k, p in unit.items()}
+        return cls(func(*values, **kwargs), unit)
+
+
+def torch_function(values, **unit):
+    return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="the sum of the powers is even" says=["each is looked at by itself"]
+class Quantity(units.Measured):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = func.__name__
+        if name not in ("add", "sub", "mul", "div", "sqrt", "sum", "mean"):
+            return NotImplemented
+        values = [a.value if isinstance(a, Quantity) else a for a in args]
+        us = [dict(a.unit) if isinstance(a, Quantity) else {} for a in args]
+        unit = us[0]
+        if name in ("add", "sub"):
+            if us[0] != us[1]:
+                raise ValueError("units differ")
+        elif name in ("mul", "div"):
+            s = 1 if name == "mul" else -1
+            for k, p in us[1].items():
+                unit[k] = unit.get(k, 0) + s * p
+            unit = {k: p for k, p in unit.items() if p}
+        elif name == "sqrt":
+            if sum(unit.values()) % 2:
+                raise ValueError("odd")
+            unit = {k: p // 2 for k, p in unit.items()}
+        return cls(func(*values, **kwargs), unit)
+
+
+def torch_function(values, **unit):
+    return Quantity(torch.tensor(values), unit)
+
+
 # %% right="a table of rules"
 class Quantity(units.Measured):
     @classmethod

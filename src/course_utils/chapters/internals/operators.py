@@ -152,7 +152,8 @@ def _two_decays(op):
 
 def _gradcheck(op):
     x = _tensor(2, 3, dtype=torch.float64).t().requires_grad_()
-    with torch.enable_grad():
+    with torch.enable_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         call = lambda x: op(x, 0.5)  # noqa: E731
         return (
             torch.autograd.gradcheck(call, x, raise_exception=False),
