@@ -6,10 +6,12 @@ import ctypes
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 
-def compiled(source: str, name: str) -> ctypes._CFuncPtr | None:
+def compiled(source: str, name: str) -> Callable[..., Any] | None:
     """The function ``name`` of a C++ source, or ``None`` where no compiler is installed.
 
     Raises:

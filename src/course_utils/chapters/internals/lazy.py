@@ -36,13 +36,13 @@ class Noted(torch.Tensor):
 
     @staticmethod
     def __new__(cls, like: torch.Tensor, call: tuple):
-        note = {"strides": like.stride(), "dtype": like.dtype, "device": "cpu"}
+        note: dict[str, Any] = {"strides": like.stride(), "dtype": like.dtype, "device": "cpu"}
         return torch.Tensor._make_wrapper_subclass(cls, like.shape, **note)
 
     def __init__(self, like: torch.Tensor, call: tuple) -> None:
         self.call, self.known = call, None
 
-    def __repr__(self) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
         return f"Lazy(size={tuple(self.shape)}, dtype={self.dtype})"
 
 

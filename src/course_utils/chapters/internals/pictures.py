@@ -119,13 +119,14 @@ def draw_rings(courses: dict, surfaces: dict, points, labels, alt: str) -> None:
         axes[0].plot(losses, style, label=name, linewidth=3 if style == "-" else 2)
     axes[0].set(xlabel="step", ylabel="loss", ylim=(0, None), title="The way down")
     axes[0].legend(fontsize=8)
-    image = None
+    images = []
     for ax, (name, share) in zip(axes[1:], surfaces.items(), strict=True):
         extent = (-2.5, 2.5, -2.5, 2.5)
-        image = ax.imshow(share, origin="lower", extent=extent, cmap="cividis", vmin=0, vmax=1)
+        options = {"extent": extent, "cmap": "cividis", "vmin": 0, "vmax": 1}
+        images.append(ax.imshow(share, origin="lower", **options))
         for label, mark, colour in ((0, "o", "#fdf3b4"), (1, "^", DARK)):
             chosen = points[labels == label]
             ax.scatter(*chosen.T, s=8, marker=mark, c=colour, edgecolors=DARK, linewidths=0.3)
         ax.set(title=name, xlabel="x₀", ylabel="x₁" if ax is axes[1] else "")
-    figure.colorbar(image, ax=axes[1:], label="share of class 1")
+    figure.colorbar(images[0], ax=axes[1:], label="share of class 1")
     show(figure, alt)

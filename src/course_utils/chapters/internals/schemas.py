@@ -56,10 +56,10 @@ EXAMPLES = {
 def truth(text: str) -> dict[str, Any]:
     """What PyTorch's own parser says of a schema."""
     schema = torch._C.parse_schema(text)
-    marked = [argument for argument in schema.arguments if argument.alias_info]
-    writes = [a.name for a in marked if a.alias_info.is_write]
-    views = [a.name for a in marked if not a.alias_info.is_write]
-    if any(a.kwarg_only for a in marked if a.alias_info.is_write):
+    marked = [(a, a.alias_info.is_write) for a in schema.arguments if a.alias_info]
+    writes = [argument.name for argument, written in marked if written]
+    views = [argument.name for argument, written in marked if not written]
+    if any(argument.kwarg_only for argument, written in marked if written):
         variant = "out"
     else:
         variant = "in place" if writes else "view" if views else "functional"

@@ -67,7 +67,8 @@ class Handle:
     def __init__(self, stored: Any, *keys: str, requires_grad: bool = False) -> None:
         self.stored, self.requires_grad = stored, requires_grad
         self.keys = frozenset(keys) | ({"Autograd"} if requires_grad else set())
-        self.node = self.grad = None
+        self.node: Any = None
+        self.grad: Any = None
 
     def __repr__(self) -> str:
         return f"Handle({self.stored!r}, {', '.join(sorted(self.keys))})"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from typing import Any
 from unittest.mock import patch
 
 import torch
 
 
-def _kernel() -> Callable:
+def _kernel() -> Any:
     """The kernel: a program for each block of rows."""
     import triton
     import triton.language as tl

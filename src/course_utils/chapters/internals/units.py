@@ -26,16 +26,16 @@ class Measured:
         powers = " ".join(f"{name}^{power}" for name, power in self.unit.items())
         return f"{self.value.tolist()} {powers or 'no unit'}"
 
-    def __add__(self, other):
+    def __add__(self: Any, other):
         return torch.add(self, other)
 
-    def __sub__(self, other):
+    def __sub__(self: Any, other):
         return torch.sub(self, other)
 
-    def __mul__(self, other):
+    def __mul__(self: Any, other):
         return torch.mul(self, other)
 
-    def __truediv__(self, other):
+    def __truediv__(self: Any, other):
         return torch.div(self, other)
 
     __radd__, __rmul__ = __add__, __mul__
@@ -63,22 +63,27 @@ def _error(program: Callable, right: str, because: str) -> Scenario:
     return Scenario(lambda Quantity: error_of(lambda: program(Quantity)), right, because)
 
 
+def _its(result: Any, name: str) -> Any:
+    """An attribute of a result that PyTorch's hints take for a tensor."""
+    return getattr(given(result, "the result"), name)
+
+
 def _grad(Quantity):
     x = torch.tensor([3.0, 4.0], requires_grad=True)
     q = Quantity(x, {"m": 1})
     result = torch.sum(torch.mul(q, q))
     _facts(result, Quantity)
-    result.value.backward()
+    _its(result, "value").backward()
     return plain(x.grad)
 
 
 def _arguments(Quantity):
     q, r = _metres(Quantity), _metres(Quantity, (2.0, 4.0), s=1)
-    torch.add(q, q).unit["kg"] = 5
+    _its(torch.add(q, q), "unit")["kg"] = 5
     torch.div(q, r)
     torch.mul(q, r)
-    torch.sqrt(torch.mul(q, q)).unit["A"] = 1
-    torch.sum(q).unit["K"] = 1
+    _its(torch.sqrt(torch.mul(q, q)), "unit")["A"] = 1
+    _its(torch.sum(q), "unit")["K"] = 1
     return [(plain(x.value), dict(x.unit)) for x in (q, r)]
 
 
