@@ -96,6 +96,20 @@ def _twice(Dispatcher):
     return log, other
 
 
+def _with_blocks(run: Callable) -> Callable:
+    """A program with blocks; a ``below`` without a ``yield`` is told in words."""
+
+    def told(Dispatcher):
+        try:
+            return run(Dispatcher)
+        except TypeError as error:
+            if "'NoneType' object is not an iterator" in str(error):
+                raise AssertionError("below has no yield: is there an answer yet?") from None
+            raise
+
+    return told
+
+
 def _nested(Dispatcher):
     """Which kernel answers inside and after nested blocks."""
     log = []
@@ -250,22 +264,26 @@ TABLE = {
 }
 BELOW = {
     "nested blocks": Scenario(
-        _nested,
+        _with_blocks(_nested),
         ["View", "List", "View", "Autograd"],
         "inside below(key), that key and all before it are skipped; after a block it is as before",
     ),
     "keys before it": Scenario(
-        _all_before, ["List", "Log"], "inside below(key), that key and all before it are skipped"
+        _with_blocks(_all_before),
+        ["List", "Log"],
+        "inside below(key), that key and all before it are skipped",
     ),
     "a wider block inside": Scenario(
-        _wider, ["List"], "an inner block adds to the outer one, it does not replace it"
+        _with_blocks(_wider),
+        ["List"],
+        "an inner block adds to the outer one, it does not replace it",
     ),
     "an exception inside": Scenario(
-        _broken,
+        _with_blocks(_broken),
         ["KeyError came out", "Autograd"],
         "the block ends also when an exception leaves it, and lets the exception out",
     ),
     "two dispatchers": Scenario(
-        _apart, ["Autograd"], "the block of one dispatcher leaves another alone"
+        _with_blocks(_apart), ["Autograd"], "the block of one dispatcher leaves another alone"
     ),
 }
