@@ -1,0 +1,1 @@
+"""What the chapter on internals is given, drawn and checked with, a file for each exercise."""

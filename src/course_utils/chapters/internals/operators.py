@@ -1,0 +1,223 @@
+"""How the exercise on an operator of one's own is tried."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from course_utils.chapters.internals.scenarios import Scenario, given
+from course_utils.chapters.internals.small_torch import plain
+
+
+def truth(x: torch.Tensor, decay: float) -> torch.Tensor:
+    """The decayed sum along the last dimension, in float64, rounded once."""
+    total, steps = torch.zeros(x.shape[:-1], dtype=torch.float64), []
+    for step in x.detach().double().unbind(-1):
+        total = step + decay * total
+        steps.append(total)
+    return (torch.stack(steps, -1) if steps else x.detach().double()).to(x.dtype)
+
+
+def _tensor(*size: int, dtype: torch.dtype = torch.float32, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*size, generator=generator, dtype=torch.float64).to(dtype)
+
+
+def _facts(y: Any, x: torch.Tensor, decay: float) -> tuple:
+    given(y, "what the operator returned")
+    name = type(y).__name__
+    assert isinstance(y, torch.Tensor), f"the operator returned a {name}, not a tensor"
+    note = tuple(y.shape), str(y.dtype), y.is_contiguous()
+    right = truth(x, decay)
+    loose = 1e-13 if right.dtype == torch.float64 else 2e-6
+    close = y.shape == right.shape and torch.allclose(
+        y.detach().double(), right.double(), rtol=2 * torch.finfo(right.dtype).eps, atol=loose
+    )
+    return *note, "right values" if close else "wrong values"
+
+
+def _values(x: torch.Tensor, decay: float, because: str) -> Scenario:
+    def run(op):
+        mine = deepcopy(x)
+        result = _facts(op(mine, decay), x, decay)
+        assert torch.equal(mine, x), "x was changed: write into a new tensor"
+        return result
+
+    right = tuple(x.shape), str(x.dtype), True, "right values"
+    return Scenario(run, right, because)
+
+
+def _error(x: torch.Tensor, right: str, because: str) -> Scenario:
+    def run(op):
+        try:
+            op(deepcopy(x), 0.5)
+        except Exception as error:
+            return type(error).__name__
+        return "nothing"
+
+    return Scenario(run, right, because)
+
+
+_strides = "any strides will do; the result is new and contiguous"
+_switch = "half types are added up in float32 or better, and rounded once, at the end"
+KERNEL = {
+    "the example": _values(torch.tensor([1.0, 1.0, 1.0]), 0.5, "each step adds to the last"),
+    "two rows": _values(_tensor(2, 5), 0.9, "each row begins anew"),
+    "decay 0": _values(_tensor(2, 3), 0.0, "nothing is carried; still a new tensor"),
+    "decay 1": _values(_tensor(4), 1.0, "a running sum"),
+    "a negative decay": _values(_tensor(2, 2, 4), -0.7, "any number of dimensions before the last"),
+    "transposed": _values(_tensor(5, 3).t(), 0.5, _strides),
+    "every second step": _values(_tensor(3, 8)[1:, ::2], 0.5, _strides),
+    "an expanded column": _values(_tensor(3, 1).expand(3, 4), 0.5, _strides),
+    "float64": _values(_tensor(2, 6, dtype=torch.float64), 0.99, "float64 in, float64 out"),
+    "float16": _values(_tensor(2, 300, dtype=torch.float16), 0.99, _switch),
+    "bfloat16": _values(_tensor(300, dtype=torch.bfloat16), 0.99, _switch),
+    "one step": _values(_tensor(3, 1), 0.5, "nothing comes before the first step"),
+    "no step": _values(_tensor(2, 0), 0.5, "an empty result of the same shape"),
+    "no row": _values(_tensor(0, 4), 0.5, "an empty result of the same shape"),
+    "x requires grad": _values(_tensor(3).requires_grad_(), 0.5, "the kernel sees the numbers"),
+    "whole numbers": _error(
+        torch.arange(3), "TypeError", "a dtype that isn't floating raises a TypeError"
+    ),
+    "complex numbers": _error(
+        torch.ones(2, dtype=torch.complex64),
+        "TypeError",
+        "a dtype that isn't floating raises a TypeError",
+    ),
+    "no dimension": _error(
+        torch.tensor(1.0), "ValueError", "a tensor without a dimension raises a ValueError"
+    ),
+}
+
+
+def _fake(size: tuple, dtype: torch.dtype, transposed: bool) -> Callable:
+    def run(op):
+        with FakeTensorMode():
+            x = torch.empty(size, dtype=dtype)
+            x = x.transpose(-1, -2) if transposed else x
+            y = given(op(x, 0.5), "what the operator returned")
+            return tuple(y.shape), y.stride(), str(y.dtype)
+
+    return run
+
+
+def _opcheck(x: torch.Tensor) -> Callable:
+    def run(op):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tests = torch.library.opcheck(op, (deepcopy(x), 0.5), raise_exception=False)
+        return {name: str(found).splitlines()[0][:160] for name, found in tests.items()}
+
+    return run
+
+
+def _slope(op):
+    x = _tensor(2, 4, dtype=torch.float64).requires_grad_()
+    g = _tensor(2, 4, dtype=torch.float64, seed=1)
+    with torch.enable_grad():
+        y = op(x, 0.5)
+        assert y.requires_grad, "the result doesn't require grad: register_autograd is missing"
+        (slope,) = torch.autograd.grad(y, x, g)
+    return plain(slope)
+
+
+def _slope_truth() -> list:
+    g = _tensor(2, 4, dtype=torch.float64, seed=1)
+    return plain(truth(g.flip(-1), 0.5).flip(-1))
+
+
+def _slope_slips() -> tuple:
+    g = _tensor(2, 4, dtype=torch.float64, seed=1)
+    return (
+        (plain(truth(g, 0.5)), "backward runs the other way: from the last step to the first"),
+        (plain(g), "that is the gradient as it arrived: each x reaches all later results"),
+        (plain(truth(g.flip(-1), 0.5)), "turn the result of backward around again"),
+        (plain(truth(g.flip(-1), 2.0).flip(-1)), "backward decays like forward: by decay"),
+    )
+
+
+def _two_decays(op):
+    x = _tensor(3, dtype=torch.float64).requires_grad_()
+    with torch.enable_grad():
+        one, other = op(x, 0.5), op(x, 0.1)
+        return plain(torch.autograd.grad(one.sum(), x)[0]), plain(
+            torch.autograd.grad(other.sum(), x)[0]
+        )
+
+
+def _gradcheck(op):
+    x = _tensor(2, 3, dtype=torch.float64).t().requires_grad_()
+    with torch.enable_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        call = lambda x: op(x, 0.5)  # noqa: E731
+        return (
+            torch.autograd.gradcheck(call, x, raise_exception=False),
+            torch.autograd.gradgradcheck(call, x, raise_exception=False),
+        )
+
+
+def _compiled(op):
+    torch.compiler.reset()
+    call = torch.compile(lambda x: op(x, 0.5) * 2, backend="aot_eager", fullgraph=True)
+    return plain(call(torch.tensor([[1.0, 2.0], [4.0, 8.0]]).t()))
+
+
+def _vmapped(in_dim: int, *size: int) -> Scenario:
+    x = _tensor(*size)
+    wanted = truth(x.movedim(in_dim, 0), 0.5)
+
+    def run(op):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            y = torch.vmap(op, in_dims=(in_dim, None))(x.clone(), 0.5)
+        return tuple(y.shape), bool(torch.allclose(y, wanted))
+
+    because = "any dimension may be the batch's: move it to the front"
+    return Scenario(run, (tuple(wanted.shape), True), because)
+
+
+_contiguous = "the fake has the shape, dtype and strides of what the kernel makes: contiguous ones"
+_passes = {
+    "test_schema": "SUCCESS",
+    "test_autograd_registration": "SUCCESS",
+    "test_faketensor": "SUCCESS",
+    "test_aot_dispatch_dynamic": "SUCCESS",
+}
+REGISTERED = {
+    "a fake matrix": Scenario(
+        _fake((2, 3), torch.float32, False), ((2, 3), (3, 1), "torch.float32"), _contiguous
+    ),
+    "a fake transposed matrix": Scenario(
+        _fake((2, 3), torch.float16, True), ((3, 2), (2, 1), "torch.float16"), _contiguous
+    ),
+    "the gradient": Scenario(
+        _slope,
+        _slope_truth(),
+        "the gradient is a decayed sum of what arrives, from the end to the start",
+        _slope_slips(),
+    ),
+    "two calls with other decays": Scenario(
+        _two_decays,
+        ([1.75, 1.5, 1.0], [1.11, 1.1, 1.0]),
+        "each call keeps its decay on its ctx",
+    ),
+    "gradcheck, once and twice": Scenario(
+        _gradcheck,
+        (True, True),
+        "against differences; the first is for the slopes, the second for those of the slopes",
+    ),
+    "vmap over dimension 0": _vmapped(0, 3, 4),
+    "vmap over dimension 1": _vmapped(1, 4, 3),
+    "vmap over the last of three": _vmapped(-1, 2, 4, 3),
+    "torch.compile": Scenario(
+        _compiled, [[2.0, 9.0], [4.0, 18.0]], "the compiled values are wrong"
+    ),
+    "opcheck": Scenario(
+        _opcheck(_tensor(3, 2).t().requires_grad_()), _passes, "opcheck found this"
+    ),
+}

@@ -1,0 +1,118 @@
+"""How the exercise on operator schemas is tried."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+import torch
+
+from course_utils.chapters.internals.scenarios import given
+from course_utils.learner.tracebacks import ends_in_notebook
+
+EXAMPLES = {
+    "a functional sum": "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "in place": (
+        "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)"
+    ),
+    "into out": (
+        "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)"
+    ),
+    "a view": "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+    "a list of views": "aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) "
+    "-> Tensor(a)[]",
+    "a list that is written": (
+        "aten::_foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()"
+    ),
+    "commas in defaults": (
+        "aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], "
+        "int[2] padding=[0, 0], int[2] dilation=[1, 1], bool ceil_mode=False) -> Tensor"
+    ),
+    "two outs": "aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, "
+    "Tensor(b!) max_values) -> (Tensor(a!) values, Tensor(b!) indices)",
+    "a second argument is written": (
+        "aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, "
+        "Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) "
+        "-> Tensor"
+    ),
+    "only the results have names": (
+        "aten::sort(Tensor self, int dim=-1, bool descending=False) "
+        "-> (Tensor values, Tensor indices)"
+    ),
+    "an optional one": (
+        "mine::blend(Tensor(a) self, Tensor(b!)? mask=None, str mode='mean') -> Tensor(a)"
+    ),
+    "a list of views, and a write": (
+        "mine::cut(Tensor(a -> *) self, Tensor(b!) places, int count=2) -> Tensor(a)[]"
+    ),
+    "no tensor at all": "aten::manual_seed(int seed) -> ()",
+    "no argument": "aten::seed() -> int",
+}
+
+
+def truth(text: str) -> dict[str, Any]:
+    """What PyTorch's own parser says of a schema."""
+    schema = torch._C.parse_schema(text)
+    marked = [(a, a.alias_info.is_write) for a in schema.arguments if a.alias_info]
+    writes = [argument.name for argument, written in marked if written]
+    views = [argument.name for argument, written in marked if not written]
+    if any(argument.kwarg_only for argument, written in marked if written):
+        variant = "out"
+    else:
+        variant = "in place" if writes else "view" if views else "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+def random_schemas(count: int) -> list[str]:
+    """Seeded schemas of the operators that are built in, of all variants."""
+    texts = sorted(str(s) for s in torch._C._jit_get_all_schemas() if s.name.startswith("aten::"))
+    texts = [text for text in texts if not re.search(r"(?<!Tensor)\((\w!|\w\)|\w ->)", text)]
+    draw = random.Random(7)
+    marked = [text for text in texts if "(a" in text and "|" not in text]
+    return draw.sample(marked, count // 2) + draw.sample(texts, count - count // 2)
+
+
+def _refuse(*_: Any, **__: Any) -> None:
+    raise AssertionError("the answer has PyTorch parse the schema: read the text")
+
+
+def run_schema(answer: Callable, text: str) -> Any:
+    """What the answer makes of a schema, without PyTorch's own parser."""
+    with patch.object(torch._C, "parse_schema", _refuse):
+        found = given(answer(text), "what read_schemas returned")
+    assert isinstance(found, dict), f"read_schemas returned a {type(found).__name__}, not a dict"
+    lists = (list, tuple)
+    return {k: list(v) if isinstance(v, lists) else v for k, v in found.items()}
+
+
+@ends_in_notebook
+def check_schema(outcome: tuple[str, Any], text: str) -> None:
+    """Check what :func:`run_schema` gave.
+
+    Raises:
+        AssertionError: naming the entry that is wrong.
+    """
+    __tracebackhide__ = True
+    kind, found = outcome
+    assert kind != "refused", found
+    assert kind == "gave", f"the call raised {found}"
+    right = truth(text)
+    assert set(found) == set(right), f"the keys are {', '.join(right)}"
+    shown = text.split("::")[1]
+    for entry, words in (
+        ("writes", "arguments with a ! in their mark, in order"),
+        ("views", "arguments with a mark without a !, in order; results don't count"),
+    ):
+        if found[entry] != right[entry]:
+            raise AssertionError(f"{entry} is {found[entry]!r}: {words}. {shown}")
+    words = {
+        "out": "an argument after the * is written",
+        "in place": "an argument is written, and none after the *",
+        "view": "nothing is written, and an argument shares its memory with the result",
+        "functional": "no argument has a mark",
+    }[right["variant"]]
+    if found["variant"] != right["variant"]:
+        raise AssertionError(f"variant is {found['variant']!r}: {words}. {shown}")

@@ -1,0 +1,295 @@
+"""How the exercise on a tensor of one's own is tried."""
+
+from __future__ import annotations
+
+import math
+import operator
+import random
+from collections.abc import Callable
+from copy import deepcopy
+
+from course_utils import check_equal
+from course_utils.chapters.internals.scenarios import Scenario, given
+from course_utils.chapters.internals.small_torch import MyTensor, fresh_strides
+from course_utils.learner.tracebacks import ends_in_notebook
+
+# size, stride, shape of the whole; the strides, and why.
+SPREAD = {
+    "a row below a matrix": ((3,), (1,), (2, 3), (0, 1), "a new dimension comes first"),
+    "a column": ((2, 1), (1, 7), (2, 3), (1, 0), "the only column is read three times"),
+    "a single number": ((), (), (2, 2), (0, 0), "every place reads the same entry"),
+    "a transposed matrix": ((2, 3), (1, 2), (2, 3), (1, 2), "its own strides are kept"),
+    "size 1 stays size 1": ((1, 3), (9, 1), (1, 3), (0, 1), "size 1 always gets step 0"),
+    "two new dimensions": ((2,), (5,), (4, 3, 2), (0, 0, 5), "sizes are lined up at the end"),
+    "an empty dimension": ((1, 2), (2, 1), (0, 2), (0, 1), "size 1 fits size 0"),
+    "a step of 0 already": ((2, 3), (0, 1), (2, 3), (0, 1), "its own strides are kept"),
+}
+REFUSED = {
+    "2 entries for 3": ((2,), (1,), (3,)),
+    "too many dimensions": ((1, 3), (3, 1), (3,)),
+    "3 entries for 1": ((3,), (1,), (1,)),
+    "sizes lined up at the front": ((2,), (1,), (2, 3)),
+    "2 entries for none": ((2,), (1,), (0,)),
+}
+
+# shape, strides of each operand; what is left, and why.
+MERGE = {
+    "both contiguous": (
+        ((2, 3, 4), [(12, 4, 1), (12, 4, 1)]),
+        ((24,), [(1,), (1,)]),
+        "three dimensions make one: chains merge too",
+    ),
+    "a matrix and a row": (
+        ((2, 3), [(3, 1), (0, 1)]),
+        ((2, 3), [(3, 1), (0, 1)]),
+        "the first operand could be merged, the second could not: all of them have to",
+    ),
+    "a row, then a matrix": (
+        ((2, 3), [(0, 1), (3, 1)]),
+        ((2, 3), [(0, 1), (3, 1)]),
+        "the second operand could be merged, the first could not: all of them have to",
+    ),
+    "a size of 1 between": (
+        ((2, 1, 3), [(3, 99, 1)]),
+        ((6,), [(1,)]),
+        "a dimension of size 1 is no loop: it goes, whatever its stride, and its neighbours meet",
+    ),
+    "the last two": (
+        ((5, 3, 4), [(40, 4, 1), (12, 4, 1)]),
+        ((5, 12), [(40, 1), (12, 1)]),
+        "only the last two meet the rule in both operands; the inner step is kept",
+    ),
+    "the first two": (
+        ((2, 3, 4), [(30, 10, 2), (3, 1, 0)]),
+        ((6, 4), [(10, 2), (1, 0)]),
+        "only the first two meet the rule in both operands; the inner step is kept",
+    ),
+    "a single number everywhere": (
+        ((2, 3), [(0, 0)]),
+        ((6,), [(0,)]),
+        "0 = 3 · 0: repeated twice is repeated six times",
+    ),
+    "transposed": (((3, 2), [(1, 3)]), ((3, 2), [(1, 3)]), "1 is not 2 · 3: the rule fails"),
+    "with gaps": (((3, 2), [(4, 2)]), ((6,), [(2,)]), "4 = 2 · 2: an even step throughout"),
+    "no dimension": (((), [(), ()]), ((), [(), ()]), "nothing to merge, two operands"),
+    "nothing but ones": (((1, 1), [(7, 8), (1, 1)]), ((), [(), ()]), "no loop is left"),
+    "three operands": (
+        ((2, 2), [(2, 1), (2, 1), (1, 2)]),
+        ((2, 2), [(2, 1), (2, 1), (1, 2)]),
+        "the third is transposed",
+    ),
+}
+
+
+@ends_in_notebook
+def check_spread(answer: Callable, size, stride, shape, right, because: str = "") -> None:
+    """Check ``broadcast_strides`` on one case; a list will do for a tuple."""
+    __tracebackhide__ = True
+    found = given(answer(size, stride, shape), "what broadcast_strides returned")
+    check_equal(tuple(found), right, f"broadcast_strides({size}, {stride}, {shape})", because)
+
+
+@ends_in_notebook
+def check_merge(answer: Callable, shape, strides, right: tuple, because: str = "") -> None:
+    """Check ``merge_dimensions`` on one case, with words for known slips."""
+    __tracebackhide__ = True
+    found = plain_plan(answer(shape, list(strides)))
+    if found == right:
+        return
+    for words, slip in merged_slips(shape, strides).items():
+        assert found != slip, words
+    call = f"merge_dimensions({shape}, {strides})"
+    raise AssertionError(f"{call} gave {found}" + (f": {because}" if because else ""))
+
+
+def random_merges(count: int) -> list[tuple]:
+    """Seeded shapes, strides and what merging leaves of them."""
+    draw, found = random.Random(5), []
+    for _ in range(count):
+        shape = tuple(draw.choice((1, 2, 3, 4)) for _ in range(draw.randint(0, 5)))
+        strides = []
+        for _ in range(draw.randint(1, 3)):
+            fresh = fresh_strides(shape)
+            kind = draw.randrange(3)
+            cut = draw.randint(0, len(shape))
+            stride = [2 * s if kind == 1 and d < cut else s for d, s in enumerate(fresh)]
+            strides.append(tuple(0 if kind == 2 and d < cut else s for d, s in enumerate(stride)))
+        found.append((shape, strides, _merge(shape, strides)))
+    return found
+
+
+def merged_slips(shape: tuple, strides: list) -> dict[str, tuple]:
+    """What known mistakes make of a shape and strides, by the words for each."""
+    first = _merge(shape, strides, first_only=True)
+    ones = _merge(shape, strides, keep_ones=True)
+    outer = _merge(shape, strides, outer=True)
+    return {
+        "the rule has to hold for every operand, not for the first alone": first,
+        "dimensions of size 1 are still there": ones,
+        "a merged dimension steps like the inner of the two": outer,
+    }
+
+
+def _merge(shape, strides, first_only=False, keep_ones=False, outer=False):
+    kept = [d for d, n in enumerate(shape) if n != 1 or keep_ones]
+    sizes, steps = [], []
+    for d in kept:
+        now = [s[d] for s in strides]
+        pairs = list(zip(steps[-1], now, strict=True)) if steps else []
+        if pairs and all(a == shape[d] * b for a, b in pairs[: 1 if first_only else None]):
+            sizes[-1] *= shape[d]
+            steps[-1] = steps[-1] if outer else now
+        else:
+            sizes.append(shape[d])
+            steps.append(now)
+    return tuple(sizes), [tuple(s[i] for s in steps) for i in range(len(strides))]
+
+
+def plain_plan(plan) -> tuple:
+    """A plan as tuples, whatever kinds of sequence it was made of."""
+    assert plan is not None, "merge_dimensions returned None: is there an answer yet?"
+    words = "merge_dimensions returns two things: a shape, and strides for each operand"
+    assert isinstance(plan, (tuple, list)), words
+    assert len(plan) == 2, words
+    shape, strides = plan
+    try:
+        return tuple(shape), [tuple(stride) for stride in strides]
+    except TypeError:
+        raise AssertionError(words) from None
+
+
+def _facts(result: MyTensor, *operands: MyTensor) -> dict:
+    given(result, "what elementwise returned")
+    kind = type(result).__name__
+    assert isinstance(result, MyTensor), f"elementwise returned a {kind}, not a MyTensor"
+    return {
+        "values": result.tolist(),
+        "size": tuple(result.size),
+        "stride": tuple(result.stride),
+        "offset": result.offset,
+        "storage": len(result.storage),
+        "a new list": all(result.storage is not x.storage for x in operands),
+    }
+
+
+def _right(values, size, stride) -> dict:
+    facts = {"values": values, "size": size, "stride": stride, "offset": 0}
+    return facts | {"storage": math.prod(size), "a new list": True}
+
+
+def _sum(x: MyTensor, y: MyTensor) -> Callable:
+    def run(elementwise):
+        one, other = deepcopy(x), deepcopy(y)
+        return _facts(elementwise(operator.add, one, other), one, other)
+
+    return run
+
+
+def _negative(elementwise):
+    x = deepcopy(_turned)
+    return _facts(elementwise(operator.neg, x), x)
+
+
+def _once(elementwise):
+    calls = []
+    x, y = MyTensor([1, 2], (2, 1)), MyTensor([10, 20, 30], (3,))
+    elementwise(lambda a, b: calls.append((a, b)) or 0, x, y)
+    return sorted(calls)
+
+
+def _arguments(elementwise):
+    x, y = MyTensor([1, 2, 3, 4], (2, 2), (1, 2)), MyTensor([5, 6], (1, 2))
+    elementwise(operator.mul, x, y)
+    return [(t.storage, t.size, t.stride, t.offset) for t in (x, y)]
+
+
+def _empty(elementwise):
+    calls = []
+    x, y = MyTensor([], (0, 3)), MyTensor([1, 2, 3], (1, 3))
+    result = elementwise(lambda a, b: calls.append(1), x, y)
+    return result.size, result.storage, len(calls)
+
+
+def _mixed(elementwise):
+    x = MyTensor(list(range(24)), (2, 3, 4)).view((2, 3, 2), (12, 4, 2), 1)
+    y = MyTensor([100, 200], (2, 1, 1))
+    z = MyTensor([0.5], ())
+    return _facts(elementwise(lambda a, b, c: a + b + c, x, y, z), x, y, z)
+
+
+def _unequal(elementwise):
+    try:
+        elementwise(operator.add, MyTensor([1, 2], (2,)), MyTensor([1, 2, 3], (3,)))
+    except ValueError:
+        return "ValueError"
+    return "no ValueError"
+
+
+_matrix = MyTensor([1, 2, 3, 4, 5, 6], (2, 3))
+_turned = MyTensor([1, 2, 3, 4, 5, 6], (3, 2), (1, 3))
+_row = MyTensor([10, 20, 30], (3,))
+ELEMENTWISE = {
+    "a matrix and a row": Scenario(
+        _sum(_matrix, _row),
+        _right([[11, 22, 33], [14, 25, 36]], (2, 3), (3, 1)),
+        "the row is added to both rows; the result is new and contiguous",
+    ),
+    "two transposed matrices": Scenario(
+        _sum(_turned, _turned),
+        _right([[2, 8], [4, 10], [6, 12]], (3, 2), (2, 1)),
+        "the result is in order row by row, whatever the order of the operands",
+    ),
+    "a transposed matrix and a fresh one": Scenario(
+        _sum(_turned, MyTensor([0, 10, 20, 30, 40, 50], (3, 2))),
+        _right([[1, 14], [22, 35], [43, 56]], (3, 2), (2, 1)),
+        "each operand is read by strides that are its alone",
+    ),
+    "a column and a row": Scenario(
+        _sum(MyTensor([1, 2], (2, 1)), _row),
+        _right([[11, 21, 31], [12, 22, 32]], (2, 3), (3, 1)),
+        "both are repeated",
+    ),
+    "a column of a matrix": Scenario(
+        _sum(_matrix.view((2,), (3,), 1), MyTensor([10, 20], (2,))),
+        _right([12, 25], (2,), (1,)),
+        "a view begins at its offset and steps by its stride",
+    ),
+    "two single numbers": Scenario(
+        _sum(MyTensor([3], ()), MyTensor([0, 4], (), (), 1)),
+        _right(7, (), ()),
+        "no dimension, and still one entry",
+    ),
+    "three operands": Scenario(
+        _mixed,
+        _right(
+            [
+                [[101.5, 103.5], [105.5, 107.5], [109.5, 111.5]],
+                [[213.5, 215.5], [217.5, 219.5], [221.5, 223.5]],
+            ],
+            (2, 3, 2),
+            (6, 2, 1),
+        ),
+        "any number of operands, with gaps, repeated along two dimensions, or of none",
+    ),
+    "one operand": Scenario(
+        _negative,
+        _right([[-1, -4], [-2, -5], [-3, -6]], (3, 2), (2, 1)),
+        "one operand is an operand",
+    ),
+    "an empty one": Scenario(
+        _empty,
+        ((0, 3), [], 0),
+        "nothing to compute: the shape is right, the function is not called",
+    ),
+    "how often the function is called": Scenario(
+        _once,
+        [(1, 10), (1, 20), (1, 30), (2, 10), (2, 20), (2, 30)],
+        "once for each entry of the result, no more",
+    ),
+    "the operands afterwards": Scenario(
+        _arguments,
+        [([1, 2, 3, 4], (2, 2), (1, 2), 0), ([5, 6], (1, 2), (2, 1), 0)],
+        "an operand was changed: leave their lists and notes as they are",
+    ),
+    "sizes that don't fit": Scenario(_unequal, "ValueError", "2 and 3 entries: raise ValueError"),
+}

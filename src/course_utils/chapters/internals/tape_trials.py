@@ -1,0 +1,268 @@
+"""How the exercise on autograd in front of the backends is tried."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from course_utils.chapters.internals.scenarios import Scenario, given
+from course_utils.chapters.internals.small_torch import NUMPY_KERNELS, SLOPES, Handle, plain
+from course_utils.chapters.internals.spare_parts import numpy_dispatcher
+
+
+def numbers(values, grad: bool = False) -> Handle:
+    """A handle on a float64 array for the backend ``NumPy``."""
+    return Handle(np.asarray(values, dtype=np.float64), "NumPy", requires_grad=grad)
+
+
+def ready(autograd_kernel: Callable):
+    """A dispatcher with the NumPy backend, and the answer's kernels in front of it."""
+    dispatcher = numpy_dispatcher()
+    for name, slopes in SLOPES.items():
+        kernel = given(autograd_kernel(dispatcher, name, slopes), "what autograd_kernel returned")
+        assert callable(kernel), f"autograd_kernel returned a {type(kernel).__name__}: no kernel"
+        dispatcher.register(name, "Autograd", kernel)
+    for name in NUMPY_KERNELS.keys() - SLOPES.keys():
+        dispatcher.register(name, "Autograd", partial(_asked_again, name))
+    return dispatcher
+
+
+def _asked_again(operator: str, *_: Any) -> None:
+    raise AssertionError(f"{operator} was asked under Autograd: gradients are computed below it")
+
+
+def _record(program: Callable) -> Callable:
+    """A scenario that looks at the result of a program."""
+    return lambda autograd_kernel, backward: program(ready(autograd_kernel).call)
+
+
+def _value(call):
+    x, y = numbers([1.0, 2.0], True), numbers([10.0, 20.0])
+    result = given(call("add", x, y), "what the kernel returned")
+    return plain(result), result.requires_grad, sorted(result.keys)
+
+
+def _unrecorded(call):
+    x, y = Handle(np.ones(2), "NumPy", "Autograd"), numbers([3.0, 4.0])
+    result = given(call("mul", x, y), "what the kernel returned")
+    return plain(result), result.requires_grad, result.node is None, sorted(result.keys)
+
+
+def _second_argument(call):
+    result = call("mul", numbers([1.0]), numbers([2.0], True))
+    return given(result, "what the kernel returned").requires_grad
+
+
+def _arguments(call):
+    x, y = numbers([1.0], True), numbers([2.0])
+    call("mul", x, y)
+    return [(h.requires_grad, h.node is None, h.grad is None, sorted(h.keys)) for h in (x, y)]
+
+
+def _open_again(autograd_kernel, backward):
+    """Whether the key Autograd is asked again after a kernel that failed."""
+    dispatcher = ready(autograd_kernel)
+    x, wrong = numbers(np.ones((2, 3)), True), numbers(np.ones((2, 3)), True)
+    with suppress(ValueError):
+        dispatcher.call("matmul", x, wrong)
+    return dispatcher.call("relu", x).requires_grad
+
+
+RECORD = {
+    "a sum": Scenario(
+        _record(_value),
+        ([11.0, 22.0], True, ["Autograd", "NumPy"]),
+        "the value is the backend's; the result requires grad, and has the key Autograd too",
+    ),
+    "the second argument requires grad": Scenario(
+        _record(_second_argument), True, "any argument will do, not the first alone"
+    ),
+    "the key Autograd, but nothing requires grad": Scenario(
+        _record(_unrecorded),
+        ([3.0, 4.0], False, True, ["NumPy"]),
+        "the key alone says nothing: where no argument requires grad, leave the result alone",
+    ),
+    "the arguments afterwards": Scenario(
+        _record(_arguments),
+        [(True, True, True, ["Autograd", "NumPy"]), (False, True, True, ["NumPy"])],
+        "the arguments stay as they were; the result is what gets a node",
+    ),
+    "after a kernel that failed": Scenario(
+        _open_again, True, "the block below(…) has to end also when a kernel raises"
+    ),
+}
+
+
+def _gradients(program: str, **inputs) -> Callable:
+    """A scenario: run a program of calls, go backward from ``y``, give the inputs' gradients."""
+
+    def run(autograd_kernel, backward):
+        dispatcher = ready(autograd_kernel)
+        names = {n: numbers(v, n.isupper()) for n, v in inputs.items()}
+        _run(program, names, dispatcher.call)
+        backward(dispatcher, names["y"], numbers(np.ones_like(names["y"].stored)))
+        return {n: plain(names[n].grad) for n in inputs}
+
+    return run
+
+
+def _run(program: str, names: dict, call: Callable) -> None:
+    """Lines such as ``y = mul A b``: an operator, and the names of its arguments."""
+    for line in program.split("; "):
+        target, _, right = line.partition(" = ")
+        operator, *arguments = right.split()
+        names[target] = given(call(operator, *(names[a] for a in arguments)), "a result")
+
+
+def by_torch(program: str, **inputs) -> dict:
+    """The gradients of the same program by PyTorch; capital letters require grad."""
+    calls = {
+        "add": torch.add,
+        "mul": torch.mul,
+        "matmul": torch.matmul,
+        "relu": torch.relu,
+        "cross_entropy": torch.nn.functional.cross_entropy,
+    }
+    names = {
+        n: torch.tensor(np.asarray(v, dtype=float), requires_grad=n.isupper())
+        for n, v in inputs.items()
+    }
+    with torch.enable_grad():
+        _run(program, names, lambda name, *values: calls[name](*values))
+        names["y"].sum().backward()
+    return {n: plain(None if names[n].grad is None else names[n].grad) for n in inputs}
+
+
+def _case(program: str, because: str, **inputs) -> Scenario:
+    return Scenario(_gradients(program, **inputs), by_torch(program, **inputs), because)
+
+
+def _again(autograd_kernel, backward):
+    dispatcher = ready(autograd_kernel)
+    x = numbers([2.0], True)
+    y = dispatcher.call("mul", x, x)
+    backward(dispatcher, y, numbers([1.0]))
+    first = given(x.grad, "the leaf's grad")
+    value = plain(first)
+    backward(dispatcher, y, numbers([1.0]))
+    return value, plain(x.grad), plain(first)
+
+
+def _start(autograd_kernel, backward):
+    dispatcher = ready(autograd_kernel)
+    x = numbers([2.0, 3.0], True)
+    start = numbers([10.0, 100.0])
+    backward(dispatcher, dispatcher.call("mul", x, x), start)
+    return plain(x.grad), plain(start)
+
+
+def _unpaid(autograd_kernel, backward):
+    """A leaf that requires grad, and for which slopes holds None."""
+    dispatcher = ready(autograd_kernel)
+    scores, chosen = numbers([[1.0, 2.0]], True), numbers([[1.0, 0.0]], True)
+    result = dispatcher.call("cross_entropy", scores, chosen)
+    backward(dispatcher, result, numbers(1.0))
+    return scores.grad is not None, chosen.grad is None
+
+
+def _leaf(autograd_kernel, backward):
+    x = numbers([2.0], True)
+    backward(ready(autograd_kernel), x, numbers([5.0]))
+    return plain(x.grad)
+
+
+def _unseen(autograd_kernel, backward):
+    """Whether gradients are recorded, and whether results in between have kept one."""
+    dispatcher = ready(autograd_kernel)
+    x, w = numbers([2.0], True), numbers([3.0], True)
+    h = dispatcher.call("mul", x, w)
+    y = dispatcher.call("mul", h, h)
+    backward(dispatcher, y, numbers([1.0]))
+    g = given(x.grad, "the leaf's grad")
+    return g.requires_grad, g.node is None, h.grad is None, y.grad is None
+
+
+def _chain(autograd_kernel, backward):
+    dispatcher = ready(autograd_kernel)
+    x = numbers([1.0], True)
+    y = x
+    for _ in range(3000):
+        y = dispatcher.call("relu", y)
+    try:
+        backward(dispatcher, y, numbers([1.0]))
+    except RecursionError:
+        return "RecursionError"
+    return plain(x.grad)
+
+
+_early = "a value hands on only when everyone who used it has paid in"
+BACKWARD = {
+    "a product": _case("y = mul A B", "each factor gets the other", A=[2.0], B=[3.0]),
+    "used twice": _case("y = mul A A", "both payments to A count", A=[2.0, -1.0]),
+    "two ways": _case("s = mul A B; y = add s A", "A is paid from two sides", A=[2.0], B=[3.0]),
+    "paid late": _case("s = mul A B; t = mul s s; y = mul t s", _early, A=[2.0], B=[0.5]),
+    "paid late, the other way": _case(
+        "s = mul A B; t = mul s s; y = mul s t", _early, A=[2.0], B=[0.5]
+    ),
+    "a constant": _case(
+        "s = mul x W; y = add s B",
+        "what doesn't require grad gets none",
+        x=[[1.0, 2.0]],
+        W=[[3.0, 4.0]],
+        B=[5.0, 6.0],
+    ),
+    "a layer": _case(
+        "m = matmul x W; s = add m B; h = relu s; y = matmul h V",
+        "the slopes come from the table, the walk adds them up",
+        x=[[1.0, -2.0], [0.5, 3.0]],
+        W=[[1.0, 2.0, 0.0], [0.5, -1.0, 2.0]],
+        B=[0.1, 0.2, -5.0],
+        V=[[1.0], [2.0], [3.0]],
+    ),
+    "a slope that is None": _case(
+        "s = mul A A; y = cross_entropy s c",
+        "where slopes holds None nothing is paid",
+        A=[[1.0, 2.0], [0.5, 0.1]],
+        c=[[1.0, 0.0], [0.0, 1.0]],
+    ),
+    "a slope that is None, at a leaf": Scenario(
+        _unpaid, (True, True), "where slopes holds None nothing is paid, and grad stays None"
+    ),
+    "another start": Scenario(
+        _start, ([40.0, 600.0], [10.0, 100.0]), "the walk starts with g, and leaves g as it is"
+    ),
+    "twice": Scenario(
+        _again,
+        ([4.0], [8.0], [4.0]),
+        "a leaf adds what the second backward brings to what it has, in a new handle",
+    ),
+    "from a leaf": Scenario(_leaf, [5.0], "a leaf is paid g itself"),
+    "what is kept": Scenario(
+        _unseen,
+        (False, True, True, True),
+        "gradients are computed below Autograd, unrecorded; leaves alone keep a grad",
+    ),
+    "a chain of 3,000": Scenario(_chain, [1.0], "keep a list of what is waiting: no recursion"),
+}
+
+
+def random_programs(count: int) -> dict[str, Scenario]:
+    """Programs of sums, products and ReLUs on two leaves and a constant, seeded."""
+    draw, found = random.Random(3), {}
+    for number in range(count):
+        known, lines = ["A", "B", "c"], []
+        for step in range(draw.randint(2, 8)):
+            name = draw.choice(["add", "mul", "add", "relu"])
+            inputs = [draw.choice(known[-4:]) for _ in range(1 if name == "relu" else 2)]
+            lines.append(f"t{step} = {name} {' '.join(inputs)}")
+            known.append(f"t{step}")
+        program = "; ".join([*lines, f"y = add {known[-1]} A"])
+        values = {n: [draw.uniform(-1, 1) for _ in range(3)] for n in "ABc"}
+        found[f"program {number}: {program}"] = _case(program, _early, **values)
+    return found

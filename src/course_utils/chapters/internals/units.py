@@ -1,0 +1,192 @@
+"""How the exercise on a tensor with units is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from course_utils.chapters.internals.scenarios import Scenario, error_of, given
+from course_utils.chapters.internals.small_torch import plain
+
+
+class Measured:
+    """A tensor with a unit, which is written like a number: the operators call PyTorch's functions.
+
+    Attributes:
+        value: a tensor.
+        unit: from names to powers that aren't 0.
+    """
+
+    def __init__(self, value: torch.Tensor, unit: dict[str, int]) -> None:
+        self.value, self.unit = value, unit
+
+    def __repr__(self) -> str:
+        powers = " ".join(f"{name}^{power}" for name, power in self.unit.items())
+        return f"{self.value.tolist()} {powers or 'no unit'}"
+
+    def __add__(self: Any, other):
+        return torch.add(self, other)
+
+    def __sub__(self: Any, other):
+        return torch.sub(self, other)
+
+    def __mul__(self: Any, other):
+        return torch.mul(self, other)
+
+    def __truediv__(self: Any, other):
+        return torch.div(self, other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def _facts(result: Any, Quantity: type) -> tuple:
+    given(result, "the result")
+    name = type(result).__name__
+    assert isinstance(result, Quantity), f"the result is a {name}: it has lost its unit"
+    assert isinstance(result.value, torch.Tensor), f"value is a {type(result.value).__name__}"
+    whole = all(type(power) is int for power in result.unit.values())
+    assert whole, f"the unit is {result.unit}: powers stay whole numbers, and / gives a float"
+    return plain(result.value.detach()), dict(sorted(result.unit.items()))
+
+
+def _metres(Quantity: type, values: Any = (3.0, 4.0), **unit: int) -> Any:
+    return Quantity(torch.tensor(values), unit or {"m": 1})
+
+
+def _case(program: Callable, right: Any, because: str) -> Scenario:
+    return Scenario(lambda Quantity: _facts(program(Quantity), Quantity), right, because)
+
+
+def _error(program: Callable, right: str, because: str) -> Scenario:
+    return Scenario(lambda Quantity: error_of(lambda: program(Quantity)), right, because)
+
+
+def _its(result: Any, name: str) -> Any:
+    """An attribute of a result that PyTorch's hints take for a tensor."""
+    return getattr(given(result, "the result"), name)
+
+
+def _grad(Quantity):
+    x = torch.tensor([3.0, 4.0], requires_grad=True)
+    q = Quantity(x, {"m": 1})
+    result = torch.sum(torch.mul(q, q))
+    _facts(result, Quantity)
+    _its(result, "value").backward()
+    return plain(x.grad)
+
+
+def _arguments(Quantity):
+    q, r = _metres(Quantity), _metres(Quantity, (2.0, 4.0), s=1)
+    _its(torch.add(q, q), "unit")["kg"] = 5
+    torch.div(q, r)
+    torch.mul(q, r)
+    _its(torch.sqrt(torch.mul(q, q)), "unit")["A"] = 1
+    _its(torch.sum(q), "unit")["K"] = 1
+    return [(plain(x.value), dict(x.unit)) for x in (q, r)]
+
+
+_plain = "a plain tensor or number has no unit"
+UNITS = {
+    "metres + metres": _case(
+        lambda Q: torch.add(_metres(Q), _metres(Q)), ([6.0, 8.0], {"m": 1}), "the unit stays"
+    ),
+    "metres - metres, written with -": _case(
+        lambda Q: _metres(Q) - _metres(Q, (1.0, 1.0)), ([2.0, 3.0], {"m": 1}), "the unit stays"
+    ),
+    "add with alpha=2": _case(
+        lambda Q: torch.add(_metres(Q), _metres(Q), alpha=2),
+        ([9.0, 12.0], {"m": 1}),
+        "keywords are handed on",
+    ),
+    "metres * metres": _case(
+        lambda Q: _metres(Q) * _metres(Q), ([9.0, 16.0], {"m": 2}), "powers are added"
+    ),
+    "metres / seconds": _case(
+        lambda Q: _metres(Q) / _metres(Q, (2.0, 4.0), s=1),
+        ([1.5, 1.0], {"m": 1, "s": -1}),
+        "powers are subtracted",
+    ),
+    "metres / metres": _case(
+        lambda Q: torch.div(_metres(Q), _metres(Q)), ([1.0, 1.0], {}), "a power of 0 is left out"
+    ),
+    "m/s * s": _case(
+        lambda Q: _metres(Q, m=1, s=-1) * _metres(Q, s=1),
+        ([9.0, 16.0], {"m": 1}),
+        "a power of 0 is left out",
+    ),
+    "div with rounding_mode": _case(
+        lambda Q: torch.div(_metres(Q), _metres(Q, (2.0, 3.0), s=1), rounding_mode="floor"),
+        ([1.0, 1.0], {"m": 1, "s": -1}),
+        "keywords are handed on",
+    ),
+    "metres * 2": _case(lambda Q: _metres(Q) * 2, ([6.0, 8.0], {"m": 1}), _plain),
+    "2 * metres": _case(lambda Q: 2 * _metres(Q), ([6.0, 8.0], {"m": 1}), _plain),
+    "a plain tensor * metres": _case(
+        lambda Q: torch.tensor([2.0, 3.0]) * _metres(Q),
+        ([6.0, 12.0], {"m": 1}),
+        _plain,
+    ),
+    "a plain tensor / metres, written with /": _case(
+        lambda Q: torch.tensor([6.0, 8.0]) / _metres(Q),
+        ([2.0, 2.0], {"m": -1}),
+        f"{_plain}; and here func is the method of Tensor, not torch.div: go by its name",
+    ),
+    "a plain tensor / metres": _case(
+        lambda Q: torch.div(torch.tensor([6.0, 8.0]), _metres(Q)),
+        ([2.0, 2.0], {"m": -1}),
+        _plain,
+    ),
+    "no unit + a plain tensor": _case(
+        lambda Q: torch.add(Q(torch.ones(2), {}), torch.ones(2)), ([2.0, 2.0], {}), _plain
+    ),
+    "the root of m²": _case(
+        lambda Q: torch.sqrt(_metres(Q, (9.0, 16.0), m=2, s=-4)),
+        ([3.0, 4.0], {"m": 1, "s": -2}),
+        "powers are halved, and are whole numbers",
+    ),
+    "the sum": _case(lambda Q: torch.sum(_metres(Q)), (7.0, {"m": 1}), "the unit stays"),
+    "the mean along dim=0": _case(
+        lambda Q: torch.mean(_metres(Q, [[1.0, 2.0], [3.0, 4.0]]), dim=0),
+        ([2.0, 3.0], {"m": 1}),
+        "the unit stays, and dim is handed on",
+    ),
+    "int64 values": _case(
+        lambda Q: torch.mul(_metres(Q, (3, 4)), 2), ([6, 8], {"m": 1}), "any dtype will do"
+    ),
+    "metres + seconds": _error(
+        lambda Q: torch.add(_metres(Q), _metres(Q, s=1)), "ValueError", "unequal units don't add"
+    ),
+    "metres - m²": _error(
+        lambda Q: torch.sub(_metres(Q), _metres(Q, m=2)), "ValueError", "unequal units don't add"
+    ),
+    "metres + 1": _error(lambda Q: _metres(Q) + 1, "ValueError", _plain),
+    "a plain tensor + metres": _error(lambda Q: torch.ones(2) + _metres(Q), "ValueError", _plain),
+    "the root of metres": _error(
+        lambda Q: torch.sqrt(_metres(Q)), "ValueError", "an odd power can't be halved"
+    ),
+    "the root of m/s": _error(
+        lambda Q: torch.sqrt(_metres(Q, m=1, s=-1)),
+        "ValueError",
+        "an odd power can't be halved; each is looked at by itself",
+    ),
+    "exp of metres": _error(
+        lambda Q: torch.exp(_metres(Q)),
+        "TypeError",
+        "for all other functions return NotImplemented; PyTorch raises the error",
+    ),
+    "stack": _error(
+        lambda Q: torch.stack([_metres(Q), _metres(Q)]),
+        "TypeError",
+        "for all other functions return NotImplemented; PyTorch raises the error",
+    ),
+    "the gradient of the sum of squares": Scenario(
+        _grad, [6.0, 8.0], "value is computed by PyTorch, from the value as it is: no detach"
+    ),
+    "the arguments afterwards": Scenario(
+        _arguments,
+        [([3.0, 4.0], {"m": 1}), ([2.0, 4.0], {"s": 1})],
+        "an argument has changed: the unit of a result is a new dict, always",
+    ),
+}

@@ -1,0 +1,1451 @@
+# %% wrong="no rounding" says=["a multiple of 512"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = step[2]
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="rounds down" says=["is off"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = max(step[2] // 512, 1) * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="rounds to the next, always" says=["is off"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] // 512 + 1) * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="kinds by the size before rounding" says=["is off"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = step[2] < 2**20 - 5
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="1 MiB is large" says=["is off"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size < 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="one pool" says=["have segments apart"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size)
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="first fit" says=["the smallest is taken"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = options[0]
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="worst fit" says=["the smallest is taken"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return max(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = max(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="never splits" says=["stays free"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if False:
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="always splits" says=["isn't split off"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > 0:
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="splits at exactly 1 MiB" says=["a rest of 1 MiB or less"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest >= (512 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="small blocks split like large ones" says=["is off"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > 2**20:
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="no merging" says=["free neighbours"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in ():
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="merges with the next alone" says=["is off"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in (start,):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="empties nothing" says=["gives back segments"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            pass
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="empties all that is free" says=["is off"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+            for segment in segments:
+                segment.size -= sum(segment.holes.values())
+                segment.holes = {}
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="a freed segment goes at once" says=["is off"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+            segments = [segment for segment in segments if segment.used]
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="small segments as large as asked" says=["is off"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 512 if small else 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="20 MiB for large ones" says=["is off"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = (2 if small else 20) * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="what was asked is allocated" says=["is off"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            pass
+        self.used[name] = (start, size)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="numbers at the end alone" says=["a pair after each step"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer[-1:]
+
+
+# %% wrong="reserved first" says=["is off"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((sum(s.size for s in segments), allocated))
+    return answer
+
+
+# %% wrong="the rest of the newest segment" says=["in the oldest segment is taken"]
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: (option[0], -option[1]))
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer
+
+
+# %% wrong="gives back what begins free" says=["the middle lives"]
+def allocator(trace):
+    K, M = 512, 2**20
+    segs, out = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            need = -(-step[2] // K) * K
+            small = need <= M
+            best = None
+            for s in segs:
+                if s["small"] != small:
+                    continue
+                for b in s["blocks"]:
+                    if b[1] is None and b[0] >= need and (best is None or b[0] < best[1][0]):
+                        best = (s, b)
+            if best is None:
+                size = 2 * M if small else -(-need // (2 * M)) * 2 * M
+                s = {"small": small, "blocks": [[size, None]]}
+                segs.append(s)
+                best = (s, s["blocks"][0])
+            s, b = best
+            rest = b[0] - need
+            if rest > 0 and (small or rest > M):
+                i = next(i for i, c in enumerate(s["blocks"]) if c is b)
+                s["blocks"].insert(i + 1, [rest, None])
+                b[0] = need
+            b[1] = step[1]
+        elif step[0] == "free":
+            for s in segs:
+                bl = s["blocks"]
+                for i, b in enumerate(bl):
+                    if b[1] == step[1]:
+                        b[1] = None
+                        if i + 1 < len(bl) and bl[i + 1][1] is None:
+                            b[0] += bl.pop(i + 1)[0]
+                        if i > 0 and bl[i - 1][1] is None:
+                            bl[i - 1][0] += bl.pop(i)[0]
+                        break
+        else:
+            segs = [
+                s
+                for s in segs
+                if any(b[1] is not None for b in (s["blocks"] if s["small"] else s["blocks"][:1]))
+            ]
+        out.append(
+            (
+                sum(b[0] for s in segs for b in s["blocks"] if b[1] is not None),
+                sum(b[0] for s in segs for b in s["blocks"]),
+            )
+        )
+    return out
+
+
+# %% wrong="borrows the picture's allocator" says=["write your own"]
+allocator = allocators.replayed
+
+
+# %% right="segments with holes"
+class Segment:
+    def __init__(self, size, small):
+        self.size, self.small = size, small
+        self.used = {}
+        self.holes = {0: size}
+
+    def best(self, size):
+        fits = [(length, start) for start, length in self.holes.items() if length >= size]
+        return min(fits, default=None)
+
+    def take(self, name, start, size):
+        length = self.holes.pop(start)
+        rest = length - size
+        if rest > (0 if self.small else 2**20):
+            self.holes[start + size] = rest
+            length = size
+        self.used[name] = (start, length)
+
+    def give(self, name):
+        start, length = self.used.pop(name)
+        self.holes[start] = length
+        for place in sorted(self.holes):
+            after = place + self.holes.get(place, 0)
+            while place in self.holes and after in self.holes and after != place:
+                self.holes[place] += self.holes.pop(after)
+                after = place + self.holes[place]
+
+
+def allocator(trace):
+    segments, answer = [], []
+    for step in trace:
+        if step[0] == "malloc":
+            size = (step[2] + 511) // 512 * 512
+            small = size <= 2**20
+            options = []
+            for segment in segments:
+                found = segment.best(size) if segment.small == small else None
+                if found is not None:
+                    options.append((found[0], len(options), found[1], segment))
+            if options:
+                _, _, start, segment = min(options, key=lambda option: option[:2])
+            else:
+                unit = 2 * 2**20
+                segment, start = Segment(-(-size // unit) * unit, small), 0
+                segments.append(segment)
+            segment.take(step[1], start, size)
+        elif step[0] == "free":
+            for segment in segments:
+                if step[1] in segment.used:
+                    segment.give(step[1])
+        else:
+            segments = [segment for segment in segments if segment.used]
+        allocated = sum(length for s in segments for _, length in s.used.values())
+        answer.append((allocated, sum(s.size for s in segments)))
+    return answer

@@ -1,0 +1,1469 @@
+# %% wrong="calls the kernel again in front" says=["RecursionError"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="the first argument decides" says=["not the first alone"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if values[0].requires_grad:
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="all arguments have to" says=["a sum"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if all(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="records by the key" says=["the key alone says nothing"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any("Autograd" in value.keys for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="records always" says=["leave the result alone"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        result.requires_grad = True
+        result.keys |= {"Autograd"}
+        result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="no key on the result" says=["has the key Autograd too"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="loses the backend's key" says=["has the key Autograd too"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys = frozenset({"Autograd"})
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="requires_grad forgotten" says=["the result requires grad"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="the node on the argument" says=["the result is what gets a node"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+            values[0].node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="writes grad on the arguments" says=["the arguments stay as they were"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        for value in values:
+            value.grad = value
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="overwrites a payment" says=["both payments to A count"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = part
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="hands on too early" says=["when everyone who used it has paid in"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    done = []
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop(0)
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                if value not in done:
+                    done.append(value)
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="overwrites the leaf's grad" says=["adds what the second backward brings"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = g
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="adds into the old handle" says=["in a new handle"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    total = add(handle.grad, g)
+                    if handle.grad is None:
+                        handle.grad = total
+                    else:
+                        handle.grad.stored = total.stored
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="records the gradients" says=["gradients are computed below it"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    if True:
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="grads everywhere" says=["leaves alone keep a grad"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is not None:
+                handle.grad = g
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="pays constants" says=["what doesn't require grad gets none"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="None is paid" says=["a slope that is None"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                part = g if part is None else part
+                if handle.requires_grad and part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="starts with ones" says=["the walk starts with g"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: Handle(np.ones_like(g.stored), "NumPy")}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="writes into the start" says=["a product", "used twice"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    g.stored *= 1.5
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="a leaf has nothing to do" says=["a leaf is paid g itself"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys |= {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    if result.node is None:
+        return
+    users, waiting = {result: 0}, [result]
+    while waiting:
+        handle = waiting.pop()
+        for value in handle.node[1] if handle.node else ():
+            if value not in users:
+                users[value] = 0
+                waiting.append(value)
+            users[value] += 1
+
+    def add(known, more):
+        return more if known is None else dispatcher.call("add", known, more)
+
+    account, free = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while free:
+            handle = free.pop()
+            g = account.pop(handle, None)
+            if handle.node is None:
+                if handle.requires_grad and g is not None:
+                    handle.grad = add(handle.grad, g)
+                continue
+            slopes, values = handle.node
+            parts = [None] * len(values)
+            if g is not None and handle.requires_grad:
+                parts = slopes(dispatcher.call, g, handle, *values)
+            for value, part in zip(values, parts, strict=True):
+                if part is not None:
+                    account[value] = add(account.get(value), part)
+                users[value] -= 1
+                if users[value] == 0:
+                    free.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="recursion" says=["no recursion"]
+def autograd_kernel(dispatcher, operator, slopes):
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad, result.keys = True, result.keys | {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher, result, g):
+    order = []
+
+    def visit(handle):
+        if handle in order:
+            return
+        for value in handle.node[1] if handle.node else ():
+            visit(value)
+        order.append(handle)
+
+    visit(result)
+    account = {result: g}
+    with dispatcher.below("Autograd"):
+        for handle in reversed(order):
+            g = account.get(handle)
+            if g is None or not handle.requires_grad:
+                continue
+            if handle.node is None:
+                handle.grad = g if handle.grad is None else dispatcher.call("add", handle.grad, g)
+                continue
+            slopes, values = handle.node
+            for value, part in zip(
+                values, slopes(dispatcher.call, g, handle, *values), strict=True
+            ):
+                if part is not None:
+                    known = account.get(value)
+                    account[value] = part if known is None else dispatcher.call("add", known, part)
+
+
+# %% wrong="each path for itself" says=["chain", "paid"]
+def autograd_kernel(dispatcher, operator, slopes):
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad, result.keys = True, result.keys | {"Autograd"}
+            result.node = slopes, values
+        return result
+
+    return kernel
+
+
+def backward(dispatcher, result, g):
+    with dispatcher.below("Autograd"):
+        if result.node is None:
+            result.grad = g
+            return
+        slopes, values = result.node
+        for value, part in zip(values, slopes(dispatcher.call, g, result, *values), strict=True):
+            if part is not None and value.requires_grad:
+                backward(dispatcher, value, part)
+
+
+# %% wrong="the key on every result" says=["leave the result alone"]
+def autograd_kernel(dispatcher, operator, slopes):
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        result.keys = set(result.keys) | {"Autograd"}
+        if any(v.requires_grad for v in values):
+            result.requires_grad = True
+            result.node = (slopes, values)
+        return result
+
+    return kernel
+
+
+def backward(dispatcher, result, g):
+    order, seen, stack = [], set(), [(result, False)]
+    while stack:
+        h, done = stack.pop()
+        if done:
+            order.append(h)
+            continue
+        if h in seen or not h.requires_grad:
+            continue
+        seen.add(h)
+        stack.append((h, True))
+        if h.node is not None:
+            stack += [(v, False) for v in h.node[1]]
+    acc = {result: g}
+    with dispatcher.below("Autograd"):
+        for h in reversed(order):
+            if h not in acc:
+                continue
+            if h.node is None:
+                h.grad = acc[h] if h.grad is None else dispatcher.call("add", h.grad, acc[h])
+            else:
+                for v, p in zip(h.node[1], h.node[0](dispatcher.call, acc[h], h, *h.node[1])):
+                    if p is None or not v.requires_grad:
+                        continue
+                    acc[v] = dispatcher.call("add", acc[v], p) if v in acc else p
+
+
+# %% right="numbered nodes and a heap"
+import heapq
+import itertools
+
+clock = itertools.count()
+
+
+class Node:
+    def __init__(self, slopes, values):
+        self.slopes, self.values, self.number = slopes, values, -next(clock)
+
+
+def autograd_kernel(dispatcher, operator, slopes):
+    def in_front(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if True in [value.requires_grad for value in values]:
+            result.requires_grad = True
+            result.keys = frozenset([*result.keys, "Autograd"])
+            result.node = Node(slopes, values)
+        return result
+
+    return in_front
+
+
+def backward(dispatcher, result, g):
+    paid = {id(result): g}
+    heap = [(result.node.number if result.node else 0, id(result), result)]
+    with dispatcher.below("Autograd"):
+        while heap:
+            _, name, handle = heapq.heappop(heap)
+            g = paid.pop(name)
+            if not handle.node:
+                handle.grad = g if handle.grad is None else dispatcher.call("add", handle.grad, g)
+                continue
+            parts = handle.node.slopes(dispatcher.call, g, handle, *handle.node.values)
+            for value, part in zip(handle.node.values, parts, strict=True):
+                if part is None or not value.requires_grad:
+                    continue
+                if id(value) in paid:
+                    paid[id(value)] = dispatcher.call("add", paid[id(value)], part)
+                else:
+                    paid[id(value)] = part
+                    number = value.node.number if value.node else 1
+                    heapq.heappush(heap, (number, id(value), value))
+
+
+# %% right="noted after all it was made from"
+def autograd_kernel(dispatcher, operator, slopes):
+    def kernel(*values):
+        guard = dispatcher.below("Autograd")
+        with guard:
+            result = dispatcher.call(operator, *values)
+        sources = [value for value in values if value.requires_grad]
+        if sources:
+            result.requires_grad = True
+            result.keys = result.keys.union(["Autograd"])
+            result.node = {"slopes": slopes, "values": values}
+        return result
+
+    return kernel
+
+
+def backward(dispatcher, result, g):
+    order, waiting, seen = [], [(result, False)], set()
+    while waiting:
+        handle, finished = waiting.pop()
+        if finished:
+            order.insert(0, handle)
+        elif id(handle) not in seen and handle.requires_grad:
+            seen.add(id(handle))
+            waiting.append((handle, True))
+            if handle.node is not None:
+                waiting.extend((value, False) for value in handle.node["values"])
+    sums = {id(handle): [] for handle in order}
+    sums[id(result)] = [g]
+    with dispatcher.below("Autograd"):
+        for handle in order:
+            if not sums[id(handle)]:
+                continue
+            total, *more = sums[id(handle)]
+            for part in more:
+                total = dispatcher.call("add", total, part)
+            if handle.node is None:
+                old = handle.grad
+                handle.grad = total if old is None else dispatcher.call("add", old, total)
+            else:
+                values = handle.node["values"]
+                parts = handle.node["slopes"](dispatcher.call, total, handle, *values)
+                for value, part in zip(values, parts, strict=True):
+                    if part is not None and id(value) in sums:
+                        sums[id(value)].append(part)

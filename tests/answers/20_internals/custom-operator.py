@@ -1,0 +1,932 @@
+# %% wrong="a running sum without decay" says=["wrong values"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), 1.0, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="the rows run into each other" says=["each row begins anew"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy().reshape(1, -1), decay, out.reshape(1, -1))
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="writes into x" says=["x was changed"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    x.detach().copy_(torch.from_numpy(out).reshape(x.shape)) if x.is_contiguous() else None
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="the strides of x" says=["the result is new and contiguous"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.empty_like(x).copy_(torch.from_numpy(out).reshape(x.shape))
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="contiguous input only" says=["any strides will do"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = torch.as_strided(x.detach(), x.shape, torch.empty(x.shape).stride(), 0).to(
+        torch.promote_types(x.dtype, torch.float32)
+    )
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="float32 comes out" says=["float64 in, float64 out"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).float()
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="float64 by float32" says=["float64 in, float64 out"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().float()
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="rounds at each step" says=["rounded once, at the end"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.dim() == 0:
+        raise ValueError("no steps")
+    if not x.is_floating_point():
+        raise TypeError("floating dtypes only")
+    out = x.new_empty(x.shape)
+    total = x.new_zeros(x.shape[:-1])
+    for step in range(x.shape[-1]):
+        total = x[..., step] + decay * total
+        out[..., step] = total
+    return out
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="no halves" says=["half types"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="a number is let in" says=["raises a ValueError"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    x = x.reshape(1) if x.ndim == 0 else x
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="fails without rows" says=["an empty result of the same shape"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(-1, x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="no fake" says=["a fake matrix"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="the fake keeps strides" says=["a fake transposed matrix", "test_faketensor"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty_like(x)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="the fake forgets the dtype" says=["a fake transposed matrix"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="no slopes" says=["no autograd formula was registered"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="slopes run forward" says=["backward runs the other way"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g, ctx.decay), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="slopes pass through" says=["each x reaches all later results"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return g * 1, None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="slopes grow" says=["backward decays like forward"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), 1 / ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="the decay in a global" says=["keeps its decay on its ctx"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    keep.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), keep.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="differentiable once" says=["gradcheck"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    with torch.no_grad():
+        return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="a slope for decay" says=["raised"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), g.sum(), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="no rule for vmap" says=["vmap"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+# %% wrong="the batch stays where it is" says=["move it to the front"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    return custom_operator(x, decay), in_dims[0]
+
+
+# %% wrong="no operator" says=["register"]
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.dim() == 0:
+        raise ValueError("no steps")
+    if not x.is_floating_point():
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    out = np.empty(wide.shape, wide.numpy().dtype)
+    total = np.zeros(wide.shape[:-1], out.dtype)
+    for step in range(x.shape[-1]):
+        total = wide.numpy()[..., step] + decay * total
+        out[..., step] = total
+    return torch.from_numpy(out).to(x.dtype)
+
+
+# %% wrong="complex is let in" says=["complex numbers"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.dim() == 0:
+        raise ValueError("needs a dimension of steps")
+    if not (x.dtype.is_floating_point or x.is_complex()):
+        raise TypeError("floating only")
+    wide = torch.float64 if x.dtype == torch.float64 else torch.float32
+    out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    total = torch.zeros(x.shape[:-1], dtype=wide, device=x.device)
+    for t in range(x.shape[-1]):
+        total = x[..., t].to(wide) + decay * total
+        out[..., t] = total
+    return out
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def setup(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def slopes(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(slopes, setup_context=setup)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    return custom_operator(x.movedim(in_dims[0], 0), decay), 0
+
+
+# %% right="by Numba"
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% right="by a matrix of powers"
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if not x.is_floating_point():
+        raise TypeError(str(x.dtype))
+    if x.shape == ():
+        raise ValueError("0-D")
+    steps = x.shape[-1]
+    power = torch.arange(steps)[:, None] - torch.arange(steps)
+    matrix = torch.where(power >= 0, torch.tensor(decay, dtype=torch.float64) ** power.clamp(0), 0)
+    return (x.double() @ matrix.t()).to(x.dtype).contiguous()
+
+
+class Keep:
+    def __init__(self, decay):
+        self.decay = decay
+
+
+custom_operator.register_fake(lambda x, decay: x.new_empty(tuple(x.shape)))
+custom_operator.register_autograd(
+    lambda ctx, g: (torch.flip(custom_operator(torch.flip(g, [-1]), ctx.keep.decay), [-1]), None),
+    setup_context=lambda ctx, inputs, output: setattr(ctx, "keep", Keep(inputs[1])),
+)
+torch.library.register_vmap(
+    "internals::decayed_sum",
+    lambda info, dims, x, decay: (custom_operator(torch.moveaxis(x, dims[0], 0), decay), 0),
+)

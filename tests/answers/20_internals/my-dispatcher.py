@@ -1,0 +1,1347 @@
+# %% wrong="the first argument's keys alone" says=["the keys of all arguments count together"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = set(getattr(values[0], "keys", ()))
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="handles alone" says=["is handed on in its place"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                values = [value for value in values if hasattr(value, "keys")]
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="a number has no keys attribute" says=["AttributeError"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in value.keys}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="the order of the keys" says=["the order of priority decides"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in sorted(keys, reverse=False):
+            if self.priority.index(key) < self.first:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="priority turned around" says=["the order of priority decides"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :][::-1]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="skips keys without an entry" says=["only FALLTHROUGH steps aside"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                continue
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="calls the sentinel" says=["TypeError"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="fallthrough is an error" says=["FALLTHROUGH steps aside for the next key"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel == FALLTHROUGH:
+                break
+            else:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="no fallback" says=["a fallback for all operators"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator, key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="the fallback goes first" says=["an entry for the operator goes before"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = ("*", key) not in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="the fallback without a name" says=["gets the operator's name first"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="the fallback beside a fallthrough" says=["it goes before the one for all operators"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table and ("*", key) not in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="KeyError" says=["KeyError"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table[operator if own else "*", key]
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="the first registration stays" says=["the later registration replaces the earlier"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table.setdefault((operator, key), kernel)
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="a table for all dispatchers" says=["each dispatcher has a table to itself"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    table = {}
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.first = priority, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="a cache of found kernels" says=["is read anew at each call"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        if not hasattr(self, "cache"):
+            self.cache = {}
+        key = (operator, self.first, *(getattr(v, "keys", None) for v in values))
+        if key not in self.cache:
+            self.cache[key] = self.find(operator, *values)
+        return self.cache[key](*values)
+
+    def find(self, operator, *values):
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel if own else lambda *v: kernel(operator, *v)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="returns nothing" says=["is there an answer yet?"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                kernel(*values) if own else kernel(operator, *values)
+                return None
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="a result of None means nothing was found" says=["None is a result like any other"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                result = kernel(*values) if own else kernel(operator, *values)
+                if result is not None:
+                    return result
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="returns NotImplemented" says=["a key without an entry"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                return NotImplemented
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="skips only the key" says=["that key and all before it are skipped"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys or key in getattr(self, "skipped", ()):
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        self.skipped = (*getattr(self, "skipped", ()), key)
+        try:
+            yield
+        finally:
+            self.skipped = self.skipped[:-1]
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="the key itself stays" says=["nested blocks"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key))
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="an inner block replaces the outer" says=["an inner block adds to the outer one"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = self.priority.index(key) + 1
+        try:
+            yield
+        finally:
+            self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="after a block all keys are asked" says=["after a block it is as before"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.first = 0
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="no finally" says=["the block ends also when an exception leaves it"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        yield
+        self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="swallows the exception" says=["lets the exception out"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table, self.first = priority, {}, 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = self.first
+        self.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        except Exception:
+            pass
+        self.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="a block for all dispatchers" says=["leaves another alone"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """A table of kernels by operator and key; see the statement."""
+
+    first = 0
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        """An empty table; ``priority`` has the first key to ask first."""
+        self.priority, self.table = priority, {}
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        """Put a kernel, or FALLTHROUGH, into the table."""
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        """Find the kernel for these values and call it."""
+        keys = {key for value in values for key in getattr(value, "keys", ())}
+        for key in self.priority[self.first :]:
+            if key not in keys:
+                continue
+            own = (operator, key) in self.table
+            kernel = self.table.get((operator if own else "*", key))
+            if kernel is None:
+                raise NotImplementedError(f"{operator} has no entry for {key}")
+            if kernel != FALLTHROUGH:
+                return kernel(*values) if own else kernel(operator, *values)
+        raise NotImplementedError(f"{operator}: no kernel for {keys}")
+
+    @contextmanager
+    def below(self, key: str):
+        """Inside the block, skip ``key`` and all before it."""
+        before = Dispatcher.first
+        Dispatcher.first = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            Dispatcher.first = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="FALLTHROUGH asks the fallback" says=["FALLTHROUGH is an entry too"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    def __init__(self, priority):
+        self.priority = list(priority)
+        self.t = {}
+        self.skip = [0]
+
+    def register(self, operator, key, kernel):
+        self.t[operator, key] = kernel
+
+    def call(self, operator, *values):
+        keys = set().union(*(getattr(v, "keys", ()) for v in values))
+        for k in self.priority[self.skip[-1] :]:
+            if k not in keys:
+                continue
+            f = self.t.get((operator, k))
+            args = values
+            if f is None or f is FALLTHROUGH:
+                if ("*", k) in self.t:
+                    f, args = self.t["*", k], (operator, *values)
+            if f is None:
+                raise NotImplementedError
+            if f is FALLTHROUGH:
+                continue
+            return f(*args)
+        raise NotImplementedError(operator)
+
+    @contextmanager
+    def below(self, key):
+        self.skip.append(max(self.skip[-1], self.priority.index(key) + 1))
+        try:
+            yield
+        finally:
+            self.skip.pop()
+
+
+# %% wrong="swallows a kernel's KeyError" says=["passes through as it is"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    def __init__(self, priority):
+        self.priority = list(priority)
+        self.t = {}
+        self.skip = 0
+
+    def register(self, operator, key, kernel):
+        self.t[operator, key] = kernel
+
+    def call(self, operator, *values):
+        keys = set().union(*(getattr(v, "keys", ()) for v in values))
+        for k in self.priority[self.skip :]:
+            if k not in keys:
+                continue
+            try:
+                if (operator, k) in self.t:
+                    f = self.t[operator, k]
+                    if f is FALLTHROUGH:
+                        continue
+                    return f(*values)
+                f = self.t["*", k]
+                if f is FALLTHROUGH:
+                    continue
+                return f(operator, *values)
+            except KeyError:
+                raise NotImplementedError(operator)
+        raise NotImplementedError(operator)
+
+    @contextmanager
+    def below(self, key):
+        old = self.skip
+        self.skip = max(old, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.skip = old
+
+
+# %% right="a stack of hidden sets"
+class Dispatcher:
+    class Below:
+        def __init__(self, owner, key):
+            self.owner, self.key = owner, key
+
+        def __enter__(self):
+            hidden = set(self.owner.priority[: self.owner.priority.index(self.key) + 1])
+            self.owner.hidden.append(hidden)
+
+        def __exit__(self, *error):
+            self.owner.hidden.pop()
+
+    def __init__(self, priority):
+        self.priority = list(priority)
+        self.entries = {key: {} for key in priority}
+        self.hidden = []
+
+    def register(self, operator, key, kernel):
+        self.entries[key][operator] = kernel
+
+    def below(self, key):
+        return self.Below(self, key)
+
+    def call(self, operator, *values):
+        keys = set().union(*[v.keys for v in values if isinstance(v, Handle)])
+        keys -= set().union(*self.hidden)
+        for key in sorted(keys, key=self.priority.index):
+            entries = self.entries[key]
+            if operator in entries:
+                if entries[operator] is FALLTHROUGH:
+                    continue
+                return entries[operator](*values)
+            if "*" not in entries:
+                raise NotImplementedError(f"no entry for {operator} under {key}")
+            if entries["*"] is not FALLTHROUGH:
+                return entries["*"](operator, *values)
+        raise NotImplementedError("no key is left")
+
+
+# %% right="recursion over the priority"
+from contextlib import contextmanager
+from functools import partial
+
+
+class Dispatcher:
+    def __init__(self, priority):
+        self.priority = priority
+        self.rows = []
+        self.skip = [0]
+
+    def register(self, operator, key, kernel):
+        self.rows.insert(0, (operator, key, kernel))
+
+    def lookup(self, operator, key):
+        for wanted in (operator, "*"):
+            for name, at, kernel in self.rows:
+                if (name, at) == (wanted, key):
+                    if kernel == FALLTHROUGH or wanted != "*":
+                        return kernel
+                    return partial(kernel, operator)
+        raise NotImplementedError(operator, key)
+
+    def call(self, operator, *values, place=None):
+        place = self.skip[-1] if place is None else place
+        if place >= len(self.priority):
+            raise NotImplementedError(operator)
+        key = self.priority[place]
+        if any(key in getattr(value, "keys", ()) for value in values):
+            kernel = self.lookup(operator, key)
+            if kernel != FALLTHROUGH:
+                return kernel(*values)
+        return self.call(operator, *values, place=place + 1)
+
+    @contextmanager
+    def below(self, key):
+        self.skip.append(max(self.skip[-1], 1 + self.priority.index(key)))
+        try:
+            yield self
+        finally:
+            self.skip.pop()

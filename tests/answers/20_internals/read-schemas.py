@@ -1,0 +1,493 @@
+# %% wrong="cuts at the first arrow" says=["a list of views"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema.split(" ->")[0]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\S* (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [name for part in parts for written, name in part if written]
+    views = [name for part in parts for written, name in part if not written]
+    out = any(written for written, _ in parts[1])
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="results count" says=["two outs"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\S* (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [name for part in parts for written, name in part if written]
+    views = [name for part in parts for written, name in part if not written]
+    out = any(written for written, _ in parts[1])
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="a trailing underscore in the name" says=["variant is"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema[: schema.rindex(") ->")]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\S* (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [name for part in parts for written, name in part if written]
+    views = [name for part in parts for written, name in part if not written]
+    out = any(written for written, _ in parts[1])
+    variant = (
+        "out"
+        if out
+        else "in place"
+        if schema.split("(")[0].split(".")[0].endswith("_")
+        else "view"
+        if views
+        else "functional"
+    )
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="an argument named out" says=["an argument after the * is written"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema[: schema.rindex(") ->")]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\S* (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [name for part in parts for written, name in part if written]
+    views = [name for part in parts for written, name in part if not written]
+    out = "out" in writes
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="any keyword argument" says=["variant is"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema[: schema.rindex(") ->")]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\S* (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [name for part in parts for written, name in part if written]
+    views = [name for part in parts for written, name in part if not written]
+    out = bool(keyword) and bool(writes)
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="lists of tensors have no mark" says=["a list that is written"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema[: schema.rindex(") ->")]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\?? (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [name for part in parts for written, name in part if written]
+    views = [name for part in parts for written, name in part if not written]
+    out = any(written for written, _ in parts[1])
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="optional ones have no mark" says=["an optional one"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema[: schema.rindex(") ->")]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)(?:\[\])? (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [name for part in parts for written, name in part if written]
+    views = [name for part in parts for written, name in part if not written]
+    out = any(written for written, _ in parts[1])
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="only self" says=["a second argument is written"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema[: schema.rindex(") ->")]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\S* (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [
+        name for part in parts for written, name in part if written and name in ("self", "out")
+    ]
+    views = [name for part in parts for written, name in part if not written]
+    out = any(written for written, _ in parts[1])
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="the first alone" says=["two outs"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema[: schema.rindex(") ->")]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\S* (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [name for part in parts for written, name in part if written]
+    views = [name for part in parts for written, name in part if not written]
+    writes = writes[:1]
+    out = any(written for written, _ in parts[1])
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="what is written is a view, too" says=["arguments with a mark without a !"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema[: schema.rindex(") ->")]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\S* (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [name for part in parts for written, name in part if written]
+    views = [name for part in parts for written, name in part]
+    out = any(written for written, _ in parts[1])
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="a view goes before in place" says=["an optional one"]
+import re
+
+
+def read_schemas(schema: str) -> dict:
+    """Which arguments are written, which are views' bases, and the variant, from the text."""
+    arguments = schema[: schema.rindex(") ->")]
+    first, _, keyword = arguments.partition(" *, ")
+    mark = r"Tensor\(\w+(!?)(?: -> \*)?\)\S* (\w+)"
+    if "(*, " in arguments:
+        first, _, keyword = arguments.partition("(*, ")
+    parts = re.findall(mark, first), re.findall(mark, keyword)
+    writes = [name for part in parts for written, name in part if written]
+    views = [name for part in parts for written, name in part if not written]
+    out = any(written for written, _ in parts[1])
+    variant = "out" if out else "view" if views else "in place" if writes else "functional"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="split at commas" says=["commas in defaults"]
+def read_schemas(schema):
+    depth, word, words = 0, "", []
+    start = schema.index("(")
+    for place in range(start, len(schema)):
+        letter = schema[place]
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0:
+            break
+        if letter == "," and depth >= 1:
+            words.append(word.strip())
+            word = ""
+        elif place > start:
+            word += letter
+    words.append(word.strip())
+    writes, views, keyword, out = [], [], False, False
+    for text in words:
+        if text == "*":
+            keyword = True
+            continue
+        kind, name = text.split("=")[0].split(" ") if "->" not in text else text.rsplit(" ", 1)
+        if "(" not in kind:
+            continue
+        if "!" in kind:
+            writes.append(name)
+            out = out or keyword
+        else:
+            views.append(name)
+    variant = "functional"
+    if views:
+        variant = "view"
+    if writes:
+        variant = "in place"
+    if out:
+        variant = "out"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="with defaults in the names" says=["mask=None"]
+def read_schemas(schema):
+    depth, word, words = 0, "", []
+    start = schema.index("(")
+    for place in range(start, len(schema)):
+        letter = schema[place]
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0:
+            break
+        if letter == "," and depth == 1:
+            words.append(word.strip())
+            word = ""
+        elif place > start:
+            word += letter
+    words.append(word.strip())
+    writes, views, keyword, out = [], [], False, False
+    for text in words:
+        if text == "*":
+            keyword = True
+            continue
+        kind, _, name = text.rpartition(" ")
+        if "(" not in kind:
+            continue
+        if "!" in kind:
+            writes.append(name)
+            out = out or keyword
+        else:
+            views.append(name)
+    variant = "functional"
+    if views:
+        variant = "view"
+    if writes:
+        variant = "in place"
+    if out:
+        variant = "out"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="no argument, no name" says=["no argument"]
+def read_schemas(schema):
+    depth, word, words = 0, "", []
+    start = schema.index("(")
+    for place in range(start, len(schema)):
+        letter = schema[place]
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0:
+            break
+        if letter == "," and depth == 1:
+            words.append(word.strip())
+            word = ""
+        elif place > start:
+            word += letter
+    words.append(word.strip())
+    writes, views, keyword, out = [], [], False, False
+    for text in words:
+        if text == "*":
+            keyword = True
+            continue
+        kind, name = text.split("=")[0].rsplit(" ", 1)
+        if "(" not in kind:
+            continue
+        if "!" in kind:
+            writes.append(name)
+            out = out or keyword
+        else:
+            views.append(name)
+    variant = "functional"
+    if views:
+        variant = "view"
+    if writes:
+        variant = "in place"
+    if out:
+        variant = "out"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="a set of names" says=["writes is"]
+def read_schemas(schema):
+    depth, word, words = 0, "", []
+    start = schema.index("(")
+    for place in range(start, len(schema)):
+        letter = schema[place]
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0:
+            break
+        if letter == "," and depth == 1:
+            words.append(word.strip())
+            word = ""
+        elif place > start:
+            word += letter
+    words.append(word.strip())
+    writes, views, keyword, out = [], [], False, False
+    for text in words:
+        if text == "*":
+            keyword = True
+            continue
+        kind, _, name = text.split("=")[0].rpartition(" ")
+        if "(" not in kind:
+            continue
+        if "!" in kind:
+            writes.append(name)
+            out = out or keyword
+        else:
+            views.append(name)
+    variant = "functional"
+    if views:
+        variant = "view"
+    if writes:
+        variant = "in place"
+    if out:
+        variant = "out"
+    return {"writes": set(writes), "views": views, "variant": variant}
+
+
+# %% wrong="other keys" says=["the keys are"]
+def read_schemas(schema):
+    depth, word, words = 0, "", []
+    start = schema.index("(")
+    for place in range(start, len(schema)):
+        letter = schema[place]
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0:
+            break
+        if letter == "," and depth == 1:
+            words.append(word.strip())
+            word = ""
+        elif place > start:
+            word += letter
+    words.append(word.strip())
+    writes, views, keyword, out = [], [], False, False
+    for text in words:
+        if text == "*":
+            keyword = True
+            continue
+        kind, _, name = text.split("=")[0].rpartition(" ")
+        if "(" not in kind:
+            continue
+        if "!" in kind:
+            writes.append(name)
+            out = out or keyword
+        else:
+            views.append(name)
+    variant = "functional"
+    if views:
+        variant = "view"
+    if writes:
+        variant = "in place"
+    if out:
+        variant = "out"
+    return {"writes": writes, "views": views, "kind": variant}
+
+
+# %% wrong="asks the parser" says=["read the text"]
+def read_schemas(schema):
+    parsed = torch._C.parse_schema(schema)
+    marked = [a for a in parsed.arguments if a.alias_info]
+    writes = [a.name for a in marked if a.alias_info.is_write]
+    views = [a.name for a in marked if not a.alias_info.is_write]
+    return {"writes": writes, "views": views, "variant": "functional"}
+
+
+# %% wrong="the star of a mark" says=["a list of views, and a write"]
+import re
+
+
+def read_schemas(schema):
+    args = schema.rsplit(") -> ", 1)[0]
+    head, _, tail = args.partition("*")
+    rx = r"Tensor\(([^)]*)\)(?:\[\d*\])?\??\s+(\w+)"
+    found = re.findall(rx, args)
+    b = re.findall(rx, tail)
+    w = [n for m, n in found if "!" in m]
+    v = [n for m, n in found if "!" not in m]
+    kind = (
+        "out" if any("!" in m for m, n in b) else "in place" if w else "view" if v else "functional"
+    )
+    return {"writes": w, "views": v, "variant": kind}
+
+
+# %% right="bracket by bracket"
+def read_schemas(schema):
+    depth, word, words = 0, "", []
+    start = schema.index("(")
+    for place in range(start, len(schema)):
+        letter = schema[place]
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0:
+            break
+        if letter == "," and depth == 1:
+            words.append(word.strip())
+            word = ""
+        elif place > start:
+            word += letter
+    words.append(word.strip())
+    writes, views, keyword, out = [], [], False, False
+    for text in words:
+        if text == "*":
+            keyword = True
+            continue
+        kind, _, name = text.split("=")[0].rpartition(" ")
+        if "(" not in kind:
+            continue
+        if "!" in kind:
+            writes.append(name)
+            out = out or keyword
+        else:
+            views.append(name)
+    variant = "functional"
+    if views:
+        variant = "view"
+    if writes:
+        variant = "in place"
+    if out:
+        variant = "out"
+    return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% right="one mark after the other"
+import re
+
+
+def read_schemas(schema):
+    found = {"writes": [], "views": [], "variant": "functional"}
+    head = schema.rsplit(") -> ", 1)[0]
+    star = re.search(r"[(, ]\*, ", head)
+    for match in re.finditer(r"Tensor\(([^)]*)\)[^ ]* ([A-Za-z_0-9]+)", head):
+        written = "!" in match.group(1)
+        found["writes" if written else "views"].append(match.group(2))
+        if written and star and match.start() > star.start():
+            found["variant"] = "out"
+        elif written and found["variant"] != "out":
+            found["variant"] = "in place"
+        elif not written and found["variant"] == "functional":
+            found["variant"] = "view"
+    return found

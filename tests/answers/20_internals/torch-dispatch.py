@@ -1,0 +1,700 @@
+# %% wrong="computes at once" says=["before value() no operator may run"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        ask = lambda x: x.value() if isinstance(x, Lazy) else x
+        a, k = tree_map(ask, call[1:])
+        result = func(*a, **k)
+        lazy_result = cls(result, call)
+        lazy_result.known = result
+        return lazy_result
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="forgets what is known" says=["each operation runs once"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options), call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            return func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="a 0 isn't known" says=["compare with None"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options), call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None or not self.known.any():
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="lists are not searched" says=["a list of tensors"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options), call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = self.call
+            args, kwargs = tuple(map(ask, args)), {k: ask(v) for k, v in kwargs.items()}
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="keywords are dropped" says=["keywords are handed on"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, {}
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options), call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="keywords are dropped in value" says=["keywords are handed on"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options), call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            self.known = func(*args)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="writers are let in" says=["an operator that writes is refused"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options), call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="only names with an underscore" says=["out="]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.name.endswith("_"):
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options), call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="NotImplementedError is a RuntimeError, TypeError isn't" says=["an operator that writes is refused"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise TypeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options), call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="keeps the twins" says=["on meta"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options), (func, twins, options))
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="the call on the class" says=["keeps its call to itself"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        result = cls(func(*twins, **options), call)
+        cls.latest = call
+        return result
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(
+                ask, getattr(Lazy, "latest", self.call) if self.call[1] else self.call
+            )
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="a plain tensor comes out" says=["not Lazy"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        return func(*twins, **options)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="returns nothing" says=["is there an answer yet?"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        cls(func(*twins, **options), call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="the note of the first argument" says=["promised differently"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        first = next((x for x in twins if isinstance(x, torch.Tensor)), None)
+        return cls(func(*twins, **options) if first is None else first, call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="float32 throughout" says=["promised differently"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options).float(), call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="value gives the lazy tensor" says=["value() gives a Lazy"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options), call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            self.known = func(*args, **kwargs)
+        return self
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="errors come late" says=["the error comes at the call"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        try:
+            note = func(*twins, **options)
+        except RuntimeError:
+            note = twins[0]
+        return cls(note, call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="plain tensors are wrapped" says=["'Tensor' object has no attribute 'value'"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options), call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            ask = lambda x: x.value() if isinstance(x, torch.Tensor) else x  # noqa: E731
+            func, args, kwargs = tree_map(ask, self.call)
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="remembers the last step alone" says=["each operation runs once"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options), call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+
+            def again(x):
+                if not isinstance(x, Lazy):
+                    return x
+                func, args, kwargs = tree_map(again, x.call)
+                return func(*args, **kwargs)
+
+            func, args, kwargs = tree_map(again, self.call)
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="kwargs is never None" says=["kwargs may be None"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes")
+        margs, mkwargs = as_meta((args, kwargs))
+        note = func(*margs, **mkwargs)
+        return cls(note, (func, args, kwargs))
+
+    def value(self):
+        if self.known is None:
+            func, args, kwargs = self.call
+            args, kwargs = tree_map(
+                lambda a: a.value() if isinstance(a, Lazy) else a, (args, kwargs)
+            )
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x):
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="keywords aren't searched" says=["a tensor as a keyword"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes")
+        margs, mkwargs = as_meta((args, kwargs))
+        note = func(*margs, **mkwargs)
+        return cls(note, (func, args, kwargs))
+
+    def value(self):
+        if self.known is None:
+            func, args, kwargs = self.call
+            args = tree_map(lambda a: a.value() if isinstance(a, Lazy) else a, args)
+            self.known = func(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x):
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% right="flatten"
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+
+class Lazy(lazy.Noted):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        schema = func._schema
+        if any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments):
+            raise RuntimeError("refused")
+        kwargs = {} if kwargs is None else kwargs
+        leaves, spec = tree_flatten((args, kwargs))
+        positional, named = tree_unflatten([as_meta(leaf) for leaf in leaves], spec)
+        note = func(*positional, **named)
+        return cls(note, (func, args, kwargs))
+
+    def value(self):
+        if isinstance(self.known, torch.Tensor):
+            return self.known
+        func, args, kwargs = self.call
+        leaves, spec = tree_flatten((args, kwargs))
+        ready = [leaf.value() if isinstance(leaf, Lazy) else leaf for leaf in leaves]
+        args, kwargs = tree_unflatten(ready, spec)
+        self.known = func(*args, **kwargs)
+        self.call = None
+        return self.known
+
+
+# %% right="without recursion"
+from torch.utils._pytree import tree_map_only
+
+
+class Lazy(lazy.Noted):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        assert_pure(func)
+        twins = as_meta(list(args))
+        result = func(*twins, **as_meta(kwargs or {}))
+        return cls(result, (func, list(args), kwargs or {}))
+
+    def value(self):
+        """Without recursion: everything behind this tensor, the oldest first."""
+        order, waiting = [], [self]
+        while waiting:
+            node = waiting.pop()
+            if node.known is None:
+                order.append(node)
+                tree_map_only(Lazy, waiting.append, node.call[1:])
+        for node in reversed(order):
+            if node.known is None:
+                func, args, kwargs = node.call
+                args = tree_map_only(Lazy, lambda x: x.known, args)
+                node.known = func(*args, **tree_map_only(Lazy, lambda x: x.known, kwargs))
+        return self.known
+
+
+def assert_pure(func):
+    if func._schema.is_mutable:
+        raise RuntimeError(f"{func} writes into its arguments")
