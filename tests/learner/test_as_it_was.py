@@ -76,6 +76,7 @@ def test_what_is_left_is_told_and_put_back(line):
         "with torch.no_grad(): nn.Linear(2, 3)(torch.ones(2))",
         "with torch.random.fork_rng(): torch.manual_seed(3)",
         "torch.optim.RMSprop([torch.ones(2)], 0.1).step()",
+        "torch.compile(nn.Linear(2, 3), backend='eager')(torch.ones(2))",
     ],
 )
 @pytest.mark.filterwarnings("default")

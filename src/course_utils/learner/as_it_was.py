@@ -114,8 +114,11 @@ def _is_librarys(name: str, old: Any, new: Any) -> bool:
     # An optimizer's step is wrapped when the first is made, and manual_seed by TorchDynamo.
     if getattr(new, "hooked", False) or getattr(new, "_torchdynamo_orig_callable", None) is old:
         return True
+    home = str(getattr(new, "__module__", ""))
+    # The first compilation has modules tell when they are made.
+    if home.startswith("torch._dynamo."):
+        return True
     if old is NOT_HERE:
-        home = str(getattr(new, "__module__", ""))
         return (
             private
             or name in ("__warningregistry__", "__abstractmethods__", "__slotnames__")

@@ -193,6 +193,12 @@ def _printing() -> dict[str, Any]:
     return dict(vars(torch._tensor_str.PRINT_OPTS))
 
 
+def _parameters_words(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """Which of matplotlib's parameters differ; which backend draws is the notebook's business."""
+    names = [name for name in before if "backend" not in name and before[name] != now.get(name)]
+    return f"matplotlib's rcParams differ: {', '.join(names)}" if names else ""
+
+
 SETTINGS: dict[str, Setting] = {
     "inference mode": Setting(
         torch.is_inference_mode_enabled,
@@ -287,11 +293,7 @@ SETTINGS: dict[str, Setting] = {
     "matplotlib": Setting(
         lambda: dict(sys.modules["matplotlib"].rcParams),
         lambda before: dict.update(sys.modules["matplotlib"].rcParams, before),
-        lambda before, now: (
-            "matplotlib's rcParams are not as they were"
-            if any(before[name] != now.get(name) for name in before if "backend" not in name)
-            else ""
-        ),
+        _parameters_words,
         _imported("matplotlib.pyplot"),
     ),
     "warnings": Setting(lambda: list(warnings.filters), _put_filters, _filter_words),
