@@ -161,8 +161,7 @@ async def _scene(worker: Callable, case: dict[str, Any]) -> dict[str, Any]:
 
 
 def try_batching(worker: Callable, name: str) -> dict[str, Any]:
-    """Play one of the cases: what ``predict`` was called with and when, and how each request ended.
-    """
+    """Play one of the cases: what ``predict`` was called with and when, and how each request ended."""
     try:
         return in_virtual_time(lambda: _scene(worker, CASES[name]))
     except Exception as error:

@@ -59,7 +59,7 @@ def examples(first: int, count: int) -> tuple[torch.Tensor, torch.Tensor, torch.
 
 
 def train(model: nn.Module, pictures: torch.Tensor, boxes: torch.Tensor, labels: torch.Tensor,
-          passes: int = 7, rows: int = 30) -> None:  # fmt: skip
+          passes: int = 8, rows: int = 60) -> None:  # fmt: skip
     """Train a detector for a few seconds by AdamW under a one-cycle schedule; leaves it in eval."""
     steps = passes * (len(pictures) // rows)
     optimizer = torch.optim.AdamW(model.parameters(), 1e-2)

@@ -12,8 +12,7 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 
 def quantise_file(source: str | Path, target: str | Path, pictures: torch.Tensor) -> None:
-    """Make an int8 ONNX file of a float32 one: static, weights per channel, calibrated on pictures.
-    """
+    """Make an int8 ONNX file of a float32 one: static, weights per channel, calibrated on pictures."""
     from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
 
     class Reader(CalibrationDataReader):
@@ -61,7 +60,12 @@ def layer(kind: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, float, f
 
 
 def truth(
-    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, low: float, high: float, slip: str = ""
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    low: float,
+    high: float,
+    slip: str = "",
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The integers and the floats that the exercise asks for, or what a slip gives instead."""
     scale = (high - low) / 255

@@ -27,9 +27,7 @@ def runner(path: str | Path) -> Callable[[Any], list[np.ndarray]]:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 3
-    session = onnxruntime.InferenceSession(
-        str(path), options, providers=["CPUExecutionProvider"]
-    )
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     name = session.get_inputs()[0].name
     return lambda x: session.run(None, {name: np.asarray(x)})
 
@@ -157,17 +155,14 @@ def check_parity(kind: str, said: dict[str, Any]) -> None:
         "it exported?"
     )
     returned = said["returned"]
-    assert isinstance(returned, list) and len(returned) == 2, (
-        "expected a tuple of two numbers (difference, own_error)"
-    )
+    pair = isinstance(returned, list) and len(returned) == 2
+    assert pair, "expected a tuple of two numbers (difference, own_error)"
     assert all(isinstance(one, float) for one in returned), "both have to be numbers"
-    _check_number(returned[0], said["differences"]["the rows of x"], "difference",
-                  {"that is the first output's alone; take the largest over all": said["first"]})  # fmt: skip
-    _check_number(
-        returned[1], said["own"], "own_error",
-        {"that is the difference to ONNX Runtime again: compare the model with its float64 copy":
-         said["differences"]["the rows of x"]},
-    )  # fmt: skip
+    apart = said["differences"]["the rows of x"]
+    slips = {"that is the first output's alone; take the largest over all": said["first"]}
+    _check_number(returned[0], apart, "difference", slips)
+    words = "that is the difference to ONNX Runtime again: compare the model with a float64 copy"
+    _check_number(returned[1], said["own"], "own_error", {words: apart})
     assert said["modes"], (
         "the model, or a part of it, is left in another mode: some parts were in training, others "
         "in eval"

@@ -16,7 +16,9 @@ from course_utils.learner.tracebacks import ends_in_notebook
 FAULTS = ("channel order", "scale", "antialias", "mode")
 
 
-def transform(faults: Collection[str] = (), kind: str = "") -> Callable[[Image.Image], torch.Tensor]:
+def transform(
+    faults: Collection[str] = (), kind: str = ""
+) -> Callable[[Image.Image], torch.Tensor]:
     """A serving transform with these faults; ``kind`` picks among the ways to make them.
 
     Kinds: ``"bytes"`` or ``"signed"`` for the scale, ``"nearest"`` or ``"thin"`` for the resizing,
@@ -111,10 +113,11 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
             f"{', '.join(extra)}: training has blue first here, and the server does the same; "
             "compare with `train`, not with what you know of it"
         )
-    assert not missed, f"not found: {', '.join(missed)}" + (f" ({how})" if how else "") + (
-        "; it has to be seen through the other faults" if len(faults) > 1 else ""
+    assert not missed, (
+        f"not found: {', '.join(missed)}"
+        + (f" ({how})" if how else "")
+        + ("; it has to be seen through the other faults" if len(faults) > 1 else "")
     )
-    assert not extra, (
-        f"found, though it isn't there: {', '.join(extra)}; "
-        + ("another fault was taken for it" if faults else "the two are the same")
+    assert not extra, f"found, though it isn't there: {', '.join(extra)}; " + (
+        "another fault was taken for it" if faults else "the two are the same"
     )

@@ -27,7 +27,8 @@ BOMB_BYTES = 60_000_000
 
 def file_of(mode: str, size: tuple[int, int], kind: str = "PNG", colour: Any = None) -> bytes:
     """A picture of one colour as the bytes of a file."""
-    full = {"RGB": (200, 30, 10), "RGBA": (200, 30, 10, 255), "L": 90, "P": 7, "CMYK": (0, 99, 0, 0)}
+    full = {"RGB": (200, 30, 10), "L": 90, "P": 7}
+    full |= {"RGBA": (200, 30, 10, 255), "CMYK": (0, 99, 0, 0)}
     picture = Image.new(mode, size, full[mode] if colour is None else colour)
     if mode == "P":
         picture.putpalette([value for k in range(256) for value in (k, 255 - k, 40)])
@@ -117,7 +118,8 @@ def endless(server: WebServer, length: int, whole: int | None) -> int | str:
         whole: what the Content-Length promises; ``None``: nothing is promised, it comes in chunks.
     """
     head = "POST /detect HTTP/1.1\r\nHost: here\r\n"
-    head += "Transfer-Encoding: chunked\r\n\r\n" if whole is None else f"Content-Length: {whole}\r\n\r\n"
+    head += "Transfer-Encoding: chunked" if whole is None else f"Content-Length: {whole}"
+    head += "\r\n\r\n"
     body = bytes(length)
     if whole is None:
         body = f"{length:x}\r\n".encode() + body + b"\r\n"  # and no last chunk
@@ -226,9 +228,8 @@ def _check_answer(name: str, got: list, body: bytes, status: int) -> None:
         with Image.open(io.BytesIO(body)) as picture:
             right = picture.convert("RGB") if picture.width < 100 else None
             size = list(picture.size)
-        assert isinstance(said, dict) and {"mode", "size", "pixel"} <= said.keys(), (
-            f"expected what detect returned, as JSON; got {str(said)[:90]!r}"
-        )
+        whole = isinstance(said, dict) and {"mode", "size", "pixel"} <= said.keys()
+        assert whole, f"expected what detect returned, as JSON; got {str(said)[:90]!r}"
         assert said["mode"] == "RGB", f"detect was handed a picture of mode {said['mode']}"
         assert said["size"] == size, "detect was handed a picture of another size"
         pixel = list(right.getpixel((0, 0))) if right else said["pixel"]
@@ -241,6 +242,5 @@ def _check_answer(name: str, got: list, body: bytes, status: int) -> None:
 
 def _check_words(said: Any) -> None:
     words = said.get("detail") if isinstance(said, dict) else None
-    assert isinstance(words, str) and len(words) > 3, (
-        'an error is answered by {"detail": words}, as HTTPException makes it'
-    )
+    spoken = isinstance(words, str) and len(words) > 3
+    assert spoken, 'an error is answered by {"detail": words}, as HTTPException makes it'
