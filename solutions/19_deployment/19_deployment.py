@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     title: Deployment
-#     minutes: 200
-#     core: 100
+#     minutes: 238
+#     core: 128
 # ---
 
 # %% [markdown]
@@ -52,7 +52,10 @@ from course_utils.chapters.deployment import safe_files as files
 from course_utils.chapters.deployment import serving_trials as trials
 from course_utils.chapters.deployment.noise import quiet, refusal
 from course_utils.chapters.deployment.serving import WebServer
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.concurrency import run_in_threadpool
 from PIL import Image
+from safetensors.torch import load, save
 
 torch.set_num_threads(1)
 folder = Path(tempfile.mkdtemp())
@@ -202,7 +205,7 @@ print(refusal(lambda: torch.load(folder / "best.pt"))[:45])
 # - `"can't be saved"`, if `torch.save` itself fails.
 
 
-# %% nbgrader={"grade_id": "eight-things", "locked": true} tags=["to-be-read"]
+# %% tags=["to-be-read"]
 @dataclass
 class Settings:
     width: int = 16
@@ -280,11 +283,10 @@ check_predictions(
 #
 # `weights_only` guards one reader. Which format leaves nothing to guard against? One that has no
 # instructions in it. **safetensors** is 8 bytes that say how long the header is, the header in JSON, and
-# the numbers. Read a tiny file by hand:
+# the numbers. Read a tiny file by hand
+# (`from safetensors.torch import load, save`):
 
 # %%
-from safetensors.torch import load, save
-
 content = save({"bias": torch.tensor([7.0, 8.0]), "weight": torch.tensor([[1.0, 2, 3], [4, 5, 6]])})
 (length,) = struct.unpack("<Q", content[:8])  # little-endian, 8 bytes, unsigned
 header = json.loads(content[8 : 8 + length])
@@ -331,7 +333,7 @@ layer = nn.Linear(1, 1)
 print(layer.load_state_dict(load(odd)), layer.weight)
 
 # %% [markdown]
-# ### Exercise 19.2 — A loader that refuses ★★ · 20 min · 4 points
+# ### Exercise 19.2 — A loader that refuses ★★ · 15 min · 4 points
 #
 # Write `safe_files(content, wanted)`. `content` is the bytes of a safetensors file; `wanted` says what
 # has to be in it: for each name a tuple of shape and dtype, such as `{"bias": ((2,), torch.float32)}`;
@@ -419,15 +421,13 @@ batch = torch.export.Dim("batch", max=64)
 program = torch.export.export(detector, (exam[:2],), dynamic_shapes=({0: batch},))
 operators = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
 print(len(operators), "operators:", *operators[:5], "…")
-
-# %% [markdown]
-# A flat list of ATen operators; the class is gone. Shapes are fixed numbers unless you say that a
-# dimension is free. `batch` is: the symbol `s…` below stands for any size from 1 to 64.
-
-# %%
 x = next(node for node in program.graph.nodes if node.name == "x")
 print("a picture's shape has a symbol in front:", not isinstance(x.meta["val"].shape[0], int))
 print("the others are numbers:", list(x.meta["val"].shape[1:]))
+
+# %% [markdown]
+# A flat list of ATen operators; the class is gone. Shapes are fixed numbers unless you say that a
+# dimension is free. `batch` is: a symbol that may be any size up to 64.
 
 # %%
 torch.export.save(program, folder / "detector.pt2")
@@ -761,7 +761,7 @@ print("dynamo by default:", options["dynamo"].default)
 print(refusal(lambda: compile("export(model, dummy data, xxxx.proto)", "a note", "exec"))[:11])
 
 # %% [markdown]
-# ### Exercise 19.5 — Equal, and within what? ★★ · 20 min · 4 points · core
+# ### Exercise 19.5 — Equal, and within what? ★★ · 15 min · 4 points · core
 #
 # Write `onnx_parity(model, x, path)`. `model` takes a float32 batch (n, 6) and returns a tuple of
 # tensors; some of its parts may be in training mode. Whatever their mode, export what the model is *in
@@ -888,7 +888,7 @@ for ax in axes:
     ax.set(xticks=[], yticks=[])
 show(
     figure,
-    "One picture as five servers see it: as in training; with red and blue exchanged; nearly white, by values up to 255; with ragged edges, resized without antialias; and a palette's indices as grey.",
+    "One picture as five servers see it: as in training; with red and blue exchanged; all white, by values up to 255; with ragged edges, resized without antialias; and a palette's indices as grey.",
 )
 
 # %% [markdown]
@@ -1016,13 +1016,11 @@ print("largest difference to training:", np.abs(theirs - exam.numpy()).max())
 # ## 8. Behind an address · core
 #
 # Model and transform are the same, up to rounding. Now strangers may call them. A web framework turns a
-# function into an address. **FastAPI** is today's usual one in Python, uvicorn the program that listens:
+# function into an address. **FastAPI** is today's usual one in Python (`from fastapi import FastAPI,
+# HTTPException, Request`), uvicorn the program that listens:
+
 
 # %% topics=["flask-serving"]
-from fastapi import FastAPI, HTTPException, Request
-from fastapi.concurrency import run_in_threadpool
-
-
 def naive_server(detect):
     app = FastAPI()
 
@@ -1484,7 +1482,7 @@ scale = (high - low) / 255  # 256 values, 255 steps
 zero = round(-low / scale)
 whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.uint8)
 print("scale", round(scale, 5), "zero point", zero, "->", whole.tolist())
-print("back:", ((whole.int() - zero) * scale).round(decimals=3).tolist())
+print("back:", ((whole.int() - zero) * scale).round(decimals=3))
 
 # %% [markdown]
 # Half a step is lost at most, 0.007 here. Zero comes back as exactly zero: padding and ReLU are full of it.
@@ -1502,17 +1500,13 @@ library = torch.mv(ints, whole.int() - zero)
 assert naive == compact.item() == library.item()
 print("total", naive, "->", round((compact * scale * step[:, 0] + bias).item(), 3))
 print("in float32:", round(F.linear(x, weight, bias).item(), 3))
-
-# %% [markdown]
-# Once wrongly, so that you have seen it: without subtracting the zero point, every activation is too large by 73
-# steps. And products of two 8-bit numbers don't fit into eight bits, nor do their sums into sixteen: the sum
-# needs `int32`.
-
-# %%
 wrong = (whole.int() * ints).sum(1)
 print("zero point forgotten:", round((wrong * scale * step[:, 0] + bias).item(), 3))
 
 # %% [markdown]
+# Without subtracting the zero point, every activation would be too large by 73 steps. Products of two 8-bit
+# numbers don't fit into eight bits, nor do their sums into sixteen: the sum needs `int32`.
+#
 # ### Exercise 19.10 — A layer in whole numbers ★★ · 15 min · 3 points
 #
 # Write `quantised_inference(x, weight, bias, low, high)`. `x` is float32, (n, in), n may be 0; `weight` is
@@ -1574,7 +1568,7 @@ for name, scores in {"float32": says[0], "int8": torch.from_numpy(in_int8[0])}.i
 print(f"agreement: {drawn.agreement(says, in_int8):.0%}")
 
 # %% tags=["nbval-ignore-output"]
-figure, axes = plt.subplots(1, 2, figsize=(9, 3))
+figure, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
 edges = (torch.from_numpy(in_int8[1]) - says[1]).abs().flatten() * 64
 axes[0].hist(edges.numpy(), bins=30, color="#0072b2")
 axes[0].axvline(1, color="#b04500", ls="--")
@@ -1693,13 +1687,6 @@ for name in ("caffe2", "ts", "torch.utils.mobile_optimizer", "torch.export", "on
 # `ts` was TorchServe's package. The mobile optimizer is still imported without a word, and what it makes, no
 # supported app can run. That a name can be imported doesn't mean that anyone looks after it: read the
 # project's own first page, and the date of its last release.
-
-# %% topics=["mobile-deployment"] tags=["shows-deprecated", "nbval-ignore-output"]
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    scripted = torch.jit.script(nn.Linear(2, 2).eval())
-    from torch.utils.mobile_optimizer import optimize_for_mobile
-print("a module of the old kind:", type(scripted).__name__, callable(optimize_for_mobile))
 
 # %% [markdown]
 # ## Summary

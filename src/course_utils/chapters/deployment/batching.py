@@ -161,7 +161,7 @@ async def _scene(worker: Callable, case: dict[str, Any]) -> dict[str, Any]:
 
 
 def try_batching(worker: Callable, name: str) -> dict[str, Any]:
-    """Play one of the cases: what ``predict`` was called with and when, and how each request ended."""
+    """Play one of the cases: the calls of ``predict``, and how each request ended."""
     try:
         return in_virtual_time(lambda: _scene(worker, CASES[name]))
     except Exception as error:
@@ -173,6 +173,7 @@ def check_batching(name: str, said: dict[str, Any]) -> None:
     """Check what :func:`try_batching` says."""
     __tracebackhide__ = True
     case = CASES[name]
+    assert said.get("kind") != "NoneType", "None came back: is there an answer yet?"
     assert "kind" not in said, f"expected a coroutine (async def), got {said.get('kind')}"
     assert "raised" not in said, f"raised {said.get('raised')}"
     requests = case["requests"]

@@ -12,7 +12,7 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 
 def quantise_file(source: str | Path, target: str | Path, pictures: torch.Tensor) -> None:
-    """Make an int8 ONNX file of a float32 one: static, weights per channel, calibrated on pictures."""
+    """Make an int8 ONNX file of a float32 one: weights per channel, calibrated on pictures."""
     from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
 
     class Reader(CalibrationDataReader):

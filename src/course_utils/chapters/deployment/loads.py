@@ -84,10 +84,11 @@ def draw_load(curves: dict[str, list[tuple[float, float]]], knees: dict[str, flo
     for (name, points), colour in zip(curves.items(), LINES, strict=False):
         ax.plot(*zip(*points, strict=True), "o-", ms=4, color=colour, label=name)
         ax.axvline(knees[name], color=colour, ls=":")
-        ax.text(knees[name], 290, " most it can bear", color=colour, fontsize=8, va="top")
+        side = "left" if colour == LINES[0] else "right"
+        ax.text(knees[name], 290, " most it can bear ", color=colour, fontsize=8, va="top", ha=side)
     ax.axhline(0, color=FAINT, lw=0.5)
     ax.set(xlabel="requests per second that come", ylabel="mean latency, ms", ylim=(0, 300))
-    ax.legend(loc="upper left", fontsize=8)
+    ax.legend(loc="center", fontsize=8)
     show(figure, "Mean latency over load: flat at first, then it turns up steeply just before the "
          "predicted limit, which is further right for the server that batches.")  # fmt: skip
 
@@ -100,6 +101,7 @@ CASES: dict[str, tuple[list[float], list[float], list[float]]] = {
     "the first is due later than 0": ([100, 101], [100, 101], [100.5, 103]),
     "a single request": ([2], [2], [2.5]),
     "twenty": (list(range(20)), list(range(20)), [k + 0.1 * (k + 1) for k in range(20)]),
+    "forty": (list(range(40)), list(range(40)), [k + 0.1 * (k + 1) for k in range(40)]),
 }
 
 
@@ -140,11 +142,11 @@ def check_load(result: Any, due: torch.Tensor, sent: torch.Tensor, done: torch.T
         "p95": {
             "that counts from when the client got round to sending; count from when it was due":
             late["p95"],
-            "that is the largest": ordered[-1].item(),
             "that is between two measured values; nearest rank picks one of them":
             torch.quantile(done - due, 0.95).item(),
             "that is one rank too high: counted from 1, it is the ceil(0.95 · n)-th":
             ordered[min(n - 1, -(-95 * n // 100))].item(),
+            "that is the largest": ordered[-1].item(),
             "that is one rank too low: counted from 1, it is the ceil(0.95 · n)-th":
             ordered[max(0, -(-95 * n // 100) - 2)].item(),
         },
