@@ -440,7 +440,7 @@ print(
 )
 
 # %% [markdown]
-# The stand-ins have no values. So what happens where Python asks for a value? **Predict**: the branch
+# The stand-ins have no values. What happens where Python asks for a value? **Predict**: the branch
 # below depends on the numbers in `x`.
 
 
@@ -482,7 +482,7 @@ count = torch.while_loop(lambda n, x: x > 1, lambda n, x: (n + 1, x / 2), start)
 print("40 is halved", count[0].item(), "times until it is at most 1")
 
 # %% [markdown]
-# And a *size* that comes out of a tensor (`n.item()`) becomes a symbol of its own. Nothing is known
+# And a *size* that comes out of a tensor (`n.item()`) becomes a new symbol. Nothing is known
 # about it; `torch._check(n <= 6)` is an assertion that the exporter learns from and that the exported
 # program makes when it runs.
 #
@@ -705,7 +705,7 @@ print("agreement:", drawn.agreement(says, elsewhere))
 
 # %% [markdown]
 # No batch norm is left: an eval-mode one is a scaling, and the exporter multiplied it into the convolution.
-# So the numbers can't be equal to the last bit:
+# That rounds elsewhere, and the numbers can't be equal to the last bit:
 
 # %% tags=["shows-false"]
 difference = np.abs(elsewhere[0] - says[0].numpy()).max()
@@ -1032,7 +1032,7 @@ def naive_server(detect):
 
 
 # %% [markdown]
-# `WebServer`, a helper, sends the function to a process of its own, which listens on this machine only and
+# `WebServer`, a helper, sends the function to a separate process, which listens on this machine only and
 # ends with the notebook. `OnnxDetector` travels as the path of its file. PyTorch isn't even imported there.
 
 # %% topics=["flask-serving"]
@@ -1118,7 +1118,7 @@ with WebServer(counting_server, 1000) as server:
 # %% nbgrader={"grade_id": "try-server", "locked": true}
 @runs_with_the_answer
 def try_server(most_bytes: int, most_pixels: int) -> dict | str:
-    """What a server with ``serve_it``'s application answers, in a process of its own."""
+    """What a server with ``serve_it``'s application answers, in a separate process."""
     return trials.try_server(serve_it, most_bytes, most_pixels)
 
 
@@ -1182,7 +1182,7 @@ for name in said:
 # <details><summary>Hint 2</summary>
 #
 # Opening *and* decoding may raise nearly anything for damaged files, so catch `Exception` there, and only
-# there. The call of `detect` belongs in a `try` of its own that catches `ValueError` alone. Mind that an
+# there. The call of `detect` belongs in a separate `try` that catches `ValueError` alone. Mind that an
 # `HTTPException` is an `Exception` too.
 # </details>
 

@@ -1,4 +1,4 @@
-# %% wrong="the programs as they are" says=["torch.export refuses it", "no Python `if`"]
+# %% wrong="the programs as they are" says=["torch.export refuses it", "No Python `if`"]
 def export_it(program, *inputs):
     return {"night": night, "settle": settle, "crop": crop, "bright": bright}[program](*inputs)
 

@@ -110,7 +110,7 @@ def try_parity(onnx_parity: Callable, kind: str) -> dict[str, Any]:
 
 def _look_at(said: dict[str, Any], graph: Any, path: Path, model: nn.Module, x: torch.Tensor):
     said["input"] = [one.name for one in graph.graph.input]
-    plain = copy.deepcopy(model).eval().requires_grad_(False)
+    plain = copy.deepcopy(model).float().eval().requires_grad_(False)
     rows = {"the rows of x": x, "one row": x[:1], "seven rows": torch.randn(7, 6), "none": x[:0]}
     said["differences"] = {}
     for name, some in rows.items():
@@ -159,6 +159,10 @@ def check_parity(kind: str, said: dict[str, Any]) -> None:
     assert pair, "expected a tuple of two numbers (difference, own_error)"
     assert all(isinstance(one, float) for one in returned), "both have to be numbers"
     apart = said["differences"]["the rows of x"]
+    assert returned[0] < 1000 * max(apart, said["own"]), (
+        f"difference is {returned[0]:.3g}, far more than rounding: the file was compared with the "
+        "model in training mode"
+    )
     slips = {"that is the first output's alone; take the largest over all": said["first"]}
     _check_number(returned[0], apart, "difference", slips)
     words = "that is the difference to ONNX Runtime again: compare the model with a float64 copy"
