@@ -1364,7 +1364,8 @@ print("at 95 % of it:                 ", round((done - due).mean().item() * 1000
 
 # %% [markdown]
 # Latency doesn't grow in proportion. It grows like 1/(1 − share), because requests come in clumps, and near
-# the limit there is no pause in which a queue could drain. The bend is called the **knee**. Before the next
+# the limit there is no pause in which a queue could drain. The bend is called the **knee**. (For
+# equal service times s and a share ρ of the limit the mean is s·(1 + ρ / (2 − 2ρ)): doubled at ρ = 2/3.) Before the next
 # cell, predict the limit of the server that batches up to 16: 16 pictures in 8 + 2·16 = 40 ms.
 
 # %%

@@ -89,7 +89,8 @@ def try_program(export_it: Callable, program: str) -> dict[str, Any]:
         ``"plain"`` and ``"exported"``: for each case a tensor or the words of an error;
         ``"refused"``: why ``torch.export`` refused it, if so.
     """
-    cases, said = inputs_of(program), {"plain": {}, "exported": {}, "refused": "", "changed": []}
+    cases = inputs_of(program)
+    said: dict[str, Any] = {"plain": {}, "exported": {}, "refused": "", "changed": []}
     for name, inputs in cases.items():
         copies = [x.clone() for x in inputs]
         said["plain"][name] = _run(lambda *given: export_it(program, *given), inputs)

@@ -19,7 +19,7 @@ def quantise_file(source: str | Path, target: str | Path, pictures: torch.Tensor
         def __init__(self) -> None:
             self.batches = iter(pictures.split(20))
 
-        def get_next(self) -> dict[str, Any] | None:
+        def get_next(self) -> Any:
             batch = next(self.batches, None)
             return None if batch is None else {"picture": batch.numpy()}
 

@@ -27,7 +27,8 @@ def runner(path: str | Path) -> Callable[[Any], list[np.ndarray]]:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 3
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    providers = ["CPUExecutionProvider"]
+    session: Any = onnxruntime.InferenceSession(str(path), options, providers=providers)
     name = session.get_inputs()[0].name
     return lambda x: session.run(None, {name: np.asarray(x)})
 

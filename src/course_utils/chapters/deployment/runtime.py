@@ -31,7 +31,7 @@ class OnnxDetector:
         self.path = str(path)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.log_severity_level = 1, 3
-        self.session = onnxruntime.InferenceSession(
+        self.session: Any = onnxruntime.InferenceSession(
             self.path, options, providers=["CPUExecutionProvider"]
         )
 
