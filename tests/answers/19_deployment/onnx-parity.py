@@ -1,4 +1,4 @@
-# %% wrong="forgets eval mode" says=["partly in training", "compared with the model in training mode"]
+# %% wrong="forgets eval mode" says=["partly in training", "compared with a model in training mode"]
 def onnx_parity(model, x, path):
     free = ({0: torch.export.Dim.DYNAMIC},)
     torch.onnx.export(

@@ -161,7 +161,7 @@ def check_parity(kind: str, said: dict[str, Any]) -> None:
     assert all(isinstance(one, float) for one in returned), "both have to be numbers"
     apart = said["differences"]["the rows of x"]
     assert returned[0] < 1000 * max(apart, said["own"]), (
-        "difference is far more than rounding: the file was compared with the model in training mode"
+        "difference is far more than rounding: the file was compared with a model in training mode"
     )
     slips = {"that is the first output's alone; take the largest over all": said["first"]}
     _check_number(returned[0], apart, "difference", slips)
