@@ -240,3 +240,36 @@ async def dynamic_batching(queue, predict, most, wait):
                 break
             waiting.append(getter.result())
         halve([(x, future) for x, future in waiting if not future.done()])
+
+
+# %% right="timeout_at, and a helper that calls itself for each alone"
+def dynamic_batching(queue, predict, most, wait):
+    async def serve():
+        while True:
+            requests = [await queue.get()]
+            try:
+                async with asyncio.timeout_at(asyncio.get_running_loop().time() + wait):
+                    while len(requests) < most:
+                        requests.append(await queue.get())
+            except TimeoutError:
+                pass
+            while len(requests) < most and not queue.empty():
+                requests.append(queue.get_nowait())
+            live = [pair for pair in requests if not pair[1].cancelled()]
+            if live:
+                answer(live)
+
+    def answer(live):
+        try:
+            results = predict([x for x, _ in live])
+        except Exception as error:
+            if len(live) == 1:
+                live[0][1].set_exception(error)
+            else:
+                for pair in live:
+                    answer([pair])
+        else:
+            for (_, future), y in zip(live, results, strict=True):
+                future.set_result(y)
+
+    return serve()

@@ -121,3 +121,48 @@ def export_it(program, *inputs):
         return torch.narrow(x, 1, 0, n)
     keep = (x.sum(1) / x.shape[1] > 0.5).nonzero().squeeze(1)
     return x.index_select(0, keep)
+
+
+# %% wrong="each row is inverted by itself" says=["night: ", "each row by itself"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x.mean(1, keepdim=True) < 0.5, 1 - x, x)
+    if program == "settle":
+        return torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))[0]
+    if program == "crop":
+        n = inputs[1].item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[1])
+        return x[:, :n]
+    return x[x.mean(1) > 0.5]
+
+
+# %% wrong="each number is inverted by itself" says=["each number by itself"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x < 0.5, 1 - x, x)
+    if program == "settle":
+        return torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))[0]
+    if program == "crop":
+        n = inputs[1].item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[1])
+        return x[:, :n]
+    return x[x.mean(1) > 0.5]
+
+
+# %% wrong="a half counts as bright" says=["a mean of exactly a half isn't above a half"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.cond(x.mean() < 0.5, lambda x: 1 - x, lambda x: x.clone(), (x,))
+    if program == "settle":
+        return torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))[0]
+    if program == "crop":
+        n = inputs[1].item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[1])
+        return x[:, :n]
+    return x[x.mean(1) >= 0.5]

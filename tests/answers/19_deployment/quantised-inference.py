@@ -32,7 +32,7 @@ def quantised_inference(x, weight, bias, low, high):
     return total, total * (scale * step) + bias
 
 
-# %% wrong="divides by a row of zeros" says=["a row of zeros"]
+# %% wrong="divides by a row of zeros" says=["a row of zeros has the scale 1"]
 def quantised_inference(x, weight, bias, low, high):
     scale = (high - low) / 255
     zero = round(-low / scale)
@@ -102,3 +102,101 @@ def quantised_inference(x, weight, bias, low, high):
     total = whole @ ints.t() - zero * ints.sum(dim=1)
     y = F.linear(whole - zero, ints * step.double().view(-1, 1)) * scale + bias.double()
     return total.to(torch.int32), y.float()
+
+
+# %% wrong="256 steps" says=["255 steps"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 256
+    zero = round(-low / scale)
+    q = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = ((q - zero)[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="a row divided by 128" says=["largest / 127"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    q = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32)
+    step = weight.abs().amax(1) / 128
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = ((q - zero)[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="calibrates on each batch" says=["don't look for them in x"]
+def quantised_inference(x, weight, bias, low, high):
+    if x.numel(): low, high = min(0.0, x.min().item()), max(0.0, x.max().item())
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    q = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = ((q - zero)[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="the sum in int16" says=["doesn't fit into sixteen bits"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    q = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = ((q - zero)[:, None] * ints).sum(2, dtype=torch.int16).int()
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="the largest with its sign" says=["a negative weight counts as well"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    q = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32)
+    step = weight.amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = ((q - zero)[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="weights cut off" says=["the weights are cut off"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    q = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).trunc().to(torch.int32)
+    total = ((q - zero)[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="rounds down" says=["rounded down"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    q = ((x / scale).floor() + zero).clamp(0, 255).to(torch.int32)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = ((q - zero)[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% right="PyTorch's fake quantisation, and einsum"
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    q = torch.fake_quantize_per_tensor_affine(x, scale, zero, 0, 255)
+    q = (q / scale).round().long()
+    step = weight.abs().amax(1, keepdim=True) / 127
+    step[step == 0] = 1
+    ints = (weight / step).round().long()
+    total = torch.einsum("ni,oi->no", q, ints).int()
+    return total, total * scale * step.T + bias

@@ -68,9 +68,14 @@ def inputs_of(program: str) -> dict[str, tuple]:
     if program == "night":
         cases = {"a dark picture": (0.4 * draw(4, 6),), "a bright one": (0.6 + 0.4 * draw(4, 6),)}
         cases["a dark one of seven rows"] = (0.4 * draw(7, 6),)
+        mixed = torch.cat([0.3 * draw(3, 6), 0.6 + 0.4 * draw(1, 6)])
+        mixed[3, 0] = 0.3  # a dark number in a bright row
+        cases["dark as a whole, with a bright row"] = (mixed,)
         return cases | {"a mean of exactly a half": (torch.tensor([[0.25, 0.75] * 3] * 3),)}
     cases = {"some rows are bright": (rows,), "all are": (0.6 + 0.4 * draw(3, 6),)}
     cases["none is"] = (0.4 * draw(4, 6),)
+    half = torch.tensor([[0.25, 0.75] * 3])
+    cases["a row's mean is exactly a half"] = (torch.cat([half, rows[3:4]]),)
     return cases | {"seven rows": (torch.cat([rows, rows[:2]]),)}
 
 
@@ -152,6 +157,8 @@ def _check_one(program: str, name: str, got: Any, inputs: tuple, how: str) -> No
         )
         return
     assert not isinstance(got, str), f"{where}: raised {got}"
+    if program == "bright" and name.endswith("half"):
+        assert len(got) != 2, f"{where}: a mean of exactly a half isn't above a half"
     assert got.shape == right.shape, (
         f"{where}: shape {tuple(got.shape)}, expected {tuple(right.shape)}"
     )
@@ -159,6 +166,13 @@ def _check_one(program: str, name: str, got: Any, inputs: tuple, how: str) -> No
     slips = {}
     if program == "night":
         slips = {"the branch of the other case was taken": 1 - right}
+        if "with a bright row" in name:
+            x = inputs[0]
+            rows, single = x.mean(1, keepdim=True) < 0.5, x < 0.5
+            slips |= {
+                "each row by itself; the mean is over all of x": torch.where(rows, 1 - x, x),
+                "each number by itself; the mean is over all of x": torch.where(single, 1 - x, x),
+            }
         if name.endswith("half"):
             slips = {"a mean of exactly a half isn't below a half": 1 - right}
     if program == "settle" and not name.startswith("small"):

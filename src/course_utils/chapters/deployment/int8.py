@@ -68,24 +68,30 @@ def truth(
     slip: str = "",
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The integers and the floats that the exercise asks for, or what a slip gives instead."""
-    scale = (high - low) / 255
+    if slip == "anew" and x.numel():
+        low, high = min(0.0, x.min().item()), max(0.0, x.max().item())
+    scale = (high - low) / (256 if slip == "256" else 255)
     zero = round(-low / scale)
     ratio = x.double() / torch.tensor(scale, dtype=torch.float32).double()
-    whole = (ratio.trunc() if slip == "trunc" else ratio.round()) + zero
+    whole = {"trunc": ratio.trunc, "floor": ratio.floor}.get(slip, ratio.round)() + zero
     if slip == "wrap":
         whole = whole % 256
     elif slip != "no clamp":
         whole = whole.clamp(0, 255)
-    sizes = weight.abs().amax(1, keepdim=True)
+    sizes = (weight if slip == "signed" else weight.abs()).amax(1, keepdim=True)
     if slip == "per tensor":
         sizes = weight.abs().max().expand_as(sizes)
-    steps = torch.where(sizes == 0, 1.0, sizes.double() / 127)
+    steps = torch.where(sizes == 0, 1.0, sizes.double() / (128 if slip == "128" else 127))
     ints = (weight.double() / steps).round()
+    if slip == "trunc weights":  # in float32: a row's largest may fall just below 127
+        single = sizes / 127
+        ints = (weight / torch.where(sizes == 0, 1.0, single)).trunc().double()
     if slip != "no zero":
         whole = whole - zero
     total = (whole @ ints.T).to(torch.int32)
-    if slip == "int8 sum":
-        total = total.to(torch.int8).to(torch.int32)
+    if slip in ("int8 sum", "int16 sum"):
+        narrow = torch.int8 if slip == "int8 sum" else torch.int16
+        total = total.to(narrow).to(torch.int32)
     y = total.double() * scale * steps.T
     if slip != "no bias":
         y = y + bias.double()
@@ -98,7 +104,14 @@ SLIPS = {
     "no clamp": "what lies beyond low and high isn't clamped to 0 and 255",
     "wrap": "what lies beyond low and high wraps around: clamp before it becomes uint8",
     "trunc": "numbers are cut off where they should be rounded",
+    "floor": "numbers are rounded down where they should be rounded to the nearest",
+    "trunc weights": "the weights are cut off where they should be rounded",
+    "signed": "a row's largest is its largest by size: a negative weight counts as well",
+    "256": "from low to high there are 256 values, and so 255 steps",
+    "128": "the weights' whole numbers go from -127 to 127: a row's step is its largest / 127",
+    "anew": "low and high come from calibration; don't look for them in x",
     "int8 sum": "the sum doesn't fit into eight bits: add up in int32",
+    "int16 sum": "the sum doesn't fit into sixteen bits: add up in int32",
 }
 
 
@@ -121,6 +134,8 @@ def check_layer(kind: str, result: Any, inputs: tuple) -> None:
         for slip, words in SLIPS.items():
             wrong = truth(*inputs, slip=slip)[0]
             assert not torch.equal(total, wrong), f"total: {words}"
+        at_zeros = kind == "a row of zeros" and torch.equal(total[:, 2:], right[:, 2:])
+        assert not at_zeros, "total: a row of zeros has the scale 1: 0 / 0 isn't a number"
         raise AssertionError("total differs from the sum of products of whole numbers")
     if not torch.allclose(y, floats, rtol=1e-4, atol=1e-5):
         plain = truth(*inputs, slip="no bias")[1]

@@ -22,8 +22,8 @@ def transform(
     """A serving transform with these faults; ``kind`` picks among the ways to make them.
 
     Kinds: ``"bytes"`` or ``"signed"`` for the scale, ``"nearest"`` or ``"thin"`` for the resizing,
-    ``"crash"``, ``"palette"`` or ``"alpha"`` for the mode, ``"float"`` for resizing in float32
-    with antialias (which is no fault: it rounds elsewhere).
+    ``"crash"``, ``"palette"``, ``"alpha"``, ``"grey"`` or ``"blend"`` for the mode, ``"float"``
+    for resizing in float32 with antialias (not a fault: it rounds elsewhere).
     """
 
     def serve(picture: Image.Image) -> torch.Tensor:
@@ -51,9 +51,14 @@ def transform(
 
 def _channels(picture: Image.Image, faulty: bool, kind: str) -> torch.Tensor:
     """(3, height, width), uint8; a faulty one looks away from the picture's mode."""
-    if not faulty or (picture.mode != "P" and "palette" in kind):
+    alone = {"palette": "P", "grey": "L", "blend": "RGBA"}  # the only mode that goes wrong
+    if not faulty or any(picture.mode != mode and word in kind for word, mode in alone.items()):
         picture = picture.convert("RGB")
     if picture.mode == "RGB":
+        return torch.from_numpy(np.array(picture)).permute(2, 0, 1)
+    if "blend" in kind:  # right where nothing is transparent
+        white = Image.new("RGBA", picture.size, "white")
+        picture = Image.alpha_composite(white, picture).convert("RGB")
         return torch.from_numpy(np.array(picture)).permute(2, 0, 1)
     if "alpha" in kind:  # right for all but RGBA, whose channels it takes one too late
         if picture.mode != "RGBA":
@@ -71,9 +76,15 @@ def try_parity_test(parity: Callable, faults: Collection[str], kind: str) -> Any
     if "blue first" in kind:  # training itself has blue first, and so the sound server has
         train = lambda picture: prepare(picture).flip(0)  # noqa: E731
         faults = set(faults) ^ {"channel order"}
+    serve = transform(faults, kind)
+    if "-1 to 1 in training" in kind:
+        train = lambda picture: prepare(picture) * 2 - 1  # noqa: E731
+        plain = transform(set(faults) - {"scale"}, kind)
+        # What was 0 to 1 is a fault of the scale here; what is sound goes from -1 to 1.
+        serve = plain if "scale" in faults else lambda picture: plain(picture) * 2 - 1
     state = torch.get_rng_state(), np.random.get_state()
     try:
-        found = parity(train, transform(faults, kind))
+        found = parity(train, serve)
     except Exception as error:
         return f"raised {type(error).__name__}: {str(error)[:120]}"
     finally:
@@ -99,6 +110,9 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
         "signed": "-1 to 1",
         "bytes": "0 to 255",
         "alpha": "RGBA alone",
+        "grey": "L alone",
+        "blend": "RGBA alone, and only where it is transparent",
+        "-1 to 1 in training": "training has -1 to 1 here; compare with `train`",
         "palette": "P alone",
     }
     how = ", ".join(words for key, words in ways.items() if key in kind)
@@ -112,6 +126,11 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
         raise AssertionError(
             f"{', '.join(extra)}: training has blue first here, and the server does the same; "
             "compare with `train`, not with what you know of it"
+        )
+    if extra and not faults and "-1 to 1 in training" in kind:
+        raise AssertionError(
+            f"{', '.join(extra)}: training has values from -1 to 1 here, and the server does the "
+            "same; compare with `train`, not with what you know of it"
         )
     assert not missed, (
         f"not found: {', '.join(missed)}"

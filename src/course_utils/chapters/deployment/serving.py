@@ -89,7 +89,7 @@ class WebServer:
         import httpx
 
         # No certificates are read: that takes longer than the request.
-        options: dict[str, Any] = {"trust_env": False, "verify": False, "timeout": 20}
+        options: dict[str, Any] = {"trust_env": False, "verify": False, "timeout": 30}
         with httpx.Client(base_url=self.url, **options) as client:
             got = client.get(path) if content is None else client.post(path, content=content)
         with contextlib.suppress(ValueError):
