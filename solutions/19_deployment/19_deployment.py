@@ -1371,7 +1371,7 @@ print("at 95 % of it:                 ", round((done - due).mean().item() * 1000
 
 # %%
 curves = {"one after the other": [], "batches up to 16": []}
-for rate in (10, 30, 50, 70, 80, 90, 96, 104, 150, 200, 250, 300, 340, 370, 390, 420):
+for rate in (10, 30, 50, 70, 80, 90, 96, 104, 150, 200, 250, 300, 340, 370, 390):
     due = loads.arrivals(rate, 3000)
     single = loads.served_singly(due, 0.010)
     batched = loads.served_in_batches(due, 0.008, 0.002, most=16, wait=0.005)

@@ -98,7 +98,12 @@ def load_test(due, sent, done):
     n = len(due)
     latency = done - due
     span = (done.max() - sent.min()).item()
-    return {"throughput": n / span, "mean latency": latency.mean().item(), "p95": latency.sort().values[-(-95 * n // 100) - 1].item(), "in flight": latency.sum().item() / span}
+    return {
+        "throughput": n / span,
+        "mean latency": latency.mean().item(),
+        "p95": latency.sort().values[-(-95 * n // 100) - 1].item(),
+        "in flight": latency.sum().item() / span,
+    }
 
 
 # %% wrong="believes that the arguments are in order" says=["throughput: that takes the arguments", "they are in no order"]
@@ -106,7 +111,12 @@ def load_test(due, sent, done):
     n = len(due)
     latency = done - due
     span = (done[-1] - due[0]).item()
-    return {"throughput": n / span, "mean latency": latency.mean().item(), "p95": latency.sort().values[-(-95 * n // 100) - 1].item(), "in flight": latency.sum().item() / span}
+    return {
+        "throughput": n / span,
+        "mean latency": latency.mean().item(),
+        "p95": latency.sort().values[-(-95 * n // 100) - 1].item(),
+        "in flight": latency.sum().item() / span,
+    }
 
 
 # %% wrong="the most in flight" says=["in flight: that is the most at any moment"]
@@ -114,7 +124,12 @@ def load_test(due, sent, done):
     n = len(due)
     latency = done - due
     span = (done.max() - due.min()).item()
-    return {"throughput": n / span, "mean latency": latency.mean().item(), "p95": latency.sort().values[-(-95 * n // 100) - 1].item(), "in flight": float(max(((due <= t) & (t < done)).sum().item() for t in due))}
+    return {
+        "throughput": n / span,
+        "mean latency": latency.mean().item(),
+        "p95": latency.sort().values[-(-95 * n // 100) - 1].item(),
+        "in flight": float(max(((due <= t) & (t < done)).sum().item() for t in due)),
+    }
 
 
 # %% wrong="a percentile of what is not sorted" says=["p95: that is the entry at this place before sorting"]
@@ -122,4 +137,9 @@ def load_test(due, sent, done):
     n = len(due)
     latency = done - due
     span = (done.max() - due.min()).item()
-    return {"throughput": n / span, "mean latency": latency.mean().item(), "p95": latency[-(-95 * n // 100) - 1].item(), "in flight": latency.sum().item() / span}
+    return {
+        "throughput": n / span,
+        "mean latency": latency.mean().item(),
+        "p95": latency[-(-95 * n // 100) - 1].item(),
+        "in flight": latency.sum().item() / span,
+    }

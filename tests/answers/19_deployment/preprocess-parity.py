@@ -153,75 +153,113 @@ def preprocess_parity(train, serve):
 # %% wrong="believes that training has 0 to 1" says=["training has values from -1 to 1 here"]
 def preprocess_parity(train, serve):
     faults = set()
-    def solid(c): return Image.new("RGB", (32, 32), c)
-    tb, tw = train(solid((0,0,0))).mean().item(), train(solid((255,)*3)).mean().item()
-    sb, sw = serve(solid((0,0,0))).mean().item(), serve(solid((255,)*3)).mean().item()
-    tol = 0.02 * abs(tw - tb)
-    if abs(sb) > 0.02 or abs(sw - 1) > 0.02: faults.add("scale")
+
+    def solid(c):
+        return Image.new("RGB", (32, 32), c)
+
+    tb, tw = train(solid((0, 0, 0))).mean().item(), train(solid((255,) * 3)).mean().item()
+    sb, sw = serve(solid((0, 0, 0))).mean().item(), serve(solid((255,) * 3)).mean().item()
+    if abs(sb) > 0.02 or abs(sw - 1) > 0.02:
+        faults.add("scale")
     back = lambda y: (y.double() - sb) / (sw - sb)
     own = lambda y: (y.double() - tb) / (tw - tb)
     a = own(train(solid((255, 0, 0)))).mean((1, 2)).argmax()
     b = back(serve(solid((255, 0, 0)))).mean((1, 2)).argmax()
-    if a != b: faults.add("channel order")
+    if a != b:
+        faults.add("channel order")
     noise = np.random.default_rng(0).integers(0, 256, (301, 407), dtype=np.uint8)
     noise = Image.merge("RGB", [Image.fromarray(noise)] * 3)
-    if (own(train(noise)) - back(serve(noise))).abs().max() > 0.02: faults.add("antialias")
-    colours = Image.fromarray(np.random.default_rng(1).integers(0, 256, (32, 32, 3), dtype=np.uint8))
-    rgba = colours.convert("RGBA"); rgba.putalpha(Image.fromarray(np.random.default_rng(2).integers(0, 256, (32, 32), dtype=np.uint8)))
+    if (own(train(noise)) - back(serve(noise))).abs().max() > 0.02:
+        faults.add("antialias")
+    colours = Image.fromarray(
+        np.random.default_rng(1).integers(0, 256, (32, 32, 3), dtype=np.uint8)
+    )
+    rgba = colours.convert("RGBA")
+    rgba.putalpha(
+        Image.fromarray(np.random.default_rng(2).integers(0, 256, (32, 32), dtype=np.uint8))
+    )
     for p in (colours.convert("L"), colours.convert("P"), rgba):
         try:
-            if (back(serve(p)) - back(serve(p.convert("RGB")))).abs().max() > 0.02: faults.add("mode")
-        except Exception: faults.add("mode")
+            if (back(serve(p)) - back(serve(p.convert("RGB")))).abs().max() > 0.02:
+                faults.add("mode")
+        except Exception:
+            faults.add("mode")
     return faults
 
 
 # %% wrong="nothing in its pictures is transparent" says=["RGBA alone, and only where it is transparent"]
 def preprocess_parity(train, serve):
     faults = set()
-    def solid(c): return Image.new("RGB", (32, 32), c)
-    tb, tw = train(solid((0,0,0))).mean().item(), train(solid((255,)*3)).mean().item()
-    sb, sw = serve(solid((0,0,0))).mean().item(), serve(solid((255,)*3)).mean().item()
+
+    def solid(c):
+        return Image.new("RGB", (32, 32), c)
+
+    tb, tw = train(solid((0, 0, 0))).mean().item(), train(solid((255,) * 3)).mean().item()
+    sb, sw = serve(solid((0, 0, 0))).mean().item(), serve(solid((255,) * 3)).mean().item()
     tol = 0.02 * abs(tw - tb)
-    if abs(sb - tb) > tol or abs(sw - tw) > tol: faults.add("scale")
+    if abs(sb - tb) > tol or abs(sw - tw) > tol:
+        faults.add("scale")
     back = lambda y: (y.double() - sb) / (sw - sb)
     own = lambda y: (y.double() - tb) / (tw - tb)
     a = own(train(solid((255, 0, 0)))).mean((1, 2)).argmax()
     b = back(serve(solid((255, 0, 0)))).mean((1, 2)).argmax()
-    if a != b: faults.add("channel order")
+    if a != b:
+        faults.add("channel order")
     noise = np.random.default_rng(0).integers(0, 256, (301, 407), dtype=np.uint8)
     noise = Image.merge("RGB", [Image.fromarray(noise)] * 3)
-    if (own(train(noise)) - back(serve(noise))).abs().max() > 0.02: faults.add("antialias")
-    colours = Image.fromarray(np.random.default_rng(1).integers(0, 256, (32, 32, 3), dtype=np.uint8))
-    rgba = colours.convert("RGBA"); (lambda *_: None)(Image.fromarray(np.random.default_rng(2).integers(0, 256, (32, 32), dtype=np.uint8)))
+    if (own(train(noise)) - back(serve(noise))).abs().max() > 0.02:
+        faults.add("antialias")
+    colours = Image.fromarray(
+        np.random.default_rng(1).integers(0, 256, (32, 32, 3), dtype=np.uint8)
+    )
+    rgba = colours.convert("RGBA")
+    (lambda *_: None)(
+        Image.fromarray(np.random.default_rng(2).integers(0, 256, (32, 32), dtype=np.uint8))
+    )
     for p in (colours.convert("L"), colours.convert("P"), rgba):
         try:
-            if (back(serve(p)) - back(serve(p.convert("RGB")))).abs().max() > 0.02: faults.add("mode")
-        except Exception: faults.add("mode")
+            if (back(serve(p)) - back(serve(p.convert("RGB")))).abs().max() > 0.02:
+                faults.add("mode")
+        except Exception:
+            faults.add("mode")
     return faults
 
 
 # %% wrong="never tries a grey picture" says=["not found: mode (L alone)"]
 def preprocess_parity(train, serve):
     faults = set()
-    def solid(c): return Image.new("RGB", (32, 32), c)
-    tb, tw = train(solid((0,0,0))).mean().item(), train(solid((255,)*3)).mean().item()
-    sb, sw = serve(solid((0,0,0))).mean().item(), serve(solid((255,)*3)).mean().item()
+
+    def solid(c):
+        return Image.new("RGB", (32, 32), c)
+
+    tb, tw = train(solid((0, 0, 0))).mean().item(), train(solid((255,) * 3)).mean().item()
+    sb, sw = serve(solid((0, 0, 0))).mean().item(), serve(solid((255,) * 3)).mean().item()
     tol = 0.02 * abs(tw - tb)
-    if abs(sb - tb) > tol or abs(sw - tw) > tol: faults.add("scale")
+    if abs(sb - tb) > tol or abs(sw - tw) > tol:
+        faults.add("scale")
     back = lambda y: (y.double() - sb) / (sw - sb)
     own = lambda y: (y.double() - tb) / (tw - tb)
     a = own(train(solid((255, 0, 0)))).mean((1, 2)).argmax()
     b = back(serve(solid((255, 0, 0)))).mean((1, 2)).argmax()
-    if a != b: faults.add("channel order")
+    if a != b:
+        faults.add("channel order")
     noise = np.random.default_rng(0).integers(0, 256, (301, 407), dtype=np.uint8)
     noise = Image.merge("RGB", [Image.fromarray(noise)] * 3)
-    if (own(train(noise)) - back(serve(noise))).abs().max() > 0.02: faults.add("antialias")
-    colours = Image.fromarray(np.random.default_rng(1).integers(0, 256, (32, 32, 3), dtype=np.uint8))
-    rgba = colours.convert("RGBA"); rgba.putalpha(Image.fromarray(np.random.default_rng(2).integers(0, 256, (32, 32), dtype=np.uint8)))
+    if (own(train(noise)) - back(serve(noise))).abs().max() > 0.02:
+        faults.add("antialias")
+    colours = Image.fromarray(
+        np.random.default_rng(1).integers(0, 256, (32, 32, 3), dtype=np.uint8)
+    )
+    rgba = colours.convert("RGBA")
+    rgba.putalpha(
+        Image.fromarray(np.random.default_rng(2).integers(0, 256, (32, 32), dtype=np.uint8))
+    )
     for p in (colours.convert("P"), rgba):
         try:
-            if (back(serve(p)) - back(serve(p.convert("RGB")))).abs().max() > 0.02: faults.add("mode")
-        except Exception: faults.add("mode")
+            if (back(serve(p)) - back(serve(p.convert("RGB")))).abs().max() > 0.02:
+                faults.add("mode")
+        except Exception:
+            faults.add("mode")
     return faults
 
 
@@ -233,20 +271,27 @@ def preprocess_parity(train, serve):
     lo, hi = train(black).float(), train(white).float()
     slo, shi = serve(black).float(), serve(white).float()
     span = (hi - lo).abs().max()
-    if max((slo - lo).abs().max(), (shi - hi).abs().max()) > 0.02 * span: out.add("scale")
-    unit = lambda f, p: ((f(p).float() - f(black).float()) / (f(white).float() - f(black).float()))
+    if max((slo - lo).abs().max(), (shi - hi).abs().max()) > 0.02 * span:
+        out.add("scale")
+    unit = lambda f, p: (f(p).float() - f(black).float()) / (f(white).float() - f(black).float())
     blue = Image.new("RGB", (32, 32), (0, 0, 255))
-    if (unit(train, blue) - unit(serve, blue)).abs().max() > 0.5: out.add("channel order")
-    checker = Image.fromarray((np.indices((640, 640)).sum(0) % 2 * 255).astype(np.uint8)).convert("RGB")
+    if (unit(train, blue) - unit(serve, blue)).abs().max() > 0.5:
+        out.add("channel order")
+    checker = Image.fromarray((np.indices((640, 640)).sum(0) % 2 * 255).astype(np.uint8)).convert(
+        "RGB"
+    )
     noise = Image.fromarray(rng.integers(0, 256, (500, 500), dtype=np.uint8)).convert("RGB")
     for p in (checker, noise):
-        if (unit(train, p) - unit(serve, p)).abs().max() > 0.02: out.add("antialias")
+        if (unit(train, p) - unit(serve, p)).abs().max() > 0.02:
+            out.add("antialias")
     for mode in ("L", "P", "RGBA"):
         p = Image.fromarray(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8)).convert(mode)
-        if mode == "RGBA": p.putalpha(Image.fromarray(rng.integers(0, 256, (32, 32), dtype=np.uint8)))
+        if mode == "RGBA":
+            p.putalpha(Image.fromarray(rng.integers(0, 256, (32, 32), dtype=np.uint8)))
         try:
             y = unit(serve, p)
-            if not torch.allclose(y, unit(serve, p.convert("RGB")), atol=0.02): out.add("mode")
+            if not torch.allclose(y, unit(serve, p.convert("RGB")), atol=0.02):
+                out.add("mode")
         except Exception:
             out.add("mode")
     return out

@@ -130,7 +130,8 @@ def quantised_inference(x, weight, bias, low, high):
 
 # %% wrong="calibrates on each batch" says=["don't look for them in x"]
 def quantised_inference(x, weight, bias, low, high):
-    if x.numel(): low, high = min(0.0, x.min().item()), max(0.0, x.max().item())
+    if x.numel():
+        low, high = min(0.0, x.min().item()), max(0.0, x.max().item())
     scale = (high - low) / 255
     zero = round(-low / scale)
     q = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32)

@@ -326,6 +326,7 @@ def serve_it(detect, most_bytes, most_pixels):
 # %% right="answers by JSONResponse, and asyncio.to_thread"
 def serve_it(detect, most_bytes, most_pixels):
     from fastapi.responses import JSONResponse
+
     app = FastAPI()
     app.get("/health")(lambda: {"status": "ok"})
 
