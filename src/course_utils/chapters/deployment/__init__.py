@@ -1,0 +1,1 @@
+"""What chapter 19 alone needs: its detector's data, servers, trials, slips and pictures."""

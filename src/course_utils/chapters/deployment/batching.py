@@ -1,0 +1,234 @@
+"""Exercise 19.8: a queue that batches, tried on a clock that never waits."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from course_utils.learner.tracebacks import ends_in_notebook
+
+NEAR = 1e-6
+
+
+class _Selector(selectors.DefaultSelector):
+    """Does not wait: moves the loop's clock on instead."""
+
+    loop: Any = None
+
+    def select(self, timeout=None):
+        if timeout is None:  # nothing is planned: only another thread could go on
+            events = super().select(1)
+            if not events:
+                raise RuntimeError("everything waits for something that never comes")
+            return events
+        self.loop.now += max(timeout, 0)
+        return super().select(0)
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock jumps to the next thing that is planned."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        selector = _Selector()
+        selector.loop = self
+        super().__init__(selector)
+
+    def time(self) -> float:
+        return self.now
+
+
+def in_virtual_time(make: Callable[[], Any]) -> Any:
+    """Run a coroutine in a loop whose seconds pass at once; works in a notebook too."""
+    found: list = []
+
+    def work() -> None:
+        loop = VirtualLoop()
+        try:
+            asyncio.set_event_loop(loop)
+            found.append(loop.run_until_complete(make()))
+        except BaseException as error:
+            found.append(error)
+        finally:
+            asyncio.set_event_loop(None)
+            loop.close()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(20)
+    if not found:
+        raise TimeoutError("no end after 20 s: a loop without an await?")
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0]
+
+
+# Each request: when it comes, its number, and when it is cancelled, if it is. Numbers below zero
+# are poison. Then most, wait, and the batches that have to run: when, and which numbers.
+CASES: dict[str, dict[str, Any]] = {
+    "three come in time": {
+        "requests": [(0.0, 1), (0.02, 2), (0.07, 3)], "most": 8, "wait": 0.1,
+        "batches": [(0.1, [1, 2, 3])],
+    },
+    "the third comes too late": {
+        "requests": [(0.0, 1), (0.08, 2), (0.16, 3)], "most": 8, "wait": 0.1,
+        "batches": [(0.1, [1, 2]), (0.26, [3])],
+    },
+    "a full batch starts at once": {
+        "requests": [(1.0, 1), (1.01, 2), (1.02, 3), (1.5, 4)], "most": 3, "wait": 0.1,
+        "batches": [(1.02, [1, 2, 3]), (1.6, [4])],
+    },
+    "ten at once": {
+        "requests": [(0.0, n) for n in (5, 3, 9, 1, 7, 7, 2, 8, 6, 4)], "most": 4, "wait": 0.1,
+        "batches": [(0.0, [5, 3, 9, 1]), (0.0, [7, 7, 2, 8]), (0.1, [6, 4])],
+    },
+    "most is 1": {
+        "requests": [(0.0, 1), (0.3, 2)], "most": 1, "wait": 5.0,
+        "batches": [(0.0, [1]), (0.3, [2])],
+    },
+    "wait is 0": {
+        "requests": [(0.5, 1), (0.6, 2)], "most": 4, "wait": 0.0,
+        "batches": [(0.5, [1]), (0.6, [2])],
+    },
+    "one is cancelled while it waits": {
+        "requests": [(0.0, 1), (0.01, 2, 0.05), (0.02, 3)], "most": 8, "wait": 0.1,
+        "batches": [(0.1, [1, 3])],
+    },
+    "all are cancelled": {
+        "requests": [(0.0, 1, 0.05), (0.02, 2, 0.06), (0.5, 3)], "most": 8, "wait": 0.1,
+        "batches": [(0.6, [3])],
+    },
+    "one is poisoned": {
+        "requests": [(0.0, 1), (0.01, -2), (0.02, 3), (0.5, 4)], "most": 8, "wait": 0.1,
+        "batches": [(0.1, [1, -2, 3]), (0.6, [4])],
+    },
+    "two are poisoned, one is cancelled": {
+        "requests": [(0.0, -1), (0.01, 2, 0.03), (0.02, 3), (0.04, -4)], "most": 8, "wait": 0.1,
+        "batches": [(0.1, [-1, 3, -4])],
+    },
+    "a poisoned one alone": {
+        "requests": [(0.0, -1), (0.3, 2)], "most": 8, "wait": 0.1,
+        "batches": [(0.1, [-1]), (0.4, [2])],
+    },
+}  # fmt: skip
+
+
+async def _scene(worker: Callable, case: dict[str, Any]) -> dict[str, Any]:
+    loop, calls, ends = asyncio.get_running_loop(), [], {}
+    queue: asyncio.Queue = asyncio.Queue()
+
+    def predict(numbers: Sequence[int]) -> list[tuple[int, int]]:
+        numbers = list(numbers)
+        calls.append((round(loop.time(), 6), numbers))
+        for number in numbers:
+            if number < 0:
+                raise ValueError(f"poison {number}")
+        return [(number, position) for position, number in enumerate(numbers)]
+
+    async def client(index: int, when: float, number: int, cancelled: float | None = None) -> None:
+        await asyncio.sleep(when)
+        future = loop.create_future()
+        await queue.put((number, future))
+        if cancelled is not None:
+            loop.call_later(cancelled - when, future.cancel)
+        try:
+            got = await asyncio.wait_for(asyncio.shield(future), 30)
+            ends[index] = ("result", list(got) if isinstance(got, tuple) else repr(got))
+        except asyncio.CancelledError:
+            ends[index] = ("cancelled", "")
+        except TimeoutError:
+            ends[index] = ("nothing", "")
+        except Exception as error:
+            ends[index] = ("error", f"{type(error).__name__}: {error}")
+
+    made = worker(queue, predict, case["most"], case["wait"])
+    if not asyncio.iscoroutine(made):
+        return {"kind": type(made).__name__}
+    task = loop.create_task(made)
+    await asyncio.gather(*(client(n, *one) for n, one in enumerate(case["requests"])))
+    said: dict[str, Any] = {"calls": calls, "ends": ends, "broke": "", "stops": True}
+    if task.done():
+        error = None if task.cancelled() else task.exception()
+        said["broke"] = repr(error) if error else "it returned"
+        return said
+    task.cancel()
+    done, _ = await asyncio.wait([task], timeout=1)
+    said["stops"] = bool(done)
+    return said
+
+
+def try_batching(worker: Callable, name: str) -> dict[str, Any]:
+    """Play one of the cases: the calls of ``predict``, and how each request ended."""
+    try:
+        return in_virtual_time(lambda: _scene(worker, CASES[name]))
+    except Exception as error:
+        return {"raised": f"{type(error).__name__}: {error}"}
+
+
+@ends_in_notebook
+def check_batching(name: str, said: dict[str, Any]) -> None:
+    """Check what :func:`try_batching` says."""
+    __tracebackhide__ = True
+    case = CASES[name]
+    assert said.get("kind") != "NoneType", "None came back: is there an answer yet?"
+    assert "kind" not in said, f"expected a coroutine (async def), got {said.get('kind')}"
+    assert "raised" not in said, f"raised {said.get('raised')}"
+    requests = case["requests"]
+    ends = {int(index): end for index, end in said["ends"].items()}
+    if said["broke"] == "it returned":
+        raise AssertionError("it returned: serve for ever; is there an answer yet?")
+    assert not said["broke"], f"the worker ended by {said['broke']}, and nobody is served any more"
+    calls = [(when, list(numbers)) for when, numbers in said["calls"]]
+    assert all(numbers for _, numbers in calls), "predict was called with an empty list"
+    gone = [one[1] for one in requests if len(one) > 2]
+    ran = [number for _, numbers in calls for number in numbers]
+    assert not set(gone) & set(ran), "a cancelled request was still handed to predict"
+    poisoned = any(one[1] < 0 for one in requests)
+    _check_batches(calls, case, poisoned)
+    for index, one in enumerate(requests):
+        kind, what = ends[index]
+        where = f"request {one[1]}"
+        if len(one) > 2:
+            continue
+        assert kind != "nothing", f"{where} never got an answer"
+        if one[1] < 0:
+            assert kind == "error", f"{where} is poisoned, and got {what}"
+            assert f"poison {one[1]}" in what, f"{where} got the error of another request: {what}"
+            continue
+        assert kind == "result", f"{where} is sound, and ended by {kind}: {what}" + (
+            "; only the poisoned one may fail" if poisoned else ""
+        )
+        assert what[0] == one[1], f"{where} got the result of request {what[0]}"
+    assert said["stops"], "cancelled, it doesn't end: is asyncio.CancelledError caught?"
+
+
+def _check_batches(calls: list, case: dict[str, Any], poisoned: bool) -> None:
+    wanted = case["batches"]
+    # After a poisoned batch the answer may try its requests again in any way.
+    started = calls
+    if poisoned:
+        started = [call for call in calls if sorted(call[1]) in [sorted(b) for _, b in wanted]]
+        started = started[:1] + [c for c in started[1:] if c[1] != started[0][1]]
+    numbers = [batch for _, batch in started]
+    right = [batch for _, batch in wanted]
+    if numbers != right:
+        reason = ""
+        if [n for b in numbers for n in b] != [n for b in right for n in b]:
+            same = sorted(n for b in numbers for n in b) == sorted(n for b in right for n in b)
+            reason = ": the order of arrival isn't kept" if same else ""
+        elif any(len(batch) > case["most"] for batch in numbers):
+            reason = ": more than most"
+        elif len(numbers) < len(right):
+            reason = ": too much was waited for; the wait is counted from the first request"
+        else:
+            reason = ": it started too early"
+        raise AssertionError(f"the batches were {numbers}{reason}")
+    for (when, batch), (right_time, _) in zip(started, wanted, strict=True):
+        assert abs(when - right_time) < NEAR + 1e-4, (
+            f"the batch {batch} started at {when:g} s, "
+            + ("too late" if when > right_time else "too early")
+            + f" (most={case['most']}, wait={case['wait']:g})"
+        )

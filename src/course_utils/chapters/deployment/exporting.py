@@ -1,0 +1,189 @@
+"""Exercise 19.3: programs that ``torch.export`` refuses, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from course_utils.chapters.deployment.noise import quiet
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+def night(x: torch.Tensor) -> torch.Tensor:
+    return 1 - x if x.mean() < 0.5 else x * 1
+
+
+def settle(x: torch.Tensor) -> torch.Tensor:
+    while x.abs().max() > 1:
+        x = x / 2
+    return x
+
+
+def crop(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+    width = int(n)
+    if not 0 <= width <= x.shape[1]:
+        raise ValueError(f"no {width} columns")
+    return x[:, :width]
+
+
+def bright(x: torch.Tensor) -> torch.Tensor:
+    return x[[row for row in range(len(x)) if x[row].mean() > 0.5]]
+
+
+REFUSED = {"night": night, "settle": settle, "crop": crop, "bright": bright}
+
+
+class Wrapped(nn.Module):
+    """A module whose forward is ``function(program, …)``."""
+
+    def __init__(self, function: Callable, program: str) -> None:
+        super().__init__()
+        self.function, self.program = function, program
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        return self.function(self.program, *inputs)
+
+
+def inputs_of(program: str) -> dict[str, tuple]:
+    """What each exported program is run on; the first is also what it is exported with."""
+    generator = torch.Generator().manual_seed(19)
+    draw = lambda *shape: torch.rand(*shape, generator=generator)  # noqa: E731
+    rows = draw(5, 6)
+    rows[1], rows[3] = 0.9 * draw(6) * 0.5, 0.6 + 0.4 * draw(6)
+    signed = draw(3, 6) - 0.5
+    if program == "crop":
+        widths = {"3 columns": 3, "no column": 0, "one": 1, "all six": 6}
+        cases = {words: (draw(4, 6), torch.tensor(n)) for words, n in widths.items()}
+        cases["two rows"] = (draw(2, 6), torch.tensor(4))
+        cases["7 columns of 6"] = (draw(4, 6), torch.tensor(7))
+        return cases | {"minus 2 columns": (draw(4, 6), torch.tensor(-2))}
+    if program == "settle":
+        cases = {"large numbers": (9 * signed,), "small numbers": (0.5 * signed,)}
+        cases["a large negative number"] = (torch.tensor([[0.5, -100.0, 0.0]] * 2).repeat(1, 2),)
+        cases["very large numbers, seven rows"] = (1e6 * draw(7, 6),)
+        return cases | {"the largest is exactly 1": (signed / signed.abs().max(),)}
+    if program == "night":
+        cases = {"a dark picture": (0.4 * draw(4, 6),), "a bright one": (0.6 + 0.4 * draw(4, 6),)}
+        cases["a dark one of seven rows"] = (0.4 * draw(7, 6),)
+        mixed = torch.cat([0.3 * draw(3, 6), 0.6 + 0.4 * draw(1, 6)])
+        mixed[3, 0] = 0.3  # a dark number in a bright row
+        cases["dark as a whole, with a bright row"] = (mixed,)
+        return cases | {"a mean of exactly a half": (torch.tensor([[0.25, 0.75] * 3] * 3),)}
+    cases = {"some rows are bright": (rows,), "all are": (0.6 + 0.4 * draw(3, 6),)}
+    cases["none is"] = (0.4 * draw(4, 6),)
+    half = torch.tensor([[0.25, 0.75] * 3])
+    cases["a row's mean is exactly a half"] = (torch.cat([half, rows[3:4]]),)
+    return cases | {"seven rows": (torch.cat([rows, rows[:2]]),)}
+
+
+def reference(program: str, *inputs: torch.Tensor) -> torch.Tensor | None:
+    """What the refused program gives; ``None`` where it raises."""
+    try:
+        return REFUSED[program](*inputs)
+    except ValueError:
+        return None
+
+
+def try_program(export_it: Callable, program: str) -> dict[str, Any]:
+    """Run the answer plainly, export it with a free number of rows, run what came of it.
+
+    Returns:
+        ``"plain"`` and ``"exported"``: for each case a tensor or the words of an error;
+        ``"refused"``: why ``torch.export`` refused it, if so.
+    """
+    cases = inputs_of(program)
+    said: dict[str, Any] = {"plain": {}, "exported": {}, "refused": "", "changed": []}
+    for name, inputs in cases.items():
+        copies = [x.clone() for x in inputs]
+        said["plain"][name] = _run(lambda *given: export_it(program, *given), inputs)
+        if not all(map(torch.equal, copies, inputs)):
+            said["changed"].append(name)
+            return said
+    free = ({0: torch.export.Dim.DYNAMIC}, None)[: len(next(iter(cases.values())))]
+    try:
+        with quiet():
+            exported = torch.export.export(
+                Wrapped(export_it, program), next(iter(cases.values())), dynamic_shapes=(free,)
+            ).module()
+    except Exception as error:
+        words = str(error).strip().split(" (unhinted")[0]
+        said["refused"] = f"{type(error).__name__}: {words}"[:180]
+        return said
+    for name, inputs in cases.items():
+        said["exported"][name] = _run(exported, inputs)
+    return said
+
+
+def _run(call: Callable, inputs: tuple) -> Any:
+    try:
+        with quiet():
+            result = call(*inputs)
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error).strip()[:90]}"
+    return result.detach() if isinstance(result, torch.Tensor) else [type(result).__name__]
+
+
+def _until_positives_fit(x: torch.Tensor) -> torch.Tensor:
+    while x.max() > 1:
+        x = x / 2
+    return x
+
+
+@ends_in_notebook
+def check_program(program: str, said: dict[str, Any]) -> None:
+    """Check what :func:`try_program` says: right as it is, accepted by export, right afterwards."""
+    __tracebackhide__ = True
+    assert not said["changed"], "an argument was changed: work on a copy, not in place"
+    for name, inputs in inputs_of(program).items():
+        _check_one(program, name, said["plain"][name], inputs, "run as it is")
+    assert not said["refused"], (
+        f"torch.export refuses it: {said['refused']}. No Python `if`, `while`, `for` or `int()` "
+        "may depend on a tensor's values or on the number of rows"
+    )
+    for name, inputs in inputs_of(program).items():
+        _check_one(program, name, said["exported"][name], inputs, "exported")
+
+
+def _check_one(program: str, name: str, got: Any, inputs: tuple, how: str) -> None:
+    right = reference(program, *inputs)
+    where = f"{how}, {name}"
+    assert not isinstance(got, list), f"{where}: a {got[0]} came back; is there an answer yet?"
+    if right is None:
+        assert isinstance(got, str), (
+            f"{where}: it has to raise; without a check the slice is cut short in silence"
+        )
+        return
+    assert not isinstance(got, str), f"{where}: raised {got}"
+    if program == "bright" and name.endswith("half"):
+        assert len(got) != 2, f"{where}: a mean of exactly a half isn't above a half"
+    assert got.shape == right.shape, (
+        f"{where}: shape {tuple(got.shape)}, expected {tuple(right.shape)}"
+    )
+    assert got.dtype == right.dtype, f"{where}: dtype {got.dtype}, expected {right.dtype}"
+    slips = {}
+    if program == "night":
+        slips = {"the branch of the other case was taken": 1 - right}
+        if "with a bright row" in name:
+            x = inputs[0]
+            rows, single = x.mean(1, keepdim=True) < 0.5, x < 0.5
+            slips |= {
+                "each row by itself; the mean is over all of x": torch.where(rows, 1 - x, x),
+                "each number by itself; the mean is over all of x": torch.where(single, 1 - x, x),
+            }
+        if name.endswith("half"):
+            slips = {"a mean of exactly a half isn't below a half": 1 - right}
+    if program == "settle" and not name.startswith("small"):
+        x = inputs[0]
+        slips = {
+            "halved once, and not until it fits": x / 2,
+            "divided once too often: exactly 1 isn't above 1": right / 2,
+            "the size of a negative number counts as well": _until_positives_fit(x),
+            "divided by the largest: it is halved, again and again": x / x.abs().max(),
+        }
+    for words, wrong in slips.items():
+        fits = torch.allclose(got, wrong) and not torch.allclose(wrong, right)
+        assert not fits, f"{where}: {words}"
+    assert torch.allclose(got, right), f"{where}: the values differ from the refused program's"

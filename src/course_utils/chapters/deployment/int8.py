@@ -1,0 +1,143 @@
+"""Exercise 19.10: a linear layer in whole numbers, and the detector in eight bits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course_utils.chapters.deployment.noise import quiet
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+def quantise_file(source: str | Path, target: str | Path, pictures: torch.Tensor) -> None:
+    """Make an int8 ONNX file of a float32 one: weights per channel, calibrated on pictures."""
+    from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
+
+    class Reader(CalibrationDataReader):
+        def __init__(self) -> None:
+            self.batches = iter(pictures.split(20))
+
+        def get_next(self) -> Any:
+            batch = next(self.batches, None)
+            return None if batch is None else {"picture": batch.numpy()}
+
+    with quiet():
+        quantize_static(
+            str(source), str(target), Reader(), per_channel=True, weight_type=QuantType.QInt8
+        )
+
+
+def layer(kind: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, float, float]:
+    """``x``, ``weight``, ``bias``, ``low``, ``high`` of a case; no number is near a tie."""
+    generator = torch.Generator().manual_seed(19)
+    rows, ins, outs = {"one row": (1, 5, 3), "no row": (0, 5, 3)}.get(kind, (4, 37, 6))
+    low, high = (0.0, 3.0) if "from 0" in kind else (-1.0, 2.5)
+    if "down to" in kind:
+        low, high = -4.0, 0.0
+
+    def near_whole(low: int, high: int, *shape: int) -> torch.Tensor:
+        whole = torch.randint(low, high + 1, shape, generator=generator).double()
+        return whole + 0.4 * torch.rand(shape, generator=generator).double() - 0.2
+
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    x = (near_whole(0, 255, rows, ins) - zero) * scale
+    if "beyond" in kind and rows:
+        x[0, :4] = torch.tensor([high + 1, low - 1, high * 40 + 1, low - 100])
+    weight = near_whole(-100, 100, outs, ins)
+    weight[:, 0] = 127.0 * torch.tensor([1.0, -1.0]).repeat(outs)[:outs]
+    factors = 10.0 ** torch.linspace(-3, 0, outs).double()
+    weight = weight * factors[:, None] / 127
+    if "zeros" in kind:
+        weight[1] = 0
+    if "large" in kind:
+        weight = weight.abs()
+        x = x.abs()
+    bias = torch.randn(outs, generator=generator)
+    return x.float(), weight.float(), bias, low, high
+
+
+def truth(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    low: float,
+    high: float,
+    slip: str = "",
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The integers and the floats that the exercise asks for, or what a slip gives instead."""
+    if slip == "anew" and x.numel():
+        low, high = min(0.0, x.min().item()), max(0.0, x.max().item())
+    scale = (high - low) / (256 if slip == "256" else 255)
+    zero = round(-low / scale)
+    ratio = x.double() / torch.tensor(scale, dtype=torch.float32).double()
+    whole = {"trunc": ratio.trunc, "floor": ratio.floor}.get(slip, ratio.round)() + zero
+    if slip == "wrap":
+        whole = whole % 256
+    elif slip != "no clamp":
+        whole = whole.clamp(0, 255)
+    sizes = (weight if slip == "signed" else weight.abs()).amax(1, keepdim=True)
+    if slip == "per tensor":
+        sizes = weight.abs().max().expand_as(sizes)
+    steps = torch.where(sizes == 0, 1.0, sizes.double() / (128 if slip == "128" else 127))
+    ints = (weight.double() / steps).round()
+    if slip == "trunc weights":  # in float32: a row's largest may fall just below 127
+        single = sizes / 127
+        ints = (weight / torch.where(sizes == 0, 1.0, single)).trunc().double()
+    if slip != "no zero":
+        whole = whole - zero
+    total = (whole @ ints.T).to(torch.int32)
+    if slip in ("int8 sum", "int16 sum"):
+        narrow = torch.int8 if slip == "int8 sum" else torch.int16
+        total = total.to(narrow).to(torch.int32)
+    y = total.double() * scale * steps.T
+    if slip != "no bias":
+        y = y + bias.double()
+    return total, y.float()
+
+
+SLIPS = {
+    "no zero": "the zero point is still in the sum: a float of 0 has to add nothing",
+    "per tensor": "the weights have one scale for all rows: each row has its own",
+    "no clamp": "what lies beyond low and high isn't clamped to 0 and 255",
+    "wrap": "what lies beyond low and high wraps around: clamp before it becomes uint8",
+    "trunc": "numbers are cut off where they should be rounded",
+    "floor": "numbers are rounded down where they should be rounded to the nearest",
+    "trunc weights": "the weights are cut off where they should be rounded",
+    "signed": "a row's largest is its largest by size: a negative weight counts as well",
+    "256": "from low to high there are 256 values, and so 255 steps",
+    "128": "the weights' whole numbers go from -127 to 127: a row's step is its largest / 127",
+    "anew": "low and high come from calibration; don't look for them in x",
+    "int8 sum": "the sum doesn't fit into eight bits: add up in int32",
+    "int16 sum": "the sum doesn't fit into sixteen bits: add up in int32",
+}
+
+
+@ends_in_notebook
+def check_layer(kind: str, result: Any, inputs: tuple) -> None:
+    """Check the two tensors that the answer gave for a case."""
+    __tracebackhide__ = True
+    from course_utils.learner.values import check_parts
+
+    total, y = check_parts(result, "total", "y")
+    right, floats = truth(*inputs)
+    for name, got, expected in (("total", total, right), ("y", y, floats)):
+        assert isinstance(got, torch.Tensor), f"{name} is a {type(got).__name__}, not a tensor"
+        assert got.shape == expected.shape, (
+            f"{name} has shape {tuple(got.shape)}, expected {tuple(expected.shape)}"
+        )
+        assert got.dtype == expected.dtype, f"{name} is {got.dtype}, expected {expected.dtype}"
+    total, y = total.detach().cpu(), y.detach().cpu()
+    if not torch.equal(total, right):
+        for slip, words in SLIPS.items():
+            wrong = truth(*inputs, slip=slip)[0]
+            assert not torch.equal(total, wrong), f"total: {words}"
+        at_zeros = kind == "a row of zeros" and torch.equal(total[:, 2:], right[:, 2:])
+        assert not at_zeros, "total: a row of zeros has the scale 1: 0 / 0 isn't a number"
+        raise AssertionError("total differs from the sum of products of whole numbers")
+    if not torch.allclose(y, floats, rtol=1e-4, atol=1e-5):
+        plain = truth(*inputs, slip="no bias")[1]
+        assert not torch.allclose(y, plain, rtol=1e-4, atol=1e-5), "y: the bias isn't added"
+        raise AssertionError("y: a unit of total is worth x's step times its row's step")

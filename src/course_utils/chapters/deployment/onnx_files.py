@@ -1,0 +1,185 @@
+"""Exercise 19.5: models in ONNX files, run without PyTorch, and how far apart the two may be."""
+
+from __future__ import annotations
+
+import copy
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from course_utils.chapters.deployment.noise import quiet
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+def runner(path: str | Path) -> Callable[[Any], list[np.ndarray]]:
+    """Run an ONNX file by ONNX Runtime on one thread of the CPU.
+
+    Returns:
+        A function from an array or tensor, for the file's only input, to a list of arrays.
+    """
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 3
+    providers = ["CPUExecutionProvider"]
+    session: Any = onnxruntime.InferenceSession(str(path), options, providers=providers)
+    name = session.get_inputs()[0].name
+    return lambda x: session.run(None, {name: np.asarray(x)})
+
+
+def missing_operator(call: Callable[[], Any]) -> str:
+    """The ATen operator for which an ONNX export found no counterpart; ``"none"`` if it has all."""
+    try:
+        with quiet():
+            call()
+    except Exception as error:
+        found = re.search(r"No ONNX function found for <OpOverload\(op='([^']+)'", str(error))
+        return found[1] if found else f"{type(error).__name__}"
+    return "none"
+
+
+class Two(nn.Module):
+    """(n, 6) -> (n, 3), (n, 4); with a batch norm, a dropout, and outputs of two sizes."""
+
+    def __init__(self, small: float, large: float) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(6, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.5))
+        self.first, self.second = nn.Linear(16, 3), nn.Linear(16, 4)
+        self.small, self.large = small, large
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        hidden = self.body(x)
+        return self.small * self.first(hidden), self.large * self.second(hidden)
+
+
+def model_of(kind: str) -> tuple[nn.Module, torch.Tensor]:
+    """A model and the rows that it is compared on; the kind says what is awkward about it."""
+    torch.manual_seed(19)
+    model = Two(1.0, 1000.0) if "second" in kind else Two(1000.0, 1.0)
+    with torch.no_grad():
+        for _ in range(3):
+            model(3 * torch.randn(20, 6) + 1)
+    model.eval()
+    if "training" in kind:
+        model.train()
+        model.body[1].eval()
+        model.first.weight.requires_grad_(False)
+    rows = 1 if "one row" in kind else 5
+    return model, torch.randn(rows, 6)
+
+
+def try_parity(onnx_parity: Callable, kind: str) -> dict[str, Any]:
+    """Call the answer on a fresh model: what it returned, what its file does, what it left."""
+    import onnx
+
+    state = torch.get_rng_state()
+    model, x = model_of(kind)
+    modes = [part.training for part in model.modules()]
+    weights = {name: value.clone() for name, value in model.state_dict().items()}
+    said: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        try:
+            with quiet():
+                said["returned"] = onnx_parity(model, x, str(path))
+        except Exception as error:
+            said["raised"] = f"{type(error).__name__}: {str(error).strip()[:200]}"
+        if isinstance(said.get("returned"), (list, tuple)):
+            said["returned"] = [
+                float(v) if isinstance(v, (int, float, np.generic, torch.Tensor)) else str(type(v))
+                for v in said["returned"]
+            ]
+        elif "returned" in said:
+            said["returned"] = type(said["returned"]).__name__
+        said["modes"] = modes == [part.training for part in model.modules()]
+        said["weights"] = all(
+            value.dtype == weights[name].dtype and torch.equal(value, weights[name])
+            for name, value in model.state_dict().items()
+        )
+        said["files"] = sorted(one.name for one in Path(folder).iterdir())
+        if "model.onnx" in said["files"]:
+            _look_at(said, onnx.load(str(path)), path, model, x)
+    torch.set_rng_state(state)
+    return said
+
+
+def _look_at(said: dict[str, Any], graph: Any, path: Path, model: nn.Module, x: torch.Tensor):
+    said["input"] = [one.name for one in graph.graph.input]
+    plain = copy.deepcopy(model).float().eval().requires_grad_(False)
+    rows = {"the rows of x": x, "one row": x[:1], "seven rows": torch.randn(7, 6), "none": x[:0]}
+    said["differences"] = {}
+    for name, some in rows.items():
+        try:
+            found = runner(path)(some)
+        except Exception as error:
+            said["differences"][name] = f"{type(error).__name__}: {str(error)[:120]}"
+            continue
+        truth = plain(some)
+        same = [tuple(one.shape) for one in truth] == [one.shape for one in found]
+        said["differences"][name] = _apart(found, truth) if same else "other shapes"
+    said["own"] = _apart(plain(x), copy.deepcopy(plain).double()(x.double()))
+    said["first"] = _apart(runner(path)(x)[:1], plain(x)[:1])
+
+
+def _apart(one: Any, other: Any) -> float:
+    pairs = zip(one, other, strict=True)
+    gaps = [np.abs(np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64))
+            for a, b in pairs]  # fmt: skip
+    return max((float(gap.max()) for gap in gaps if gap.size), default=0.0)
+
+
+@ends_in_notebook
+def check_parity(kind: str, said: dict[str, Any]) -> None:
+    """Check what :func:`try_parity` says: the file, what was returned, and what was left."""
+    __tracebackhide__ = True
+    assert "raised" not in said, f"raised {said.get('raised')}"
+    assert said["returned"] != "NoneType", "None came back: is there an answer yet?"
+    assert "model.onnx" in said["files"], "no file was written at `path`"
+    assert said["files"] == ["model.onnx"], (
+        f"more than the file came: {', '.join(said['files'])}; external_data=False puts the "
+        "weights into it"
+    )
+    assert said["input"] == ["picture"], f"the file's inputs are {said['input']}, not ['picture']"
+    for name, difference in said["differences"].items():
+        assert not isinstance(difference, str), (
+            f"the file can't be run on {name}: is its first dimension free? {difference}"
+        )
+    worst = max(said["differences"].values())
+    assert worst < 0.01, (
+        "the file and the model in eval mode say something else: in which mode was every part of "
+        "it exported?"
+    )
+    returned = said["returned"]
+    pair = isinstance(returned, list) and len(returned) == 2
+    assert pair, "expected a tuple of two numbers (difference, own_error)"
+    assert all(isinstance(one, float) for one in returned), "both have to be numbers"
+    apart = said["differences"]["the rows of x"]
+    assert returned[0] < 1000 * max(apart, said["own"]), (
+        "difference is far more than rounding: the file was compared with a model in training mode"
+    )
+    slips = {"that is the first output's alone; take the largest over all": said["first"]}
+    _check_number(returned[0], apart, "difference", slips)
+    words = "that is the difference to ONNX Runtime again: compare the model with a float64 copy"
+    _check_number(returned[1], said["own"], "own_error", {words: apart})
+    assert said["modes"], (
+        "the model, or a part of it, is left in another mode: some parts were in training, others "
+        "in eval"
+    )
+    assert said["weights"], "the model's weights or dtypes are changed: work on a deepcopy"
+
+
+def _check_number(got: float, right: float, what: str, slips: dict[str, float]) -> None:
+    near = lambda one: abs(got - one) <= 0.02 * abs(one) + 1e-9  # noqa: E731
+    if near(right):
+        return
+    for words, wrong in slips.items():
+        assert not near(wrong), f"{what}: {words}"
+    raise AssertionError(
+        f"{what} is {got:.3g}, which isn't the largest absolute difference on the rows of x"
+    )

@@ -1,0 +1,142 @@
+"""Exercise 19.6: serving transforms with known faults, and a parity test that has to find them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from PIL import Image
+
+from course_utils.chapters.deployment.detector import SIDE, prepare
+from course_utils.learner.tracebacks import ends_in_notebook
+
+FAULTS = ("channel order", "scale", "antialias", "mode")
+
+
+def transform(
+    faults: Collection[str] = (), kind: str = ""
+) -> Callable[[Image.Image], torch.Tensor]:
+    """A serving transform with these faults; ``kind`` picks among the ways to make them.
+
+    Kinds: ``"bytes"`` or ``"signed"`` for the scale, ``"nearest"`` or ``"thin"`` for the resizing,
+    ``"crash"``, ``"palette"``, ``"alpha"``, ``"grey"`` or ``"blend"`` for the mode, ``"float"``
+    for resizing in float32 with antialias (not a fault: it rounds elsewhere).
+    """
+
+    def serve(picture: Image.Image) -> torch.Tensor:
+        x = _channels(picture, "mode" in faults, kind)
+        if "antialias" in faults and "nearest" in kind:
+            small = F.interpolate(x[None].float(), (SIDE, SIDE), mode="nearest")[0]
+        elif "antialias" in faults or "float" in kind:
+            small = F.interpolate(
+                x[None].float(), (SIDE, SIDE), mode="bilinear", antialias="antialias" not in faults
+            )[0]
+        else:
+            resized = [
+                Image.fromarray(channel.numpy()).resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+                for channel in x
+            ]
+            small = torch.stack([torch.from_numpy(np.array(one)) for one in resized]).float()
+        if "channel order" in faults:
+            small = small.flip(0)
+        if "scale" not in faults:
+            return small / 255
+        return small / 127.5 - 1 if "signed" in kind else small
+
+    return serve
+
+
+def _channels(picture: Image.Image, faulty: bool, kind: str) -> torch.Tensor:
+    """(3, height, width), uint8; a faulty one looks away from the picture's mode."""
+    alone = {"palette": "P", "grey": "L", "blend": "RGBA"}  # the only mode that goes wrong
+    if not faulty or any(picture.mode != mode and word in kind for word, mode in alone.items()):
+        picture = picture.convert("RGB")
+    if picture.mode == "RGB":
+        return torch.from_numpy(np.array(picture)).permute(2, 0, 1)
+    if "blend" in kind:  # right where nothing is transparent
+        white = Image.new("RGBA", picture.size, "white")
+        picture = Image.alpha_composite(white, picture).convert("RGB")
+        return torch.from_numpy(np.array(picture)).permute(2, 0, 1)
+    if "alpha" in kind:  # right for all but RGBA, whose channels it takes one too late
+        if picture.mode != "RGBA":
+            return torch.from_numpy(np.array(picture.convert("RGB"))).permute(2, 0, 1)
+        return torch.from_numpy(np.array(picture)).permute(2, 0, 1)[1:]
+    values = np.array(picture)
+    if values.ndim == 2 and "palette" in kind:
+        return torch.from_numpy(values).expand(3, -1, -1)
+    raise RuntimeError(f"expected three channels, got an array of shape {values.shape}")
+
+
+def try_parity_test(parity: Callable, faults: Collection[str], kind: str) -> Any:
+    """What the answer says of a transform with these faults: a sorted list, or words."""
+    train = prepare
+    if "blue first" in kind:  # training itself has blue first, and so the sound server has
+        train = lambda picture: prepare(picture).flip(0)  # noqa: E731
+        faults = set(faults) ^ {"channel order"}
+    serve = transform(faults, kind)
+    if "-1 to 1 in training" in kind:
+        train = lambda picture: prepare(picture) * 2 - 1  # noqa: E731
+        plain = transform(set(faults) - {"scale"}, kind)
+        # What was 0 to 1 is a fault of the scale here; what is sound goes from -1 to 1.
+        serve = plain if "scale" in faults else lambda picture: plain(picture) * 2 - 1
+    state = torch.get_rng_state(), np.random.get_state()
+    try:
+        found = parity(train, serve)
+    except Exception as error:
+        return f"raised {type(error).__name__}: {str(error)[:120]}"
+    finally:
+        torch.set_rng_state(state[0])
+        np.random.set_state(state[1])
+    if isinstance(found, (set, frozenset)):
+        return sorted(map(str, found))
+    return f"a {type(found).__name__} came back, not a set" + (
+        ": is there an answer yet?" if found is None else ""
+    )
+
+
+@ends_in_notebook
+def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
+    """Check what :func:`try_parity_test` says against the faults that were made."""
+    __tracebackhide__ = True
+    assert not isinstance(found, str), found
+    strange = [name for name in found if name not in FAULTS]
+    assert not strange, f"the set holds {strange}; the names are {', '.join(FAULTS)}"
+    ways = {
+        "nearest": "nearest pixel",
+        "thin": "bilinear without antialias",
+        "signed": "-1 to 1",
+        "bytes": "0 to 255",
+        "alpha": "RGBA alone",
+        "grey": "L alone",
+        "blend": "RGBA alone, and only where it is transparent",
+        "-1 to 1 in training": "training has -1 to 1 here; compare with `train`",
+        "palette": "P alone",
+    }
+    how = ", ".join(words for key, words in ways.items() if key in kind)
+    missed = [name for name in FAULTS if name in faults and name not in found]
+    extra = [name for name in found if name not in faults]
+    if extra and not faults and "float" in kind:
+        raise AssertionError(
+            f"{', '.join(extra)}: this server resizes in float32 and so differs by rounding alone"
+        )
+    if extra and not faults and "blue first" in kind:
+        raise AssertionError(
+            f"{', '.join(extra)}: training has blue first here, and the server does the same; "
+            "compare with `train`, not with what you know of it"
+        )
+    if extra and not faults and "-1 to 1 in training" in kind:
+        raise AssertionError(
+            f"{', '.join(extra)}: training has values from -1 to 1 here, and the server does the "
+            "same; compare with `train`, not with what you know of it"
+        )
+    assert not missed, (
+        f"not found: {', '.join(missed)}"
+        + (f" ({how})" if how else "")
+        + ("; it has to be seen through the other faults" if len(faults) > 1 else "")
+    )
+    assert not extra, f"found, though it isn't there: {', '.join(extra)}; " + (
+        "another fault was taken for it" if faults else "the two are the same"
+    )

@@ -1,0 +1,238 @@
+"""Exercise 19.2: files with weights in them, good and lying, and what a loader makes of them."""
+
+from __future__ import annotations
+
+import json
+import struct
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from course_utils.learner.drawings import FAINT, LINES, TINTS, show
+from course_utils.learner.tracebacks import ends_in_notebook
+
+KINDS = {"F32": torch.float32, "F16": torch.float16, "I64": torch.int64}
+WANTED = {"weight": ((2, 3), torch.float32), "bias": ((2,), torch.float32)}
+OTHERS = {
+    "scale": ((), torch.float32),
+    "none": ((0, 4), torch.float32),
+    "half": ((3,), torch.float16),
+    "steps": ((2, 1), torch.int64),
+}
+
+
+def pack(header: Any, body: bytes, length: int | None = None) -> bytes:
+    """A file by hand: 8 bytes that say how long the header is, the header, then the numbers.
+
+    Args:
+        header: what becomes JSON; bytes are taken as they are.
+        body: the numbers.
+        length: what the first 8 bytes say, if not the truth.
+    """
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text) if length is None else length) + text + body
+
+
+def entry(kind: str, shape: list, begin: Any, end: Any) -> dict[str, Any]:
+    return {"dtype": kind, "shape": shape, "data_offsets": [begin, end]}
+
+
+def body_of(*numbers: float) -> bytes:
+    return struct.pack(f"<{len(numbers)}f", *numbers)
+
+
+def _plain() -> dict[str, Any]:
+    return {"weight": entry("F32", [2, 3], 0, 24), "bias": entry("F32", [2], 24, 32)}
+
+
+def _changed(name: str, **changes: Any) -> dict[str, Any]:
+    header = _plain()
+    header[name] = header[name] | changes
+    return header
+
+
+NUMBERS = body_of(1, 2, 3, 4, 5, 6, 7, 8)
+
+
+def good_files() -> dict[str, tuple[bytes, dict]]:
+    """Files to be loaded: what each is about, its bytes and what is wanted of it."""
+    turned = {"bias": entry("F32", [2], 0, 8), "weight": entry("F32", [2, 3], 8, 32)}
+    backwards = {"weight": entry("F32", [2, 3], 8, 32), "bias": entry("F32", [2], 0, 8)}
+    others = {
+        "none": entry("F32", [0, 4], 0, 0),
+        "steps": entry("I64", [2, 1], 0, 16),
+        "scale": entry("F32", [], 16, 20),
+        "half": entry("F16", [3], 20, 26),
+    }
+    mixed = struct.pack("<qqf3e", 7, -9, 2.5, 1.0, -0.5, 4.0)
+    return {
+        "two tensors": (pack(_plain(), NUMBERS), WANTED),
+        "bias in front of weight": (pack(turned, NUMBERS), WANTED),
+        "the header names weight first, its bytes come second": (pack(backwards, NUMBERS), WANTED),
+        "0-D, empty, float16 and int64 tensors": (pack(others, mixed), OTHERS),
+        "with __metadata__": (pack({"__metadata__": {"by": "me"}} | _plain(), NUMBERS), WANTED),
+        "a header padded with spaces": (
+            pack(json.dumps(_plain()).encode() + b"   ", NUMBERS), WANTED,
+        ),
+    }  # fmt: skip
+
+
+def bad_files() -> dict[str, tuple[bytes, dict, str]]:
+    """Files to be refused: what each is about, its bytes, what is wanted, and words on why."""
+    whole = pack(_plain(), NUMBERS)
+    seven = body_of(1, 2, 3, 4, 5, 6, 7)
+    wide = _plain() | {"extra": entry("F32", [1], 32, 36)}
+    overlap = {"weight": entry("F32", [2, 3], 0, 24), "bias": entry("F32", [2], 16, 24)}
+    gap = {"weight": entry("F32", [2, 3], 0, 24), "bias": entry("F32", [2], 28, 36)}
+    minus = {"weight": entry("F32", [2, 3], 0, 24), "bias": entry("F32", [2], -8, 0)}
+    nan, endless = body_of(1, 2, 3, 4, 5, 6, 7, float("nan")), body_of(1, 2, float("inf"), *[0] * 5)
+    files = {
+        "no byte at all": (b"", "the first 8 bytes are missing"),
+        "7 bytes": (whole[:7], "the first 8 bytes are incomplete"),
+        "cut within the header": (whole[:40], "the header is shorter than the file says"),
+        "cut within the numbers": (whole[:-3], "the last tensor isn't whole"),
+        "a header of 2**63 bytes, it says": (
+            pack(_plain(), NUMBERS, 2**63), "the header would end behind the file",
+        ),
+        "a header that isn't JSON": (pack(b"{weight: 1}", NUMBERS), "it can't be read"),
+        "a header that isn't UTF-8": (pack(b'{"\xff\xfe": 1}', NUMBERS), "it can't be read"),
+        "a header that is a list": (pack([1, 2], NUMBERS), "a dict was expected"),
+        "an entry without a shape": (
+            pack(_plain() | {"bias": {"dtype": "F32", "data_offsets": [24, 32]}}, NUMBERS),
+            "not even the entry is whole",
+        ),
+        "one name too many": (pack(wide, NUMBERS + body_of(9)), "nobody wanted `extra`"),
+        "bias is missing": (
+            pack({"weight": entry("F32", [2, 3], 0, 24)}, NUMBERS[:24]), "all names are wanted",
+        ),
+        "float16 where float32 is wanted": (
+            pack(
+                {"weight": entry("F32", [2, 3], 0, 24), "bias": entry("F16", [2], 24, 28)},
+                NUMBERS[:28],
+            ), "the dtype is not the one that was wanted",
+        ),
+        "shape (3, 2) where (2, 3) is wanted": (
+            pack(_changed("weight", shape=[3, 2]), NUMBERS), "as many numbers, another shape",
+        ),
+        "two tensors over the same bytes": (pack(overlap, NUMBERS[:24]), "they overlap"),
+        "bytes that belong to no tensor, between": (pack(gap, NUMBERS + body_of(9)), "a gap"),
+        "bytes that belong to no tensor, at the end": (pack(_plain(), NUMBERS + seven), "a rest"),
+        "a negative offset": (pack(minus, NUMBERS[:24]), "offsets count from 0"),
+        "offsets that don't fit the shape": (
+            pack(_changed("bias", data_offsets=[24, 36]), NUMBERS + body_of(9)),
+            "2 float32 numbers take 8 bytes",
+        ),
+        "offsets that are texts": (
+            pack(_changed("bias", data_offsets=["24", "32"]), NUMBERS), "numbers were expected",
+        ),
+        "a nan among the numbers": (pack(_plain(), nan), "every number has to be finite"),
+        "an infinite number": (pack(_plain(), endless), "every number has to be finite"),
+    }  # fmt: skip
+    return {name: (content, WANTED, why) for name, (content, why) in files.items()}
+
+
+def try_loader(loader: Callable, name: str) -> dict[str, Any]:
+    """Load one of the files: plain values of what came, or the words of what was raised."""
+    content, wanted = (good_files() | bad_files())[name][:2]
+    before, asked = bytes(bytearray(content)), dict(wanted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch.frombuffer warns that bytes can't be written
+        try:
+            found = loader(content, asked)
+        except Exception as error:
+            return {"raised": type(error).__name__, "value": isinstance(error, ValueError),
+                    "words": str(error).strip()}  # fmt: skip
+    if not isinstance(found, dict):
+        return {"kind": type(found).__name__}
+    said: dict[str, Any] = {"wanted is as before": asked == wanted, "tensors": {}}
+    for key, value in found.items():
+        if not isinstance(value, torch.Tensor):
+            said["tensors"][str(key)] = type(value).__name__
+            continue
+        said["tensors"][str(key)] = (tuple(value.shape), str(value.dtype), value.tolist())
+        if value.numel() and not value.is_inference():
+            value.detach().zero_()
+    said["content is as before"] = content == before
+    return said
+
+
+@ends_in_notebook
+def check_loaded(name: str, said: dict[str, Any]) -> None:
+    """Check what :func:`try_loader` says of a good file."""
+    __tracebackhide__ = True
+    content, wanted = good_files()[name]
+    assert "raised" not in said, (
+        f"this file is sound, and {said.get('raised')} was raised: {said.get('words')}"
+    )
+    assert "kind" not in said, f"a {said.get('kind')} came back, not a dict: is there an answer?"
+    tensors = said["tensors"]
+    assert set(tensors) == set(wanted), (
+        f"the names are {sorted(tensors)}, wanted were {sorted(wanted)}"
+    )
+    for key, (shape, kind, values) in _truth(content).items():
+        got = tensors[key]
+        assert isinstance(got, tuple), f"`{key}` is of type {got}, not a tensor"
+        assert got[0] == shape, f"`{key}` has shape {got[0]}, expected {shape}"
+        assert got[1] == kind, f"`{key}` has dtype {got[1]}, expected {kind}"
+        assert got[2] == values, (
+            f"`{key}` holds other numbers: each tensor's offsets count from the end of the header, "
+            "and say where its bytes are, whatever the order of the names"
+        )
+    assert said["content is as before"], (
+        "writing into a tensor changed the bytes object: the tensor needs memory that it owns"
+    )
+    assert said["wanted is as before"], "the argument `wanted` was changed"
+
+
+def _truth(content: bytes) -> dict[str, tuple]:
+    (length,) = struct.unpack("<Q", content[:8])
+    header, body = json.loads(content[8 : 8 + length]), content[8 + length :]
+    header.pop("__metadata__", None)
+    result = {}
+    for name, one in header.items():
+        kind, part = KINDS[one["dtype"]], body[slice(*one["data_offsets"])]
+        values = torch.frombuffer(bytearray(part), dtype=kind) if part else torch.empty(0)
+        values = values.to(kind).view(one["shape"])
+        result[name] = (tuple(one["shape"]), str(kind), values.tolist())
+    return result
+
+
+@ends_in_notebook
+def check_refused(name: str, said: dict[str, Any]) -> None:
+    """Check what :func:`try_loader` says of a bad file: a ``ValueError`` with words."""
+    __tracebackhide__ = True
+    why = bad_files()[name][2]
+    if said.get("kind") == "NoneType":
+        raise AssertionError("None came back: is there an answer yet?")
+    assert "raised" in said, f"this file was loaded ({why})"
+    assert said["value"], f"{said['raised']} was raised, not a ValueError ({why})"
+    assert said["words"], "the ValueError has no words: say what is wrong with the file"
+
+
+def draw_bytes(content: bytes) -> None:
+    """Draw a small file as a row of its parts, with what each of them is."""
+    import matplotlib.pyplot as plt
+
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8 : 8 + length])
+    parts = [("8 bytes:\nhow long the\nheader is", 8, 2.0), ("header: JSON", length, 4.0)]
+    parts += [
+        (f"{name}\n{one['dtype']} {tuple(one['shape'])}", one["data_offsets"], 2.4)
+        for name, one in header.items()
+    ]
+    figure, ax = plt.subplots(figsize=(9, 1.9))
+    x = 0.0
+    for (label, size, width), tint in zip(parts, TINTS, strict=False):
+        ax.barh(0, width, left=x, color=tint, edgecolor="black", height=0.9)
+        ax.text(x + width / 2, 0, label, ha="center", va="center", fontsize=9)
+        words = f"{size} bytes" if isinstance(size, int) else f"offsets {size[0]} to {size[1]}"
+        ax.text(x + width / 2, 0.56, words, ha="center", va="bottom", fontsize=8, color=LINES[0])
+        x += width
+    ax.annotate("offsets count from here", (6.0, -0.46), (6.0, -0.85), ha="center", fontsize=8,
+                arrowprops={"arrowstyle": "->", "color": FAINT})  # fmt: skip
+    ax.set(ylim=(-1.0, 0.85), xlim=(-0.05, x + 0.05))
+    ax.axis("off")
+    show(figure, "A file in a row: 8 bytes that say how long the header is, the header in JSON, "
+         "then the bytes of each tensor; offsets count from the end of the header.")  # fmt: skip

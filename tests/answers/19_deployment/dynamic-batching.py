@@ -1,0 +1,275 @@
+# %% wrong="one by one" says=["the batches were"]
+async def dynamic_batching(queue, predict, most, wait):
+    while True:
+        x, future = await queue.get()
+        if not future.cancelled():
+            try:
+                future.set_result(predict([x])[0])
+            except Exception as error:
+                future.set_exception(error)
+
+
+# %% wrong="the clock starts anew with each request" says=["the wait is counted from the first request"]
+def dynamic_batching(queue, predict, most, wait):
+    async def serve():
+        while True:
+            batch = [await queue.get()]
+            while len(batch) < most:
+                try:
+                    batch.append(await asyncio.wait_for(queue.get(), wait))
+                except TimeoutError:
+                    break
+            batch = [one for one in batch if not one[1].cancelled()]
+            if not batch:
+                continue
+            try:
+                for (_, future), y in zip(batch, predict([x for x, _ in batch])):
+                    future.set_result(y)
+            except Exception:
+                for x, future in batch:
+                    try:
+                        future.set_result(predict([x])[0])
+                    except Exception as error:
+                        future.set_exception(error)
+
+    return serve()
+
+
+# %% wrong="sleeps, then takes what is there" says=["a full batch starts at once: ", "started at"]
+async def dynamic_batching(queue, predict, most, wait):
+    while True:
+        batch = [await queue.get()]
+        await asyncio.sleep(wait)
+        while len(batch) < most and not queue.empty():
+            batch.append(queue.get_nowait())
+        batch = [one for one in batch if not one[1].cancelled()]
+        if not batch:
+            continue
+        try:
+            for (_, future), y in zip(batch, predict([x for x, _ in batch])):
+                future.set_result(y)
+        except Exception:
+            for x, future in batch:
+                try:
+                    future.set_result(predict([x])[0])
+                except Exception as error:
+                    future.set_exception(error)
+
+
+# %% wrong="the whole batch gets the error" says=["only the poisoned one may fail"]
+async def dynamic_batching(queue, predict, most, wait):
+    clock = asyncio.get_running_loop().time
+    while True:
+        batch = [await queue.get()]
+        end = clock() + wait
+        while len(batch) < most:
+            try:
+                async with asyncio.timeout_at(end):
+                    batch.append(await queue.get())
+            except TimeoutError:
+                break
+        batch = [one for one in batch if not one[1].cancelled()]
+        if not batch:
+            continue
+        try:
+            results = predict([x for x, _ in batch])
+        except Exception as error:
+            for _, future in batch:
+                future.set_exception(error)
+            continue
+        for (_, future), y in zip(batch, results):
+            future.set_result(y)
+
+
+# %% wrong="cancelled requests are forgotten about" says=["a cancelled request was still handed to predict"]
+async def dynamic_batching(queue, predict, most, wait):
+    clock = asyncio.get_running_loop().time
+    while True:
+        batch = [await queue.get()]
+        end = clock() + wait
+        while len(batch) < most:
+            try:
+                batch.append(await asyncio.wait_for(queue.get(), end - clock()))
+            except TimeoutError:
+                break
+        try:
+            results = predict([x for x, _ in batch])
+        except Exception:
+            for x, future in batch:
+                try:
+                    future.set_result(predict([x])[0])
+                except Exception as error:
+                    future.set_exception(error)
+            continue
+        for (_, future), y in zip(batch, results):
+            if not future.done():
+                future.set_result(y)
+
+
+# %% wrong="an empty batch goes to predict" says=["predict was called with an empty list"]
+async def dynamic_batching(queue, predict, most, wait):
+    clock = asyncio.get_running_loop().time
+    while True:
+        batch = [await queue.get()]
+        end = clock() + wait
+        while len(batch) < most:
+            try:
+                if queue.empty():
+                    batch.append(await asyncio.wait_for(queue.get(), end - clock()))
+                else:
+                    batch.append(queue.get_nowait())
+            except TimeoutError:
+                break
+        batch = [one for one in batch if not one[1].cancelled()]
+        try:
+            results = predict([x for x, _ in batch])
+        except Exception:
+            for x, future in batch:
+                try:
+                    future.set_result(predict([x])[0])
+                except Exception as error:
+                    future.set_exception(error)
+            continue
+        for (_, future), y in zip(batch, results):
+            future.set_result(y)
+
+
+# %% wrong="the newest first" says=["the order of arrival isn't kept"]
+async def dynamic_batching(queue, predict, most, wait):
+    clock = asyncio.get_running_loop().time
+    while True:
+        batch = [await queue.get()]
+        end = clock() + wait
+        while len(batch) < most:
+            try:
+                if queue.empty():
+                    batch.insert(0, await asyncio.wait_for(queue.get(), end - clock()))
+                else:
+                    batch.insert(0, queue.get_nowait())
+            except TimeoutError:
+                break
+        batch = [one for one in batch if not one[1].cancelled()]
+        if not batch:
+            continue
+        try:
+            results = predict([x for x, _ in batch])
+        except Exception:
+            for x, future in batch:
+                try:
+                    future.set_result(predict([x])[0])
+                except Exception as error:
+                    future.set_exception(error)
+            continue
+        for (_, future), y in zip(batch, results):
+            future.set_result(y)
+
+
+# %% wrong="one batch, then the end" says=["it returned: serve for ever"]
+async def dynamic_batching(queue, predict, most, wait):
+    batch = [await queue.get()]
+    await asyncio.sleep(wait)
+    while not queue.empty():
+        batch.append(queue.get_nowait())
+    for (_, future), y in zip(batch, predict([x for x, _ in batch])):
+        future.set_result(y)
+
+
+# %% wrong="catches its own end" says=["is asyncio.CancelledError caught?"]
+async def dynamic_batching(queue, predict, most, wait):
+    clock = asyncio.get_running_loop().time
+    while True:
+        try:
+            batch = [await queue.get()]
+        except BaseException:
+            continue
+        end = clock() + wait
+        while len(batch) < most:
+            try:
+                if queue.empty():
+                    batch.append(await asyncio.wait_for(queue.get(), end - clock()))
+                else:
+                    batch.append(queue.get_nowait())
+            except TimeoutError:
+                break
+        batch = [one for one in batch if not one[1].cancelled()]
+        if not batch:
+            continue
+        try:
+            results = predict([x for x, _ in batch])
+        except Exception:
+            for x, future in batch:
+                try:
+                    future.set_result(predict([x])[0])
+                except Exception as error:
+                    future.set_exception(error)
+            continue
+        for (_, future), y in zip(batch, results):
+            future.set_result(y)
+
+
+# %% right="a timer and a list"
+async def dynamic_batching(queue, predict, most, wait):
+    loop = asyncio.get_running_loop()
+
+    def halve(group):
+        if not group:
+            return
+        try:
+            found = predict([x for x, _ in group])
+        except Exception as error:
+            if len(group) == 1:
+                group[0][1].set_exception(error)
+            else:
+                middle = len(group) // 2
+                halve(group[:middle])
+                halve(group[middle:])
+        else:
+            for number, y in enumerate(found):
+                group[number][1].set_result(y)
+
+    while True:
+        waiting = [await queue.get()]
+        limit = loop.time() + wait
+        while len(waiting) < most and not queue.empty():
+            waiting.append(queue.get_nowait())
+        while len(waiting) < most:
+            getter = asyncio.ensure_future(queue.get())
+            done, _ = await asyncio.wait([getter], timeout=max(0, limit - loop.time()))
+            if not done:
+                getter.cancel()
+                break
+            waiting.append(getter.result())
+        halve([(x, future) for x, future in waiting if not future.done()])
+
+
+# %% right="timeout_at, and a helper that calls itself for each alone"
+def dynamic_batching(queue, predict, most, wait):
+    async def serve():
+        while True:
+            requests = [await queue.get()]
+            try:
+                async with asyncio.timeout_at(asyncio.get_running_loop().time() + wait):
+                    while len(requests) < most:
+                        requests.append(await queue.get())
+            except TimeoutError:
+                pass
+            while len(requests) < most and not queue.empty():
+                requests.append(queue.get_nowait())
+            live = [pair for pair in requests if not pair[1].cancelled()]
+            if live:
+                answer(live)
+
+    def answer(live):
+        try:
+            results = predict([x for x, _ in live])
+        except Exception as error:
+            if len(live) == 1:
+                live[0][1].set_exception(error)
+            else:
+                for pair in live:
+                    answer([pair])
+        else:
+            for (_, future), y in zip(live, results, strict=True):
+                future.set_result(y)
+
+    return serve()

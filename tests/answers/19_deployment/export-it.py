@@ -1,0 +1,168 @@
+# %% wrong="the programs as they are" says=["torch.export refuses it", "No Python `if`"]
+def export_it(program, *inputs):
+    return {"night": night, "settle": settle, "crop": crop, "bright": bright}[program](*inputs)
+
+
+# %% wrong="crop without checks" says=["it has to raise", "cut short in silence"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        return torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))[0]
+    if program == "crop":
+        return x[:, : inputs[1].item()]
+    return x[x.mean(1) > 0.5]
+
+
+# %% wrong="the upper check alone" says=["crop: ", "minus 2 columns"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        return torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))[0]
+    if program == "crop":
+        n = inputs[1].item()
+        torch._check(n <= x.shape[1])
+        return x[:, :n]
+    return x[x.mean(1) > 0.5]
+
+
+# %% wrong="each pixel chooses; the loop is a division" says=["night: ", "settle: ", "halved, again and again"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x < 0.5, 1 - x, x)
+    if program == "settle":
+        return x / x.abs().max().clamp(min=1)
+    if program == "crop":
+        n = inputs[1].item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[1])
+        return x[:, :n]
+    return x[x.mean(1) > 0.5]
+
+
+# %% wrong="forgets the sign, and that a half isn't below a half" says=["a mean of exactly a half isn't below a half", "the size of a negative number counts as well"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.cond(x.mean() <= 0.5, lambda x: 1 - x, lambda x: x.clone(), (x,))
+    if program == "settle":
+        return torch.while_loop(lambda x: x.max() > 1, lambda x: (x / 2,), (x.clone(),))[0]
+    if program == "crop":
+        n = inputs[1].item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[1])
+        return x[:, :n]
+    return x[x.mean(1) > 0.5]
+
+
+# %% wrong="bright multiplies by the mask" says=["bright: ", "shape"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        return torch.while_loop(lambda x: x.abs().max() >= 1, lambda x: (x / 2,), (x.clone(),))[0]
+    if program == "crop":
+        n = inputs[1].item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[1])
+        return x[:, :n]
+    return x * (x.mean(1, keepdim=True) > 0.5)
+
+
+# %% wrong="settle works in place" says=["an argument was changed"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        x.div_(2.0 ** x.abs().max().clamp(min=1).log2().ceil())
+        return x.clone()
+    if program == "crop":
+        n = inputs[1].item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[1])
+        return x[:, :n]
+    return x[x.mean(1) > 0.5]
+
+
+# %% wrong="the mean over the batch's columns, halved once" says=["bright: ", "settle: ", "halved once"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x.mean() < 0.5, 1 - x, x)
+    if program == "settle":
+        return torch.where(x.abs().max() > 1, x / 2, x)
+    if program == "crop":
+        n = inputs[1].item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[1])
+        return x[:, :n]
+    return x[x.amax(1) > 0.5]
+
+
+# %% right="cond, a power of two, narrow, nonzero"
+def export_it(program, *inputs):
+    x, *rest = inputs
+    if program == "night":
+        return torch.cond(x.mean() < 0.5, lambda x: 1 - x, lambda x: x.clone(), (x,))
+    if program == "settle":
+        doublings = x.abs().max().clamp(min=1).frexp()
+        exact = doublings.mantissa == 0.5
+        return torch.ldexp(x, -(doublings.exponent - exact.to(torch.int32)))
+    if program == "crop":
+        n = rest[0].item()
+        torch._check(n >= 0)
+        torch._check(n <= 6)
+        return torch.narrow(x, 1, 0, n)
+    keep = (x.sum(1) / x.shape[1] > 0.5).nonzero().squeeze(1)
+    return x.index_select(0, keep)
+
+
+# %% wrong="each row is inverted by itself" says=["night: ", "each row by itself"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x.mean(1, keepdim=True) < 0.5, 1 - x, x)
+    if program == "settle":
+        return torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))[0]
+    if program == "crop":
+        n = inputs[1].item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[1])
+        return x[:, :n]
+    return x[x.mean(1) > 0.5]
+
+
+# %% wrong="each number is inverted by itself" says=["each number by itself"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.where(x < 0.5, 1 - x, x)
+    if program == "settle":
+        return torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))[0]
+    if program == "crop":
+        n = inputs[1].item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[1])
+        return x[:, :n]
+    return x[x.mean(1) > 0.5]
+
+
+# %% wrong="a half counts as bright" says=["a mean of exactly a half isn't above a half"]
+def export_it(program, *inputs):
+    x = inputs[0]
+    if program == "night":
+        return torch.cond(x.mean() < 0.5, lambda x: 1 - x, lambda x: x.clone(), (x,))
+    if program == "settle":
+        return torch.while_loop(lambda x: x.abs().max() > 1, lambda x: (x / 2,), (x.clone(),))[0]
+    if program == "crop":
+        n = inputs[1].item()
+        torch._check(n >= 0)
+        torch._check(n <= x.shape[1])
+        return x[:, :n]
+    return x[x.mean(1) >= 0.5]

@@ -1,0 +1,145 @@
+# %% wrong="latency from when it was sent" says=["the client was held up: ", "mean latency: that counts from when the client got round to sending"]
+def load_test(due, sent, done):
+    latency = done - sent
+    throughput = len(due) / (done.max() - due.min()).item()
+    rank = -(-95 * len(due) // 100)
+    return {
+        "throughput": throughput,
+        "mean latency": latency.mean().item(),
+        "p95": latency.sort().values[rank - 1].item(),
+        "in flight": throughput * latency.mean().item(),
+    }
+
+
+# %% wrong="interpolated percentile" says=["p95: that is between two measured values"]
+def load_test(due, sent, done):
+    latency = done - due
+    throughput = len(due) / (done.max() - due.min()).item()
+    return {
+        "throughput": throughput,
+        "mean latency": latency.mean().item(),
+        "p95": torch.quantile(latency, 0.95).item(),
+        "in flight": throughput * latency.mean().item(),
+    }
+
+
+# %% wrong="counts from 0" says=["throughput: that counts from 0"]
+def load_test(due, sent, done):
+    latency = done - due
+    throughput = len(due) / done.max().item()
+    rank = -(-95 * len(due) // 100)
+    return {
+        "throughput": throughput,
+        "mean latency": latency.mean().item(),
+        "p95": latency.sort().values[rank - 1].item(),
+        "in flight": latency.sum().item() / (done.max() - due.min()).item(),
+    }
+
+
+# %% wrong="one rank too high, and believes that requests are sorted" says=["p95: that is one rank too high", "requests in another order"]
+def load_test(due, sent, done):
+    latency = done - due
+    throughput = len(due) / (done[-1] - due[0]).item()
+    rank = -(-95 * len(due) // 100)
+    return {
+        "throughput": throughput,
+        "mean latency": latency.mean().item(),
+        "p95": latency.sort().values[min(rank, len(due) - 1)].item(),
+        "in flight": throughput * latency.mean().item(),
+    }
+
+
+# %% wrong="tensors instead of floats" says=["throughput is a Tensor, not a float"]
+def load_test(due, sent, done):
+    latency = done - due
+    rank = -(-95 * len(due) // 100)
+    throughput = len(due) / (done.max() - due.min())
+    return {
+        "throughput": throughput,
+        "mean latency": latency.mean(),
+        "p95": latency.sort().values[rank - 1],
+        "in flight": throughput * latency.mean(),
+    }
+
+
+# %% wrong="the sum of latencies" says=["in flight: that is the sum of all latencies"]
+def load_test(due, sent, done):
+    latency = done - due
+    rank = -(-95 * len(due) // 100)
+    return {
+        "throughput": len(due) / (done.max() - due.min()).item(),
+        "mean latency": latency.mean().item(),
+        "p95": latency.sort().values[rank - 1].item(),
+        "in flight": latency.sum().item(),
+    }
+
+
+# %% right="by steps of the count, in plain Python"
+def load_test(due, sent, done):
+    starts, ends = due.tolist(), done.tolist()
+    begin, end = min(starts), max(ends)
+    events = sorted([(t, 1) for t in starts] + [(t, -1) for t in ends])
+    area, count, last = 0.0, 0, begin
+    for moment, change in events:
+        area += count * (moment - last)
+        count, last = count + change, moment
+    latencies = sorted(b - a for a, b in zip(starts, ends))
+    enough = next(k for k in range(1, len(starts) + 1) if 100 * k >= 95 * len(starts))
+    return {
+        "in flight": area / (end - begin),
+        "p95": latencies[enough - 1],
+        "mean latency": sum(latencies) / len(latencies),
+        "throughput": len(starts) / (end - begin),
+    }
+
+
+# %% wrong="the measurement begins with the first that was sent" says=["the first was sent late: ", "throughput: that counts from when the first was sent"]
+def load_test(due, sent, done):
+    n = len(due)
+    latency = done - due
+    span = (done.max() - sent.min()).item()
+    return {
+        "throughput": n / span,
+        "mean latency": latency.mean().item(),
+        "p95": latency.sort().values[-(-95 * n // 100) - 1].item(),
+        "in flight": latency.sum().item() / span,
+    }
+
+
+# %% wrong="believes that the arguments are in order" says=["throughput: that takes the arguments", "they are in no order"]
+def load_test(due, sent, done):
+    n = len(due)
+    latency = done - due
+    span = (done[-1] - due[0]).item()
+    return {
+        "throughput": n / span,
+        "mean latency": latency.mean().item(),
+        "p95": latency.sort().values[-(-95 * n // 100) - 1].item(),
+        "in flight": latency.sum().item() / span,
+    }
+
+
+# %% wrong="the most in flight" says=["in flight: that is the most at any moment"]
+def load_test(due, sent, done):
+    n = len(due)
+    latency = done - due
+    span = (done.max() - due.min()).item()
+    return {
+        "throughput": n / span,
+        "mean latency": latency.mean().item(),
+        "p95": latency.sort().values[-(-95 * n // 100) - 1].item(),
+        "in flight": float(max(((due <= t) & (t < done)).sum().item() for t in due)),
+    }
+
+
+# %% wrong="a percentile of what is not sorted" says=["p95: that is the entry at this place before sorting"]
+def load_test(due, sent, done):
+    n = len(due)
+    latency = done - due
+    span = (done.max() - due.min()).item()
+    return {
+        "throughput": n / span,
+        "mean latency": latency.mean().item(),
+        "p95": latency[-(-95 * n // 100) - 1].item(),
+        "in flight": latency.sum().item() / span,
+    }

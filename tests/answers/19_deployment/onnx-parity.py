@@ -1,0 +1,131 @@
+# %% wrong="forgets eval mode" says=["partly in training", "compared with a model in training mode"]
+def onnx_parity(model, x, path):
+    free = ({0: torch.export.Dim.DYNAMIC},)
+    torch.onnx.export(
+        model, (x,), path, input_names=["picture"], dynamic_shapes=free, external_data=False
+    )
+    with torch.no_grad():
+        outputs = model(x)
+        exact = copy.deepcopy(model).double()(x.double())
+    found = [torch.from_numpy(one) for one in runner(path)(x)]
+    gap = lambda others: max((a - b).abs().max().item() for a, b in zip(outputs, others))
+    return gap(found), gap(exact)
+
+
+# %% wrong="a fixed batch" says=["is its first dimension free?"]
+def onnx_parity(model, x, path):
+    plain = copy.deepcopy(model).eval()
+    torch.onnx.export(plain, (x,), path, input_names=["picture"], external_data=False)
+    with torch.no_grad():
+        outputs = plain(x)
+        found = [torch.from_numpy(one) for one in runner(path)(x)]
+        exact = plain.double()(x.double())
+    gap = lambda others: max((a - b).abs().max().item() for a, b in zip(outputs, others))
+    return gap(found), gap(exact)
+
+
+# %% wrong="leaves the model in eval mode and float64" says=["weights or dtypes are changed"]
+def onnx_parity(model, x, path):
+    parts = [part.training for part in model.modules()]
+    model.eval()
+    free = ({0: torch.export.Dim.DYNAMIC},)
+    torch.onnx.export(
+        model, (x,), path, input_names=["picture"], dynamic_shapes=free, external_data=False
+    )
+    with torch.no_grad():
+        outputs = model(x)
+        found = [torch.from_numpy(one) for one in runner(path)(x)]
+        exact = model.double()(x.double())
+    gap = lambda others: max((a - b).abs().max().item() for a, b in zip(outputs, others))
+    for part, mode in zip(model.modules(), parts):
+        part.training = mode
+    return gap(found), gap(exact)
+
+
+# %% wrong="train() puts all parts into training" says=["is left in another mode"]
+def onnx_parity(model, x, path):
+    was = model.training
+    model.eval()
+    free = ({0: torch.export.Dim.DYNAMIC},)
+    torch.onnx.export(
+        model, (x,), path, input_names=["picture"], dynamic_shapes=free, external_data=False
+    )
+    with torch.no_grad():
+        outputs = model(x)
+        found = [torch.from_numpy(one) for one in runner(path)(x)]
+        exact = copy.deepcopy(model).double()(x.double())
+    gap = lambda others: max((a - b).abs().max().item() for a, b in zip(outputs, others))
+    model.train(was)
+    return gap(found), gap(exact)
+
+
+# %% wrong="the first output alone" says=["that is the first output's alone"]
+def onnx_parity(model, x, path):
+    plain = copy.deepcopy(model).eval()
+    free = ({0: torch.export.Dim.DYNAMIC},)
+    torch.onnx.export(
+        plain, (x,), path, input_names=["picture"], dynamic_shapes=free, external_data=False
+    )
+    with torch.no_grad():
+        output = plain(x)[0]
+        found = torch.from_numpy(runner(path)(x)[0])
+        exact = plain.double()(x.double())[0]
+    return (output - found).abs().max().item(), (output - exact).abs().max().item()
+
+
+# %% wrong="the same difference twice" says=["compare the model with a float64 copy"]
+def onnx_parity(model, x, path):
+    plain = copy.deepcopy(model).eval()
+    free = ({0: torch.export.Dim.DYNAMIC},)
+    torch.onnx.export(
+        plain, (x,), path, input_names=["picture"], dynamic_shapes=free, external_data=False
+    )
+    with torch.no_grad():
+        outputs = plain(x)
+    gap = max(np.abs(a.numpy() - b).max() for a, b in zip(outputs, runner(path)(x)))
+    return float(gap), float(gap)
+
+
+# %% wrong="float64 is compared with the runtime" says=["own_error is"]
+def onnx_parity(model, x, path):
+    plain = copy.deepcopy(model).eval()
+    free = ({0: torch.export.Dim.DYNAMIC},)
+    torch.onnx.export(
+        plain, (x,), path, input_names=["picture"], dynamic_shapes=free, external_data=False
+    )
+    with torch.no_grad():
+        outputs = plain(x)
+        found = [torch.from_numpy(one) for one in runner(path)(x)]
+        exact = plain.double()(x.double())
+    gap = lambda one, other: max((a - b).abs().mean().item() for a, b in zip(one, other))
+    return max((a - b).abs().max().item() for a, b in zip(outputs, found)), gap(outputs, exact)
+
+
+# %% wrong="weights beside the file, another name" says=["more than the file came"]
+def onnx_parity(model, x, path):
+    plain = copy.deepcopy(model).eval()
+    free = ({0: torch.export.Dim.DYNAMIC},)
+    torch.onnx.export(plain, (x,), path, dynamic_shapes=free, external_data=True)
+    return 0.0, 0.0
+
+
+# %% right="modes noted and put back, NumPy throughout"
+def onnx_parity(model, x, path):
+    modes = {part: part.training for part in model.modules()}
+    model.eval()
+    try:
+        batch = torch.export.Dim("batch", min=1, max=4096)
+        torch.onnx.export(
+            model, (x,), path, input_names=["picture"], dynamic_shapes={"x": {0: batch}},
+            external_data=False, verbose=False,
+        )  # fmt: skip
+        with torch.inference_mode():
+            outputs = [one.numpy() for one in model(x)]
+            wide = copy.deepcopy(model).to(torch.float64)
+            exact = [one.numpy() for one in wide(x.to(torch.float64))]
+    finally:
+        for part, mode in modes.items():
+            part.training = mode
+    found = runner(path)(x.numpy())
+    difference = max(np.abs(a - b).max() for a, b in zip(outputs, found))
+    return float(difference), float(max(np.abs(a - b).max() for a, b in zip(outputs, exact)))

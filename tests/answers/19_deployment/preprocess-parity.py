@@ -1,0 +1,297 @@
+# %% wrong="compares numbers, and calls everything by the first name" says=["found, though it isn't there: channel order"]
+def preprocess_parity(train, serve):
+    red, white = Image.new("RGB", (32, 32), "red"), Image.new("RGB", (32, 32), "white")
+    found = set()
+    if not torch.equal(train(red), serve(red)):
+        found.add("channel order")
+    if not torch.equal(train(white), serve(white)):
+        found.add("scale")
+    return found
+
+
+# %% wrong="knows training instead of asking it" says=["training has blue first here", "compare with `train`"]
+def preprocess_parity(train, serve):
+    found = set()
+    plain = {c: Image.new("RGB", (32, 32), c) for c in ("red", "black", "white")}
+    if serve(plain["red"]).mean((1, 2)).argmax() != 0:
+        found.add("channel order")
+    black, white = serve(plain["black"]).mean(), serve(plain["white"]).mean()
+    if abs(black) > 0.01 or abs(white - 1) > 0.01:
+        found.add("scale")
+    noise = np.random.default_rng(0).integers(0, 256, (150, 110), dtype=np.uint8)
+    noise = Image.fromarray(noise).convert("RGB")
+    if ((serve(noise) - black) / (white - black) - train(noise)).abs().max() > 0.05:
+        found.add("antialias")
+    for mode in ("L", "P", "RGBA"):
+        other = drawn.picture_of(3).convert(mode)
+        try:
+            if not torch.equal(serve(other), serve(other.convert("RGB"))):
+                found.add("mode")
+        except Exception:
+            found.add("mode")
+    return found
+
+
+# %% wrong="no tolerance for rounding" says=["differs by rounding alone"]
+def preprocess_parity(train, serve):
+    found = set()
+    plain = {c: Image.new("RGB", (32, 32), c) for c in ("red", "black", "white")}
+    if serve(plain["red"]).mean((1, 2)).argmax() != train(plain["red"]).mean((1, 2)).argmax():
+        found.add("channel order")
+    black, white = serve(plain["black"]).mean(), serve(plain["white"]).mean()
+    if abs(black) > 0.01 or abs(white - 1) > 0.01:
+        found.add("scale")
+    noise = np.random.default_rng(0).integers(0, 256, (150, 110), dtype=np.uint8)
+    noise = Image.fromarray(noise).convert("RGB")
+    if not torch.equal((serve(noise) - black) / (white - black), train(noise)):
+        found.add("antialias")
+    for mode in ("L", "P", "RGBA"):
+        other = drawn.picture_of(3).convert(mode)
+        try:
+            if not torch.equal(serve(other), serve(other.convert("RGB"))):
+                found.add("mode")
+        except Exception:
+            found.add("mode")
+    return found
+
+
+# %% wrong="a chessboard of 64 for antialias, grey alone for mode" says=["not found: antialias (bilinear without antialias)", "not found: mode (P alone)", "not found: mode (RGBA alone)"]
+def preprocess_parity(train, serve):
+    found = set()
+    plain = {c: Image.new("RGB", (32, 32), c) for c in ("red", "black", "white")}
+    if serve(plain["red"]).mean((1, 2)).argmax() != train(plain["red"]).mean((1, 2)).argmax():
+        found.add("channel order")
+    black, white = serve(plain["black"]).mean(), serve(plain["white"]).mean()
+    if abs(black) > 0.01 or abs(white - 1) > 0.01:
+        found.add("scale")
+    board = (np.indices((64, 64)).sum(0) % 2 * 255).astype(np.uint8)
+    board = Image.fromarray(board).convert("RGB")
+    if ((serve(board) - black) / (white - black) - train(board)).abs().max() > 0.05:
+        found.add("antialias")
+    other = drawn.picture_of(3).convert("L")
+    try:
+        if not torch.equal(serve(other), serve(other.convert("RGB"))):
+            found.add("mode")
+    except Exception:
+        found.add("mode")
+    return found
+
+
+# %% wrong="white alone for the scale" says=["it has to be seen through the other faults"]
+def preprocess_parity(train, serve):
+    found = set()
+    plain = {c: Image.new("RGB", (32, 32), c) for c in ("red", "black", "white")}
+    if serve(plain["red"]).mean((1, 2)).argmax() != train(plain["red"]).mean((1, 2)).argmax():
+        found.add("channel order")
+    if abs(serve(plain["white"]).mean() - train(plain["white"]).mean()) > 0.01:
+        found.add("scale")
+    noise = np.random.default_rng(0).integers(0, 256, (150, 110), dtype=np.uint8)
+    noise = Image.fromarray(noise).convert("RGB")
+    if (serve(noise) - train(noise)).abs().max() > 0.05 and not found:
+        found.add("antialias")
+    for mode in ("L", "P", "RGBA"):
+        other = drawn.picture_of(3).convert(mode)
+        try:
+            if not torch.equal(serve(other), serve(other.convert("RGB"))):
+                found.add("mode")
+        except Exception:
+            found.add("mode")
+    return found
+
+
+# %% wrong="a list" says=["a list came back, not a set"]
+def preprocess_parity(train, serve):
+    grey = drawn.picture_of(3).convert("L")
+    return [] if torch.equal(serve(grey), train(grey)) else ["mode"]
+
+
+# %% right="photographs and fits"
+def preprocess_parity(train, serve):
+    faults_found = []
+    ramp = np.arange(256, dtype=np.uint8).repeat(4).reshape(32, 32)
+    stripes = np.zeros((32, 32, 3), dtype=np.uint8)
+    stripes[..., 0], stripes[..., 2] = 180, 60
+    a, b = train(Image.fromarray(stripes)), serve(Image.fromarray(stripes))
+    if (a[0].mean() > a[2].mean()) != (b[0].mean() > b[2].mean()):
+        faults_found.append("channel order")
+    ramp = Image.merge("RGB", [Image.fromarray(ramp)] * 3)
+    x, y = serve(ramp).double().flatten(), train(ramp).double().flatten()
+    slope = ((x - x.mean()) * (y - y.mean())).sum() / (x - x.mean()).square().sum()
+    offset = y.mean() - slope * x.mean()
+    if (x - y).abs().max() > 0.02 * (y.max() - y.min()):
+        faults_found.append("scale")
+    generator = np.random.default_rng(7)
+    coarse = Image.fromarray(generator.integers(0, 256, (201, 333), dtype=np.uint8))
+    coarse = Image.merge("RGB", [coarse] * 3)
+    gap = (serve(coarse).double() * slope + offset - train(coarse).double()).abs().mean()
+    if gap > 0.03:
+        faults_found.append("antialias")
+
+    def agrees(picture):
+        try:
+            return bool((serve(picture) - serve(picture.convert("RGB"))).abs().max() < 1e-6)
+        except Exception:
+            return False
+
+    def as_mode(number, mode):
+        picture = drawn.picture_of(number).convert(mode)
+        if mode == "RGBA":
+            picture.putalpha(drawn.picture_of(number).convert("L"))
+        return picture
+
+    if not all(agrees(as_mode(n, m)) for n in (0, 4) for m in ("L", "P", "RGBA")):
+        faults_found.append("mode")
+    return set(faults_found)
+
+
+# %% wrong="an exception escapes" says=["raised RuntimeError", "mode: "]
+def preprocess_parity(train, serve):
+    grey = drawn.picture_of(3).convert("L")
+    return set() if torch.equal(serve(grey), train(grey)) else {"mode"}
+
+
+# %% wrong="believes that training has 0 to 1" says=["training has values from -1 to 1 here"]
+def preprocess_parity(train, serve):
+    faults = set()
+
+    def solid(c):
+        return Image.new("RGB", (32, 32), c)
+
+    tb, tw = train(solid((0, 0, 0))).mean().item(), train(solid((255,) * 3)).mean().item()
+    sb, sw = serve(solid((0, 0, 0))).mean().item(), serve(solid((255,) * 3)).mean().item()
+    if abs(sb) > 0.02 or abs(sw - 1) > 0.02:
+        faults.add("scale")
+    back = lambda y: (y.double() - sb) / (sw - sb)
+    own = lambda y: (y.double() - tb) / (tw - tb)
+    a = own(train(solid((255, 0, 0)))).mean((1, 2)).argmax()
+    b = back(serve(solid((255, 0, 0)))).mean((1, 2)).argmax()
+    if a != b:
+        faults.add("channel order")
+    noise = np.random.default_rng(0).integers(0, 256, (301, 407), dtype=np.uint8)
+    noise = Image.merge("RGB", [Image.fromarray(noise)] * 3)
+    if (own(train(noise)) - back(serve(noise))).abs().max() > 0.02:
+        faults.add("antialias")
+    colours = Image.fromarray(
+        np.random.default_rng(1).integers(0, 256, (32, 32, 3), dtype=np.uint8)
+    )
+    rgba = colours.convert("RGBA")
+    rgba.putalpha(
+        Image.fromarray(np.random.default_rng(2).integers(0, 256, (32, 32), dtype=np.uint8))
+    )
+    for p in (colours.convert("L"), colours.convert("P"), rgba):
+        try:
+            if (back(serve(p)) - back(serve(p.convert("RGB")))).abs().max() > 0.02:
+                faults.add("mode")
+        except Exception:
+            faults.add("mode")
+    return faults
+
+
+# %% wrong="nothing in its pictures is transparent" says=["RGBA alone, and only where it is transparent"]
+def preprocess_parity(train, serve):
+    faults = set()
+
+    def solid(c):
+        return Image.new("RGB", (32, 32), c)
+
+    tb, tw = train(solid((0, 0, 0))).mean().item(), train(solid((255,) * 3)).mean().item()
+    sb, sw = serve(solid((0, 0, 0))).mean().item(), serve(solid((255,) * 3)).mean().item()
+    tol = 0.02 * abs(tw - tb)
+    if abs(sb - tb) > tol or abs(sw - tw) > tol:
+        faults.add("scale")
+    back = lambda y: (y.double() - sb) / (sw - sb)
+    own = lambda y: (y.double() - tb) / (tw - tb)
+    a = own(train(solid((255, 0, 0)))).mean((1, 2)).argmax()
+    b = back(serve(solid((255, 0, 0)))).mean((1, 2)).argmax()
+    if a != b:
+        faults.add("channel order")
+    noise = np.random.default_rng(0).integers(0, 256, (301, 407), dtype=np.uint8)
+    noise = Image.merge("RGB", [Image.fromarray(noise)] * 3)
+    if (own(train(noise)) - back(serve(noise))).abs().max() > 0.02:
+        faults.add("antialias")
+    colours = Image.fromarray(
+        np.random.default_rng(1).integers(0, 256, (32, 32, 3), dtype=np.uint8)
+    )
+    rgba = colours.convert("RGBA")
+    (lambda *_: None)(
+        Image.fromarray(np.random.default_rng(2).integers(0, 256, (32, 32), dtype=np.uint8))
+    )
+    for p in (colours.convert("L"), colours.convert("P"), rgba):
+        try:
+            if (back(serve(p)) - back(serve(p.convert("RGB")))).abs().max() > 0.02:
+                faults.add("mode")
+        except Exception:
+            faults.add("mode")
+    return faults
+
+
+# %% wrong="never tries a grey picture" says=["not found: mode (L alone)"]
+def preprocess_parity(train, serve):
+    faults = set()
+
+    def solid(c):
+        return Image.new("RGB", (32, 32), c)
+
+    tb, tw = train(solid((0, 0, 0))).mean().item(), train(solid((255,) * 3)).mean().item()
+    sb, sw = serve(solid((0, 0, 0))).mean().item(), serve(solid((255,) * 3)).mean().item()
+    tol = 0.02 * abs(tw - tb)
+    if abs(sb - tb) > tol or abs(sw - tw) > tol:
+        faults.add("scale")
+    back = lambda y: (y.double() - sb) / (sw - sb)
+    own = lambda y: (y.double() - tb) / (tw - tb)
+    a = own(train(solid((255, 0, 0)))).mean((1, 2)).argmax()
+    b = back(serve(solid((255, 0, 0)))).mean((1, 2)).argmax()
+    if a != b:
+        faults.add("channel order")
+    noise = np.random.default_rng(0).integers(0, 256, (301, 407), dtype=np.uint8)
+    noise = Image.merge("RGB", [Image.fromarray(noise)] * 3)
+    if (own(train(noise)) - back(serve(noise))).abs().max() > 0.02:
+        faults.add("antialias")
+    colours = Image.fromarray(
+        np.random.default_rng(1).integers(0, 256, (32, 32, 3), dtype=np.uint8)
+    )
+    rgba = colours.convert("RGBA")
+    rgba.putalpha(
+        Image.fromarray(np.random.default_rng(2).integers(0, 256, (32, 32), dtype=np.uint8))
+    )
+    for p in (colours.convert("P"), rgba):
+        try:
+            if (back(serve(p)) - back(serve(p.convert("RGB")))).abs().max() > 0.02:
+                faults.add("mode")
+        except Exception:
+            faults.add("mode")
+    return faults
+
+
+# %% right="a chessboard of 640 and noise, by differences"
+def preprocess_parity(train, serve):
+    out = set()
+    rng = np.random.default_rng(4)
+    black, white = Image.new("RGB", (32, 32)), Image.new("RGB", (32, 32), "white")
+    lo, hi = train(black).float(), train(white).float()
+    slo, shi = serve(black).float(), serve(white).float()
+    span = (hi - lo).abs().max()
+    if max((slo - lo).abs().max(), (shi - hi).abs().max()) > 0.02 * span:
+        out.add("scale")
+    unit = lambda f, p: (f(p).float() - f(black).float()) / (f(white).float() - f(black).float())
+    blue = Image.new("RGB", (32, 32), (0, 0, 255))
+    if (unit(train, blue) - unit(serve, blue)).abs().max() > 0.5:
+        out.add("channel order")
+    checker = Image.fromarray((np.indices((640, 640)).sum(0) % 2 * 255).astype(np.uint8)).convert(
+        "RGB"
+    )
+    noise = Image.fromarray(rng.integers(0, 256, (500, 500), dtype=np.uint8)).convert("RGB")
+    for p in (checker, noise):
+        if (unit(train, p) - unit(serve, p)).abs().max() > 0.02:
+            out.add("antialias")
+    for mode in ("L", "P", "RGBA"):
+        p = Image.fromarray(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8)).convert(mode)
+        if mode == "RGBA":
+            p.putalpha(Image.fromarray(rng.integers(0, 256, (32, 32), dtype=np.uint8)))
+        try:
+            y = unit(serve, p)
+            if not torch.allclose(y, unit(serve, p.convert("RGB")), atol=0.02):
+                out.add("mode")
+        except Exception:
+            out.add("mode")
+    return out

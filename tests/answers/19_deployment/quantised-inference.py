@@ -1,0 +1,203 @@
+# %% wrong="forgets the zero point" says=["the zero point is still in the sum"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32)
+    largest = weight.abs().amax(1)
+    step = torch.where(largest == 0, 1.0, largest / 127)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = (whole[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="one scale for all weights" says=["each row has its own"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32) - zero
+    step = weight.abs().max() / 127
+    ints = (weight / step).round().to(torch.int32)
+    total = (whole[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="no clamp" says=["isn't clamped to 0 and 255"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    whole = (x / scale).round().to(torch.int32)
+    largest = weight.abs().amax(1)
+    step = torch.where(largest == 0, 1.0, largest / 127)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = (whole[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="divides by a row of zeros" says=["a row of zeros has the scale 1"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32) - zero
+    step = weight.abs().amax(1) / 127
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = (whole[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="cuts off instead of rounding" says=["cut off where they should be rounded"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).to(torch.int32) + zero).clamp(0, 255) - zero
+    largest = weight.abs().amax(1)
+    step = torch.where(largest == 0, 1.0, largest / 127)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = (whole[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="no bias, and int64" says=["total is torch.int64, expected torch.int32"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).long() - zero
+    largest = weight.abs().amax(1)
+    step = torch.where(largest == 0, 1.0, largest / 127)
+    ints = (weight / step[:, None]).round().long()
+    total = (whole[:, None] * ints).sum(2)
+    return total, total * (scale * step)
+
+
+# %% wrong="no bias" says=["the bias isn't added"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32) - zero
+    largest = weight.abs().amax(1)
+    step = torch.where(largest == 0, 1.0, largest / 127)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = (whole[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step)
+
+
+# %% wrong="the sum in int8" says=["the sum doesn't fit into eight bits"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32) - zero
+    largest = weight.abs().amax(1)
+    step = torch.where(largest == 0, 1.0, largest / 127)
+    ints = (weight / step[:, None]).round().to(torch.int8)
+    total = (whole[:, None] * ints).sum(2).to(torch.int8).to(torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% right="corrects for the zero point behind the sum, in float64"
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = int(-low / scale + 0.5)
+    whole = torch.clamp(torch.round(x / scale) + zero, 0, 255).double()
+    step = weight.abs().max(dim=1).values / 127
+    step[step == 0] = 1
+    ints = torch.round(weight / step.view(-1, 1)).double()
+    total = whole @ ints.t() - zero * ints.sum(dim=1)
+    y = F.linear(whole - zero, ints * step.double().view(-1, 1)) * scale + bias.double()
+    return total.to(torch.int32), y.float()
+
+
+# %% wrong="256 steps" says=["255 steps"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 256
+    zero = round(-low / scale)
+    q = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = ((q - zero)[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="a row divided by 128" says=["largest / 127"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    q = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32)
+    step = weight.abs().amax(1) / 128
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = ((q - zero)[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="calibrates on each batch" says=["don't look for them in x"]
+def quantised_inference(x, weight, bias, low, high):
+    if x.numel():
+        low, high = min(0.0, x.min().item()), max(0.0, x.max().item())
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    q = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = ((q - zero)[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="the sum in int16" says=["doesn't fit into sixteen bits"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    q = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = ((q - zero)[:, None] * ints).sum(2, dtype=torch.int16).int()
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="the largest with its sign" says=["a negative weight counts as well"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    q = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32)
+    step = weight.amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = ((q - zero)[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="weights cut off" says=["the weights are cut off"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    q = ((x / scale).round() + zero).clamp(0, 255).to(torch.int32)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).trunc().to(torch.int32)
+    total = ((q - zero)[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% wrong="rounds down" says=["rounded down"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    q = ((x / scale).floor() + zero).clamp(0, 255).to(torch.int32)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int32)
+    total = ((q - zero)[:, None] * ints).sum(2, dtype=torch.int32)
+    return total, total * (scale * step) + bias
+
+
+# %% right="PyTorch's fake quantisation, and einsum"
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    q = torch.fake_quantize_per_tensor_affine(x, scale, zero, 0, 255)
+    q = (q / scale).round().long()
+    step = weight.abs().amax(1, keepdim=True) / 127
+    step[step == 0] = 1
+    ints = (weight / step).round().long()
+    total = torch.einsum("ni,oi->no", q, ints).int()
+    return total, total * scale * step.T + bias

@@ -1,0 +1,192 @@
+# %% wrong="the library checks everything" says=["SafetensorError was raised, not a ValueError"]
+def safe_files(content, wanted):
+    return load(content)
+
+
+# %% wrong="missing names only" says=["one name too many", "nobody wanted `extra`"]
+def safe_files(content, wanted):
+    try:
+        tensors = load(content)
+    except Exception as error:
+        raise ValueError(str(error)) from error
+    for name, (shape, dtype) in wanted.items():
+        if name not in tensors or tensors[name].shape != shape or tensors[name].dtype != dtype:
+            raise ValueError(f"{name} is wrong")
+        if not tensors[name].isfinite().all():
+            raise ValueError("nan")
+    return tensors
+
+
+# %% wrong="nan alone" says=["an infinite number: this file was loaded"]
+def safe_files(content, wanted):
+    try:
+        tensors = load(content)
+    except Exception as error:
+        raise ValueError(str(error)) from error
+    if set(tensors) != set(wanted):
+        raise ValueError("names")
+    for name, (shape, dtype) in wanted.items():
+        if tuple(tensors[name].shape) != shape or tensors[name].dtype != dtype:
+            raise ValueError(name)
+        if tensors[name].isnan().any():
+            raise ValueError("nan")
+    return tensors
+
+
+# %% wrong="converts the dtype in silence" says=["float16 where float32 is wanted"]
+def safe_files(content, wanted):
+    try:
+        tensors = load(content)
+    except Exception as error:
+        raise ValueError("broken") from error
+    if set(tensors) != set(wanted):
+        raise ValueError("names")
+    found = {name: tensors[name].to(dtype) for name, (_, dtype) in wanted.items()}
+    for name, (shape, _) in wanted.items():
+        if found[name].shape != shape or not found[name].isfinite().all():
+            raise ValueError(name)
+    return found
+
+
+# %% wrong="reshapes what has another shape" says=["shape (3, 2) where (2, 3)"]
+def safe_files(content, wanted):
+    try:
+        tensors = load(content)
+    except Exception as error:
+        raise ValueError("broken") from error
+    if set(tensors) != set(wanted):
+        raise ValueError("names")
+    for name, (shape, dtype) in wanted.items():
+        if tensors[name].dtype != dtype or not tensors[name].isfinite().all():
+            raise ValueError(name)
+    return {name: tensors[name].reshape(shape) for name, (shape, _) in wanted.items()}
+
+
+# %% wrong="by hand, offsets believed" says=["two tensors over the same bytes", "bytes that belong to no tensor"]
+def safe_files(content, wanted):
+    try:
+        (length,) = struct.unpack("<Q", content[:8])
+        header = json.loads(content[8 : 8 + length])
+        header.pop("__metadata__", None)
+        body, tensors = content[8 + length :], {}
+        if set(header) != set(wanted):
+            raise ValueError("names")
+        kinds = {"F32": torch.float32, "F16": torch.float16, "I64": torch.int64}
+        for name, about in header.items():
+            begin, end = about["data_offsets"]
+            part = bytearray(body[begin:end])
+            kind = kinds[about["dtype"]]
+            flat = torch.frombuffer(part, dtype=kind) if part else torch.empty(0, dtype=kind)
+            tensors[name] = flat.view(about["shape"])
+            if (tuple(about["shape"]), kind) != wanted[name]:
+                raise ValueError(name)
+            if not tensors[name].isfinite().all():
+                raise ValueError("nan")
+        return tensors
+    except Exception as error:
+        raise ValueError(f"broken: {error}") from error
+
+
+# %% wrong="a view of the bytes" says=["the tensor needs memory that it owns"]
+def safe_files(content, wanted):
+    tensors = {}
+    try:
+        load(content)
+        (length,) = struct.unpack("<Q", content[:8])
+        header = json.loads(content[8 : 8 + length])
+        header.pop("__metadata__", None)
+        kinds = {"F32": torch.float32, "F16": torch.float16, "I64": torch.int64}
+        if set(header) != set(wanted):
+            raise ValueError("names")
+        for name, about in header.items():
+            kind, (begin, end) = kinds[about["dtype"]], about["data_offsets"]
+            if (tuple(about["shape"]), kind) != wanted[name]:
+                raise ValueError(name)
+            count = (end - begin) // kind.itemsize
+            flat = torch.empty(0, dtype=kind)
+            if count:
+                flat = torch.frombuffer(content, dtype=kind, count=count, offset=8 + length + begin)
+            tensors[name] = flat.view(about["shape"])
+            if not tensors[name].isfinite().all():
+                raise ValueError("nan")
+    except Exception as error:
+        raise ValueError(f"broken: {error}") from error
+    return tensors
+
+
+# %% wrong="no words" says=["no words"]
+def safe_files(content, wanted):
+    try:
+        tensors = load(content)
+        assert set(tensors) == set(wanted)
+        for name, (shape, dtype) in wanted.items():
+            assert tensors[name].shape == shape
+            assert tensors[name].dtype == dtype
+            assert tensors[name].isfinite().all()
+    except Exception:
+        raise ValueError from None
+    return tensors
+
+
+# %% wrong="returns None for what is bad" says=["None came back"]
+def safe_files(content, wanted):
+    try:
+        tensors = load(content)
+    except Exception:
+        return None
+    return tensors if set(tensors) == set(wanted) else None
+
+
+# %% right="by hand, in order of the bytes"
+def safe_files(content, wanted):
+    if len(content) < 8:
+        raise ValueError("too short for a length")
+    length = int.from_bytes(content[:8], "little")
+    if length > len(content) - 8:
+        raise ValueError("the header is longer than the file")
+    header = json.loads(content[8 : 8 + length].decode())
+    if not isinstance(header, dict):
+        raise ValueError("the header is no dict")
+    header.pop("__metadata__", None)
+    if header.keys() != wanted.keys():
+        raise ValueError("other names")
+    kinds = {"F32": torch.float32, "F16": torch.float16, "I64": torch.int64}
+    body, at, found = bytearray(content[8 + length :]), 0, {}
+    try:
+        order = sorted(header.items(), key=lambda one: tuple(one[1]["data_offsets"]))
+        for name, about in order:
+            shape, kind = tuple(about["shape"]), kinds[about["dtype"]]
+            begin, end = about["data_offsets"]
+            size = kind.itemsize
+            for n in shape:
+                size *= n
+            if (shape, kind) != wanted[name] or begin != at or end != at + size:
+                raise ValueError(f"{name} isn't what was wanted, or isn't where it should be")
+            at = end
+            found[name] = torch.empty(shape, dtype=kind)
+            if size:
+                found[name] = torch.frombuffer(body[begin:end], dtype=kind).reshape(shape)
+            if not found[name].isfinite().all():
+                raise ValueError(f"{name} isn't finite")
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"an entry is broken: {error}") from error
+    if at != len(body):
+        raise ValueError("bytes are left over")
+    return found
+
+
+# %% right="everything in one try, in the order of wanted"
+def safe_files(content, wanted):
+    try:
+        tensors = load(bytes(content))
+        problems = [f"unexpected {name}" for name in tensors.keys() - wanted.keys()]
+        for name, (shape, dtype) in wanted.items():
+            tensor = tensors[name]
+            problems += [f"shape of {name}"] * (list(tensor.shape) != list(shape))
+            problems += [f"dtype of {name}"] * (tensor.dtype is not dtype)
+            problems += [f"numbers of {name}"] * bool((~torch.isfinite(tensor)).any())
+    except Exception as error:
+        raise ValueError(f"{type(error).__name__} {error}") from None
+    if problems:
+        raise ValueError(", ".join(problems))
+    return {name: tensors[name] for name in wanted}

@@ -1,0 +1,360 @@
+# %% wrong="the naive server" says=["GET /health has status 404", "a body of one byte more: status 200", "mode L"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        return detect(Image.open(io.BytesIO(await request.body())))
+
+    return app
+
+
+# %% wrong="reads everything, decodes, then looks" says=["the picture was decoded before its size was looked at", "it waited for the rest of the body"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    def look(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG")).convert("RGB")
+        except Exception:
+            raise HTTPException(400, "no picture")
+        if picture.width * picture.height > most_pixels:
+            raise HTTPException(413, "too many pixels")
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error))
+
+    @app.get("/health")
+    async def health():
+        return {"status": "ok"}
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = await request.body()
+        if len(content) > most_bytes:
+            raise HTTPException(413, "too long")
+        return await run_in_threadpool(look, content)
+
+    return app
+
+
+# %% wrong="works in the event loop" says=["while detect works in the event loop"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = bytearray()
+        async for part in request.stream():
+            content += part
+            if len(content) > most_bytes:
+                raise HTTPException(413, "too long")
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            size = picture.width * picture.height
+            if size <= most_pixels:
+                picture = picture.convert("RGB")
+        except Exception:
+            raise HTTPException(400, "no picture")
+        if size > most_pixels:
+            raise HTTPException(413, "too many pixels")
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error))
+
+    return app
+
+
+# %% wrong="blames the client for everything" says=["that blames the client for a bug of the detector", "a picture of one column more: status 400"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    def look(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            if picture.width * picture.height > most_pixels:
+                raise HTTPException(413, "too many pixels")
+            return detect(picture.convert("RGB"))
+        except Exception as error:
+            raise HTTPException(400, "something is wrong: " + str(error))
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = b""
+        async for part in request.stream():
+            content += part
+            if len(content) > most_bytes:
+                raise HTTPException(413, "too long")
+        return await run_in_threadpool(look, content)
+
+    return app
+
+
+# %% wrong="any format, any mode, and the limits are off by one" says=["a GIF: status 200", "mode L", "a body of exactly most_bytes: status 413", "a picture of exactly most_pixels: status 413"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    def look(content):
+        try:
+            picture = Image.open(io.BytesIO(content))
+            fits = picture.width * picture.height < most_pixels
+            if fits:
+                picture.load()
+        except Exception:
+            raise HTTPException(400, "no picture")
+        if not fits:
+            raise HTTPException(413, "too many pixels")
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error))
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = b""
+        async for part in request.stream():
+            content += part
+            if len(content) >= most_bytes:
+                raise HTTPException(413, "too long")
+        return await run_in_threadpool(look, content)
+
+    return app
+
+
+# %% wrong="believes Content-Length" says=["a body in chunks, too long, without an end"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    def look(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            fits = picture.width * picture.height <= most_pixels
+            picture = picture.convert("RGB") if fits else None
+        except Exception:
+            raise HTTPException(400, "no picture")
+        if picture is None:
+            raise HTTPException(413, "too many pixels")
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error))
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        if int(request.headers.get("content-length", 0)) > most_bytes:
+            raise HTTPException(413, "too long")
+        return await run_in_threadpool(look, await request.body())
+
+    return app
+
+
+# %% wrong="catches OSError alone, at opening alone" says=["of 120 damaged files some got 500"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    def look(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+        except OSError:
+            raise HTTPException(400, "no picture")
+        if picture.width * picture.height > most_pixels:
+            raise HTTPException(413, "too many pixels")
+        picture = picture.convert("RGB")
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error))
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = b""
+        async for part in request.stream():
+            content += part
+            if len(content) > most_bytes:
+                raise HTTPException(413, "too long")
+        return await run_in_threadpool(look, content)
+
+    return app
+
+
+# %% wrong="makes no application" says=["there is no server to ask"]
+def serve_it(detect, most_bytes, most_pixels):
+    return detect
+
+
+# %% right="JSONResponse, and a def endpoint behind a dependency that reads"
+def serve_it(detect, most_bytes, most_pixels):
+    from fastapi import Depends
+    from fastapi.responses import JSONResponse
+
+    app = FastAPI()
+    app.get("/health")(lambda: JSONResponse({"status": "ok"}))
+
+    async def body(request: Request):
+        parts, size = [], 0
+        if request.headers.get("content-length", "0").isdigit():
+            size = -max(0, int(request.headers.get("content-length", "0")) - most_bytes)
+        if size < 0:
+            raise HTTPException(status_code=413, detail="the body is too long")
+        async for part in request.stream():
+            parts.append(part)
+            size += len(part)
+            if size > most_bytes:
+                raise HTTPException(status_code=413, detail="the body is too long")
+        return b"".join(parts)
+
+    def refuse(status, words):
+        return JSONResponse({"detail": words}, status_code=status)
+
+    @app.post("/detect")
+    def answer(content: bytes = Depends(body)):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=["PNG", "JPEG"])
+        except Exception:
+            return refuse(400, "neither JPEG nor PNG")
+        width, height = picture.size
+        if width * height > most_pixels:
+            return refuse(413, f"{width} by {height} pixels are too many")
+        try:
+            picture.load()
+            picture = picture.convert("RGB")
+        except Exception:
+            return refuse(400, "the file is damaged")
+        try:
+            found = detect(picture)
+        except ValueError as error:
+            return refuse(422, f"refused: {error}")
+        return JSONResponse(found)
+
+    return app
+
+
+# %% wrong="OSError alone, at opening and decoding" says=["Pillow opens it with a ValueError"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    @app.get("/health")
+    async def health():
+        return {"status": "ok"}
+
+    def work(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+        except OSError as error:
+            raise HTTPException(400, "no JPEG or PNG") from error
+        if picture.width * picture.height > most_pixels:
+            raise HTTPException(413, "too many pixels")
+        try:
+            picture = picture.convert("RGB")
+        except OSError as error:
+            raise HTTPException(400, "damaged") from error
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = b""
+        async for part in request.stream():
+            content += part
+            if len(content) > most_bytes:
+                raise HTTPException(413, "too long")
+        return await run_in_threadpool(work, content)
+
+    return app
+
+
+# %% wrong="squares the longer side" says=["a long strip of exactly most_pixels: status 413"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    @app.get("/health")
+    async def health():
+        return {"status": "ok"}
+
+    def work(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+        except Exception as error:
+            raise HTTPException(400, "no JPEG or PNG") from error
+        if max(picture.size) ** 2 > most_pixels:
+            raise HTTPException(413, "too many pixels")
+        try:
+            picture = picture.convert("RGB")
+        except Exception as error:
+            raise HTTPException(400, "damaged") from error
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = b""
+        async for part in request.stream():
+            content += part
+            if len(content) > most_bytes:
+                raise HTTPException(413, "too long")
+        return await run_in_threadpool(work, content)
+
+    return app
+
+
+# %% right="answers by JSONResponse, and asyncio.to_thread"
+def serve_it(detect, most_bytes, most_pixels):
+    from fastapi.responses import JSONResponse
+
+    app = FastAPI()
+    app.get("/health")(lambda: {"status": "ok"})
+
+    def no(status, words):
+        return JSONResponse({"detail": words}, status_code=status)
+
+    async def answer(request: Request):
+        parts, size = [], 0
+        async for part in request.stream():
+            size += len(part)
+            parts.append(part)
+            if size > most_bytes:
+                return no(413, "the file is too long")
+        file = io.BytesIO(b"".join(parts))
+        try:
+            picture = Image.open(file, formats=["PNG", "JPEG"])
+            w, h = picture.size
+            if w * h > most_pixels:
+                return no(413, f"{w} by {h} is too large")
+            picture = await asyncio.to_thread(picture.convert, "RGB")
+        except Image.DecompressionBombError:
+            return no(413, "a bomb")
+        except Exception as error:
+            return no(400, "not a whole picture: " + type(error).__name__)
+        try:
+            return await asyncio.to_thread(detect, picture)
+        except ValueError as error:
+            return no(422, str(error))
+
+    app.post("/detect", response_model=None)(answer)
+    return app
