@@ -1,0 +1,86 @@
+import contextlib
+import io
+import sys
+from dataclasses import asdict, dataclass
+
+import pytest
+from expect import NOTHING
+from shapefinder.config import Config, read_config
+
+
+@dataclass(frozen=True)
+class Other:
+    name: str = "x"
+    count: int = 3
+    ratio: float = 2.0
+    fast: bool = False
+    safe: bool = True
+
+
+def read(words, kind=Other):
+    result = read_config(words, kind)
+    assert result is not None, NOTHING
+    assert type(result) is kind, f"the result is a {type(result).__name__}, not a {kind.__name__}"
+    return asdict(result)
+
+
+def status_of(words):
+    with contextlib.redirect_stderr(io.StringIO()), pytest.raises(SystemExit) as told:
+        read_config(words, Other)
+    return told.value.code
+
+
+def test_without_words_every_field_has_its_default():
+    assert read([]) == asdict(Other()), "without words the dataclass's defaults count"
+    default = read_config([])
+    assert default is not None and asdict(default) == asdict(Config()), (
+        "without a second argument the result is a Config with its defaults"
+    )
+
+
+def test_a_value_has_the_type_of_its_field():
+    result = read(["--count", "7", "--ratio", "5", "--name", "12"])
+    for name, right in (("count", 7), ("ratio", 5.0), ("name", "12")):
+        value = result[name]
+        assert (type(value), value) == (type(right), right), (
+            f"{name} is {value!r}: an option's text becomes a {type(right).__name__}"
+        )
+
+
+def test_a_bool_is_switched_on_and_off():
+    on, off = read(["--fast", "--safe"]), read(["--no-fast", "--no-safe"])
+    assert on["fast"] is True and on["safe"] is True, "--fast and --safe mean True"
+    assert off["fast"] is False and off["safe"] is False, "--no-fast and --no-safe mean False"
+
+
+def test_a_bool_takes_no_text():
+    assert status_of(["--safe", "False"]) == 2, (
+        'bool("False") is True: a bool is switched by --safe and --no-safe, and takes no text'
+    )
+
+
+def test_every_dataclass_will_do():
+    @dataclass
+    class Small:
+        depth: int = 1
+
+    assert read(["--depth", "9"], Small) == {"depth": 9}, (
+        "the options follow from the fields of the dataclass that was handed in"
+    )
+
+
+def test_what_does_not_fit_ends_with_status_2():
+    for words in (["--speed", "1"], ["--count", "many"], ["--count", "1.5"], ["stray"]):
+        assert status_of(words) == 2, f"{words} should end the program with status 2"
+
+
+def test_the_words_are_those_that_were_handed_in():
+    words, before = ["--count", "5"], sys.argv
+    sys.argv = ["prog", "--count", "8"]
+    try:
+        found = read(words)["count"]
+    finally:
+        sys.argv = before
+    assert found == 5, "read the words of the argument, not the program's own"
+    assert words == ["--count", "5"], "the list of words was changed"
+    assert read([])["count"] == 3, "a second call remembers the words of the first"
