@@ -2,6 +2,7 @@ import math
 
 import torch
 from expect import NOTHING
+
 from shapefinder.evaluate import evaluate
 
 A, B, C = (0.0, 0.0, 0.4, 0.4), (0.5, 0.5, 0.9, 0.9), (0.0, 0.5, 0.4, 0.9)

@@ -2,6 +2,7 @@ import math
 
 import torch
 from expect import a_tensor, close
+
 from shapefinder.losses import detection_loss
 
 
@@ -60,8 +61,8 @@ def test_divided_by_the_objects_of_the_batch():
 def test_three_objects_in_one_image():
     target = a_target(*[(0, 0, column, 1, BOX) for column in range(3)], cells=3)
     there, kind, box = losses(torch.zeros(1, 8, 3, 3), target).tolist()
-    right = (3 * math.log(2), math.log(3), 0.5)
-    for value, wanted, name in zip((there, kind, box), right, ("object", "class", "box")):
+    right, names = (3 * math.log(2), math.log(3), 0.5), ("object", "class", "box")
+    for value, wanted, name in zip((there, kind, box), right, names, strict=True):
         assert math.isclose(value, wanted, rel_tol=1e-4), (
             f"with three objects in one image the {name} loss is {value:.4f}: divide by objects, "
             "not by images"

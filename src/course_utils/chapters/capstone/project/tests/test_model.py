@@ -1,6 +1,7 @@
 import torch
 import torch.nn as nn
 from expect import NOTHING, a_tensor, close
+
 from shapefinder.model import build_model
 
 
@@ -80,7 +81,8 @@ def test_an_image_is_judged_alone():
         model.train(mode)
         together, alone = model(x)[1:2], model(x[1:2])
         name = "training" if mode else "evaluation"
-        close(together, alone, f"in {name} mode an image's numbers depend on the others", 1e-3, 1e-4)
+        why = f"in {name} mode an image's numbers depend on the others"
+        close(together, alone, why, 1e-3, 1e-4)
 
 
 def test_both_modes_agree():
@@ -97,9 +99,9 @@ def test_every_parameter_is_used():
 
 def test_a_seed_makes_the_model():
     first, second, other = build(3), build(3), build(4)
-    same = [torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters())]
+    same = [torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True)]
     assert all(same), "the same seed made two different models"
-    same = [torch.equal(a, b) for a, b in zip(first.parameters(), other.parameters())]
+    same = [torch.equal(a, b) for a, b in zip(first.parameters(), other.parameters(), strict=True)]
     assert not all(same), "two seeds made the same model: leave the seed to the caller"
 
 

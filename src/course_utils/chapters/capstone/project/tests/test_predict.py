@@ -4,6 +4,7 @@ import torch
 import torch.nn as nn
 from expect import NOTHING, close
 from PIL import Image
+
 from shapefinder.folder import prepare
 from shapefinder.predict import find_shapes
 

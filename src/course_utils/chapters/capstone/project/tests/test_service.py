@@ -3,6 +3,7 @@ import json
 
 from expect import NOTHING
 from PIL import Image
+
 from shapefinder.service import answer_request
 
 SHAPE = {"shape": "circle", "confidence": 0.9, "box": [1.0, 2.0, 3.0, 4.0]}

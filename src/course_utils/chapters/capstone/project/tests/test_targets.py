@@ -1,5 +1,6 @@
 import torch
 from expect import a_tensor, close
+
 from shapefinder.targets import make_targets
 
 

@@ -25,7 +25,7 @@ WEIGHTS = torch.tensor([1.0, 1.0, 5.0])  # of the three losses
 
 def train(config: Config) -> None:
     """Train, on as many processes as ``torchrun`` started; continue where a run was kept."""
-    together = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    together = int(os.environ.get("WORLD_SIZE", "1")) > 1 and not dist.is_initialized()
     if together:
         dist.init_process_group("gloo")
     first = int(os.environ.get("RANK", "0")) == 0

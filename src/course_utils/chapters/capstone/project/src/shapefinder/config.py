@@ -16,20 +16,13 @@ class Config:
 
 
 def read_config(words: list[str], kind: type = Config) -> object:
-    """Make a configuration of a command line's words.
+    """Make a configuration of the words of a command line, such as ``["--steps", "20"]``.
 
-    Args:
-        words: such as ``["--steps", "20", "--no-flip"]``.
-        kind: a dataclass with a default for each field; its types are str, int, float and bool.
-
-    Raises:
-        SystemExit: with status 2, where a word is unknown or a value does not fit.
+    Ends with SystemExit, status 2, where a word is unknown or a value does not fit.
     """
     parser = argparse.ArgumentParser(allow_abbrev=False)
     for field in fields(kind):
-        if isinstance(field.default, bool):
-            how = {"action": argparse.BooleanOptionalAction}
-        else:
-            how = {"type": type(field.default)}
+        switch = {"action": argparse.BooleanOptionalAction}
+        how = switch if isinstance(field.default, bool) else {"type": type(field.default)}
         parser.add_argument(f"--{field.name}", default=field.default, **how)
     return kind(**vars(parser.parse_args(words)))

@@ -3,14 +3,11 @@ import torch.nn.functional as F
 
 
 def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """Three losses: is there an object, which class, which box.
+    """Three losses, (3,): is there an object, which class, which box.
 
     Args:
         output: (n, 8, h, w), raw numbers of the network.
         target: the same shape and dtype, from ``make_targets``.
-
-    Returns:
-        (3,), each a sum over the batch divided by its number of objects (by 1 if it has none).
     """
     has = target[:, 0] == 1
     count = has.sum().clamp(min=1)

@@ -7,22 +7,18 @@ import torch.nn as nn
 def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     """A network from images (n, 3, 8 h, 8 w) to raw numbers (n, 8, h, w).
 
-    Args:
-        width: channels of the first layer, a multiple of 8.
-        prior: how probable an object is in each cell before training.
+    ``prior`` is how probable an object is in each cell before training.
     """
-    layers: list[nn.Module] = []
-    before = 3
+    layers, before = [], 3
     for after in (width, 2 * width, 4 * width):
         layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.GroupNorm(8, after)]
         layers += [nn.ReLU()]
         before = after
-    for dilation in (1, 2):
-        layers += [nn.Conv2d(before, before, 3, padding=dilation, dilation=dilation)]
+    for reach in (1, 2):
+        layers += [nn.Conv2d(before, before, 3, padding=reach, dilation=reach)]
         layers += [nn.GroupNorm(8, before), nn.ReLU()]
     head = nn.Conv2d(before, 8, 1)
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
-    with torch.no_grad():
-        head.bias[0] = math.log(prior / (1 - prior))
+    nn.init.constant_(head.bias[:1], math.log(prior / (1 - prior)))
     return nn.Sequential(*layers, head)

@@ -1,0 +1,200 @@
+"""The chapter's pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+import torch.nn as nn
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch, Rectangle
+
+from course_utils.learner.drawings import FAINT, INK, LINES, TINTS
+
+CLASSES = ("circle", "square", "triangle")
+PLACES = {
+    "config": (0, 2), "folder": (1, 2), "targets": (1, 1), "model": (2, 1), "losses": (2, 2),
+    "train": (3, 2), "evaluate": (4, 2), "export": (4, 1), "grid": (3, 0), "predict": (4, 0),
+    "service": (5, 0), "server": (6, 0), "__main__": (6, 2),
+}  # fmt: skip
+ARROWS = (
+    ("config", "folder"), ("targets", "folder"), ("folder", "losses"), ("model", "losses"),
+    ("losses", "train"), ("train", "evaluate"), ("train", "export"), ("grid", "predict"),
+    ("model", "grid"), ("predict", "service"), ("service", "server"), ("evaluate", "__main__"),
+    ("server", "__main__"), ("export", "__main__"),
+)  # fmt: skip
+YOURS = ("config", "targets", "model", "losses", "train", "evaluate", "predict", "service")
+
+
+def draw_modules() -> Figure:
+    """The project's modules, and who uses whose work; those that are exercises are tinted."""
+    figure, axis = plt.subplots(figsize=(8.6, 3.0), layout="constrained")
+    for start, end in ARROWS:
+        (x, y), (u, v) = PLACES[start], PLACES[end]
+        axis.annotate(
+            "", (u, v), (x, y), arrowprops={"arrowstyle": "->", "color": FAINT, "shrinkA": 24,
+                                            "shrinkB": 24},
+        )  # fmt: skip
+    for name, (x, y) in PLACES.items():
+        face = TINTS[0] if name in YOURS else "white"
+        box = FancyBboxPatch(
+            (x - 0.38, y - 0.2), 0.76, 0.4, boxstyle="round,pad=0.03", facecolor=face, edgecolor=INK
+        )
+        axis.add_patch(box)
+        axis.text(x, y, name, ha="center", va="center", fontsize=10)
+    axis.set(xlim=(-0.6, 6.6), ylim=(-0.45, 2.45))
+    axis.axis("off")
+    return figure
+
+
+def draw_boxes(axis: Any, image: np.ndarray | None, boxes: Any, style: str = "-") -> None:
+    """An image, if there is one, and boxes (label, left, top, right, bottom) in its pixels."""
+    if image is not None:
+        axis.imshow(image)
+    for label, left, top, right, bottom in boxes:
+        edge = Rectangle(
+            (left - 0.5, top - 0.5), right - left, bottom - top, fill=False, linewidth=1.8,
+            linestyle=style, edgecolor=("#ffffff", "#ffe14d", "#7dffef")[int(label)],
+        )  # fmt: skip
+        axis.add_patch(edge)
+    axis.set(xticks=[], yticks=[])
+
+
+def draw_cells(pictures: Sequence, targets: Sequence[torch.Tensor]) -> Figure:
+    """Drawn pictures with their boxes, the grid, and the cells that hold a centre."""
+    figure, axes = plt.subplots(1, len(pictures), figsize=(8.6, 3.0), layout="constrained")
+    for axis, picture, target in zip(axes, pictures, targets, strict=True):
+        height, width = picture.mask.shape
+        boxes = np.concatenate([picture.labels[:, None], picture.boxes], 1)
+        draw_boxes(axis, picture.image, boxes)
+        cells = target.shape[-1]
+        for k in range(1, cells):
+            axis.axhline(k * height / cells - 0.5, color="white", linewidth=0.5, alpha=0.6)
+            axis.axvline(k * width / cells - 0.5, color="white", linewidth=0.5, alpha=0.6)
+        for row, column in (target[0] == 1).nonzero().tolist():
+            corner = column * width / cells - 0.5, row * height / cells - 0.5
+            axis.add_patch(Rectangle(corner, width / cells, height / cells, color="#ffffff88"))
+        axis.set_title(f"{height} × {width}", fontsize=10)
+    return figure
+
+
+def sight_of(layers: nn.Sequential, side: int = 128) -> np.ndarray:
+    """Which pixels the middle number of a stack of layers depends on: (side, side), bool."""
+    x = torch.randn(1, 3, side, side, generator=torch.Generator().manual_seed(0))
+    x.requires_grad_()
+    y = layers(x)
+    y[0, :, y.shape[2] // 2, y.shape[3] // 2].square().sum().backward()
+    assert x.grad is not None
+    return (x.grad[0].abs().sum(0) > 0).numpy()
+
+
+def draw_sight(stacks: Mapping[str, nn.Sequential]) -> Figure:
+    """For each stack: the pixels that one cell sees, and a large shape of 32 pixels for scale."""
+    figure, axes = plt.subplots(1, len(stacks), figsize=(8.6, 2.9), layout="constrained")
+    for axis, (name, layers) in zip(axes, stacks.items(), strict=True):
+        seen = sight_of(layers)
+        axis.imshow(np.where(seen, 0.75, 1.0), cmap="gray", vmin=0, vmax=1)
+        rows = np.flatnonzero(seen.any(1))
+        axis.add_patch(Rectangle((64, 64), 7, 7, facecolor=LINES[0]))
+        axis.add_patch(plt.Circle((67, 67), 16, fill=False, edgecolor=LINES[5], linewidth=1.8))
+        axis.set(xticks=[], yticks=[])
+        axis.set_title(f"{name}: {rows[-1] - rows[0] + 1} pixels", fontsize=10)
+    return figure
+
+
+def draw_pulls(shares: Mapping[str, tuple[float, float]]) -> Figure:
+    """For each prior: how hard empty cells and cells with an object pull at the object number."""
+    figure, axis = plt.subplots(figsize=(6.4, 2.2), layout="constrained")
+    for place, (empty, full) in enumerate(shares.values()):
+        axis.barh(place, empty, color=TINTS[0], edgecolor=LINES[0])
+        axis.barh(place, full, left=empty, color=TINTS[5], edgecolor=LINES[5])
+        axis.text(empty / 2, place, "empty cells", ha="center", va="center", fontsize=9)
+        axis.text(empty + full / 2, place, "objects", ha="center", va="center", fontsize=9)
+    axis.set_yticks(range(len(shares)), list(shares))
+    axis.invert_yaxis()
+    axis.set(xlabel="sum of the gradients' absolute values")
+    return figure
+
+
+def draw_run(rows: Sequence[Mapping], kept: int) -> Figure:
+    """The losses of a run by step, and where it was stopped."""
+    figure, axis = plt.subplots(figsize=(7.4, 2.7), layout="constrained")
+    steps = [row["step"] for row in rows]
+    for part, name in enumerate(("object", "class", "box")):
+        axis.plot(steps, [row["loss"][part] for row in rows], color=LINES[part], label=name,
+                  linewidth=1.1)  # fmt: skip
+    axis.axvline(kept + 0.5, color=INK, linestyle="--", linewidth=1)
+    axis.text(kept + 2, axis.get_ylim()[1] * 0.9, "SIGTERM", fontsize=9)
+    axis.set(xlabel="step", ylabel="loss on rank 0's half")
+    axis.legend(frameon=False)
+    return figure
+
+
+def draw_found(images: Sequence, true: Sequence, found: Sequence) -> Figure:
+    """Photographs with true boxes dashed and found boxes drawn through."""
+    figure, axes = plt.subplots(2, (len(images) + 1) // 2, figsize=(8.6, 4.4), layout="constrained")
+    for axis, image, right, mine in zip(axes.flat, images, true, found, strict=True):
+        draw_boxes(axis, image, right, ":")
+        draw_boxes(axis, None, mine)
+    return figure
+
+
+def draw_interval(scores: np.ndarray, value: float, low: float, high: float) -> Figure:
+    """The scores of many drawn sets, the interval, and the score itself."""
+    figure, axis = plt.subplots(figsize=(6.4, 2.5), layout="constrained")
+    axis.hist(scores, bins=24, color=TINTS[0], edgecolor=LINES[0])
+    axis.axvspan(low, high, color=TINTS[1], alpha=0.5, zorder=0)
+    axis.axvline(value, color=LINES[5])
+    axis.set(xlabel="F1 of a drawn set of photographs", ylabel="sets")
+    return figure
+
+
+def draw_parts(parts: Mapping[str, float]) -> Figure:
+    """Milliseconds by part, as bars."""
+    figure, axis = plt.subplots(figsize=(6.4, 2.2), layout="constrained")
+    axis.barh(list(parts), list(parts.values()), color=TINTS[0], edgecolor=LINES[0])
+    axis.invert_yaxis()
+    axis.set(xlabel="milliseconds for a step of 32 photographs")
+    return figure
+
+
+def draw_bytes(text: str, lost: Sequence[int]) -> Figure:
+    """A text's characters over their bytes in UTF-8; the bytes that were lost are marked."""
+    count = len(text.encode())
+    figure, axis = plt.subplots(figsize=(8.6, 1.6), layout="constrained")
+    place = 0
+    for number, character in enumerate(text, start=1):
+        octets = character.encode()
+        axis.add_patch(Rectangle((place, 1), len(octets), 0.9, facecolor=TINTS[0], edgecolor=INK))
+        axis.text(place + len(octets) / 2, 1.45, f"U+{ord(character):04X}\n({number})",
+                  ha="center", va="center", fontsize=8)  # fmt: skip
+        for octet in octets:
+            gone = place in lost
+            axis.add_patch(
+                Rectangle((place, 0), 1, 0.9, facecolor=TINTS[5] if gone else "white",
+                          edgecolor=INK, hatch="//" if gone else None)
+            )  # fmt: skip
+            axis.text(place + 0.5, 0.45, f"{octet:02X}", ha="center", va="center", fontsize=8)
+            place += 1
+    axis.set(xlim=(-0.1, count + 0.1), ylim=(-0.1, 2))
+    axis.axis("off")
+    return figure
+
+
+def draw_dates(rows: Sequence[tuple]) -> Figure:
+    """Bars from a framework's first release to its end, or to an arrow where it lives."""
+    figure, axis = plt.subplots(figsize=(8.6, 4.6), layout="constrained")
+    today = 2026.9
+    for place, (name, start, end, _) in enumerate(rows):
+        alive = end is None
+        axis.barh(place, (today if alive else end) - start, left=start, height=0.6,
+                  color=TINTS[0] if alive else TINTS[5], edgecolor=INK, linewidth=0.6)  # fmt: skip
+        axis.text(start - 0.15, place, name, ha="right", va="center", fontsize=9)
+    axis.set(xlim=(1997, today), yticks=[], xlabel="year")
+    axis.invert_yaxis()
+    for side in ("left", "right", "top"):
+        axis.spines[side].set_visible(False)
+    return figure
