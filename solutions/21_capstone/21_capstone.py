@@ -56,10 +56,11 @@ print(project.tree())
 # - Tests lie beside the package and are named after its modules.
 # - `README.md` names commands, and each of them works when it is pasted.
 #
-# Arrows in the picture lead from a module to whoever uses its work. The tinted ones are your exercises.
+# Arrows in the picture follow the data: from boxes on photographs at the top left to the answer to a
+# request at the bottom right. The tinted modules are your exercises.
 
 # %% topics=["project-structure"]
-alt = "Boxes for the modules: config, folder, targets, model, losses lead to train, then evaluate."
+alt = "The modules: targets, folder, model, losses, train, export, grid, predict, service, server."
 show(pictures.draw_modules(), alt)
 
 # %% [markdown]
@@ -579,3 +580,387 @@ for step in range(61):
     optimizer.step()
     if step in (0, 60):
         print("step", step, "object, class, box:", [round(part, 1) for part in parts.tolist()])
+
+# %% [markdown]
+# ## 5. A run that may be stopped at any moment · core
+#
+# The parts fit on one batch; will the run survive the machine? Three things end a run early: a scheduler that takes the
+# machine back (it sends SIGTERM, and half a minute later a signal that can't be caught), a crash, and a disk that
+# fills up while the file is being written. After each the same command has to continue to the *same
+# bits*. The project has help in one place: a step's batch follows from its number. **Predict** what this
+# prints.
+
+# %%
+once, again = Batches(train, 32)(7, 0, 1)[0], Batches(train, 32)(7, 0, 1)[0]
+halves = [Batches(train, 32)(7, rank, 2)[0] for rank in range(2)]
+print("the same batch again:", torch.equal(once, again))
+print("two ranks' halves:   ", [len(half) for half in halves])
+print("together the whole:  ", torch.equal(once[0::2], halves[0]))
+
+# %% [markdown]
+# So no sampler's position has to be saved. Random numbers *inside* the model, dropout's for instance, can
+# follow from the step in the same way: seed at its start. What remains to be saved is the step, the
+# weights and the optimizer's state.
+#
+# A signal's **handler** runs between two lines of Python, in the middle of whatever happens. It must
+# not save: the weights may be half updated. It notes that it was asked, and the loop looks at the note
+# when a step is complete:
+
+# %%
+import os
+import signal
+
+asked = []
+before = signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+os.kill(os.getpid(), signal.SIGTERM)
+signal.signal(signal.SIGTERM, before)
+print("noted:", [signal.Signals(number).name for number in asked])
+
+# %% [markdown]
+# On several ranks the note of one isn't enough. If rank 1 stops and rank 0 goes into the next
+# all-reduce, rank 0 waits for ever. So after each step the ranks agree: the maximum of their notes, by an
+# all-reduce of a single number.
+#
+# And the file: `torch.save` over the last good one destroys it first and then writes. A disk that fills
+# up in between leaves neither. Write beside it, then `os.replace`, which the file system does at once or not at all.
+#
+# ### Exercise 21.5 — Train, stop, continue ★★★ · 35 min · 5 points · core
+#
+# Complete `train.py`. `fit(model, optimizer, loss, batch, steps, file, every=50)` trains up to `steps`
+# steps and returns how many steps of the whole run are done. It runs alone or, if the default process
+# group is initialised, on each of its ranks.
+#
+# - **A step**, counted from 0: `torch.manual_seed(step * world_size + rank)`; then
+#   `x, y = batch(step, rank, world_size)`; the gradient of `loss(model(x), y)` in training mode, from this batch alone;
+#   the mean of it over the ranks; the optimizer's step. Parameters may be frozen, and may have an old gradient.
+# - **The start.** If `file` exists, the run continues from it. All ranks start with rank 0's weights.
+# - **The file** holds `{"step": steps done, "model": state_dict, "optimizer": state_dict}`. It is
+#   written at the end, and after each step whose number from 1 is a multiple of `every`. Rank 0 alone writes. Whatever
+#   happens during a save, `file` holds a whole run. When `fit` returns on any rank, the file is there.
+# - **SIGTERM** on any rank: all ranks complete the step, the run is kept, and `fit` returns.
+#   Afterwards, even after an error, the handler is the one from before.
+#
+# An error of a save or of a batch is raised as it is. With a run that is complete, `fit` loads it and
+# returns `steps`.
+
+
+# %% nbgrader={"grade_id": "try-train", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_train() -> list:
+    """The project's own tests of train.py: name, and what is wrong."""
+    return run_tests("train", fit)
+
+
+@runs_with_the_answer
+def try_train_values(world_size: int, legs: list, seed: int) -> torch.Tensor:
+    """Every rank's weights after runs up to each of the legs."""
+    return hidden.run_fit(fit, world_size, legs, seed)
+
+
+# %% nbgrader={"grade_id": "fit", "solution": true}
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable,
+    batch: Callable,
+    steps: int,
+    file: str | Path,
+    every: int = 50,
+) -> int:
+    """Train up to ``steps`` steps, on every rank of the default group if there is one.
+
+    Args:
+        model: its parameters are also the optimizer's.
+        optimizer: as it was made; where ``file`` is there, it gets the state from there.
+        loss: ``loss(model(x), y)`` is a number, the mean over this rank's samples.
+        batch: ``batch(step, rank, world_size)`` gives ``x, y``, this rank's share of a step.
+        steps: how many steps the whole run has; they count from 0.
+        file: where the run is kept: ``{"step": …, "model": …, "optimizer": …}``.
+        every: the run is also kept after each step whose number, from 1, it divides.
+
+    Returns:
+        How many steps of the whole run are done.
+    """
+    ### BEGIN SOLUTION
+    together = dist.is_initialized()
+    rank, world_size = (dist.get_rank(), dist.get_world_size()) if together else (0, 1)
+    file, step, asked = Path(file), 0, []
+    device = next(model.parameters()).device
+    if file.exists():
+        saved = torch.load(file, map_location=device, weights_only=True)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        step = saved["step"]
+    if together:
+        for value in model.state_dict().values():
+            dist.broadcast(value, 0)
+    before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
+    try:
+        stop = False
+        model.train()
+        while step < steps and not stop:
+            torch.manual_seed(step * world_size + rank)
+            x, y = batch(step, rank, world_size)
+            optimizer.zero_grad()
+            loss(model(x), y).backward()
+            if together:
+                for parameter in model.parameters():
+                    if parameter.grad is not None:
+                        dist.all_reduce(parameter.grad)
+                        parameter.grad /= world_size
+            optimizer.step()
+            step += 1
+            flag = torch.tensor(float(bool(asked)), device=device)
+            if together:
+                dist.all_reduce(flag, dist.ReduceOp.MAX)
+            stop = bool(flag)
+            if rank == 0 and (stop or step == steps or step % every == 0):
+                state = {"step": step, "model": model.state_dict()}
+                half = file.with_name(file.name + ".half")
+                torch.save(state | {"optimizer": optimizer.state_dict()}, half)
+                os.replace(half, file)
+        if together:
+            dist.barrier()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return step
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "fit-check", "grade": true, "points": 5}
+check_tests(try_train())
+### BEGIN HIDDEN TESTS
+hidden.check_fit(try_train_values)
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# Make it work alone first, without signals: load, loop, save. Then ranks: broadcast the
+# weights once, divide summed gradients by the number of ranks. Then the note, the agreement and
+# `try … finally`.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# Every rank must make the same collective calls. Rank 0 writes within an `if`, so no collective may
+# lie in that `if`. A barrier after the loop makes the others wait for its last file.
+# </details>
+# <details><summary>Hint 3</summary>
+#
+# A state dict of weights that were broadcast after loading is the same on all ranks; the optimizer's
+# state is too, because every rank reads it from the file. Gradients that were there before the first
+# step have to go: `optimizer.zero_grad()` before `backward`.
+# </details>
+
+# %%
+project.keep("train", fit)
+
+# %% [markdown]
+# Now the real thing, by the command of the project's README: `torchrun` starts two processes, and the
+# next cell sends it SIGTERM as soon as a first file is there. `torchrun` passes the signal on to both.
+
+# %% tags=["nbval-ignore-output"]
+run = project.folder / "run"
+words = ["train", "--data", str(photos), "--out", str(run), "--every", "40"]
+torchrun = "-m torch.distributed.run --standalone --nproc-per-node 2 -m shapefinder".split()
+printed = project.run_until("run/run.pt", *torchrun, *words)
+print([line for line in printed.splitlines() if "steps are done" in line])
+
+# %% [markdown]
+# Stopped, and kept, well before 240 steps. The same command continues it. Here two ranks are started by `launch`,
+# which takes less time than `torchrun`:
+
+# %%
+kept = torch.load(run / "run.pt")["step"]
+from shapefinder.__main__ import main
+
+launch(lambda rank, world_size: main(words), 2)
+
+# %%
+import json
+
+rows = [json.loads(line) for line in (run / "losses.jsonl").read_text().splitlines()]
+alt = "Three losses over 240 steps fall without a jump at the dashed line where SIGTERM came."
+show(pictures.draw_run(rows, kept), alt)
+
+# %% [markdown]
+# Without the dashed line you would not find the place. That the *bits* agree, and not only the
+# picture, is what `test_train.py` checks.
+#
+# ## 6. How good, and how sure?
+#
+# The run is complete, and the losses are small; does it find shapes? A found box counts as a **hit** if it
+# overlaps a true box of the same class: intersection over union of at least 0.5. By hand, two boxes of
+# 4 × 4 that are shifted by one:
+
+# %%
+from torchvision.ops import box_iou
+
+shifted = torch.tensor([[0.0, 0, 4, 4], [1.0, 0, 5, 4]])
+print("12 / (16 + 16 - 12) =", 12 / 20)
+print("box_iou:            ", round(box_iou(shifted[:1], shifted[1:]).item(), 3))
+
+# %% [markdown]
+# From hits follow **precision** (hits among the found), **recall** (hits among the true) and **F1**,
+# 2 · hits / (found + true). And then people write "F1 = 0.87" under a table and discuss the second
+# digit. With 100 photographs, is it real?
+#
+# Draw 100 photographs *with replacement* from the 100, so that some come twice and some not at all, and compute F1 again. Do that
+# 200 times: the middle 95 % of the results is the **bootstrap interval**. What is drawn are
+# photographs, not boxes: the boxes of one photograph succeed or fail together.
+#
+# ### Exercise 21.6 — A score and its interval ★★★ · 25 min · 4 points
+#
+# Complete `evaluate.py`. `evaluate(found, true, draws=200, seed=0)` gets, for each of at least one
+# photograph, a tensor `found` `(k, 6)`: confidence, label, left, top, right, bottom, and a tensor `true`
+# `(m, 5)`: label and box. k and m may be 0. It returns a dict of plain floats:
+#
+# - **Hits.** In each photograph the found boxes choose in order of falling confidence. Each takes, among the
+#   true boxes of its label that are still free, the one with the largest overlap, if that is at least
+#   0.5.
+# - `"precision"`, `"recall"`, `"f1"`: from the sums over all photographs; 0 / 0 counts as 1.
+# - `"count"`: the share of photographs with as many found boxes as true ones.
+# - `"low"`, `"high"`: the quantiles 0.025 and 0.975 of the f1 of `draws` sets. Row i of
+#   `torch.randint(n, (draws, n), generator=g)` says which photographs set i holds, with
+#   `g = torch.Generator().manual_seed(seed)`.
+#
+# Torch's default generator and the arguments stay as they are.
+
+
+# %% nbgrader={"grade_id": "try-evaluate", "locked": true} jupyter={"source_hidden": true}
+@runs_with_the_answer
+def try_evaluate() -> list:
+    """The project's own tests of evaluate.py: name, and what is wrong."""
+    return run_tests("evaluate", evaluate)
+
+
+# %% nbgrader={"grade_id": "evaluate", "solution": true}
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(
+    found: list[torch.Tensor], true: list[torch.Tensor], draws: int = 200, seed: int = 0
+) -> dict[str, float]:
+    """Compare what was found with what is there.
+
+    Args:
+        found: for each image (k, 6): confidence, label, left, top, right, bottom.
+        true: for each image (m, 5): label, left, top, right, bottom.
+        draws: how often the images are drawn anew for the interval.
+        seed: of the generator that draws them.
+
+    Returns:
+        ``precision``, ``recall``, ``f1``, ``count``, and ``low`` and ``high`` of f1's interval.
+    """
+    ### BEGIN SOLUTION
+    rows = []  # for each image: hits, found, true
+    for mine, theirs in zip(found, true, strict=True):
+        free, hits = torch.ones(len(theirs), dtype=torch.bool), 0
+        for box in mine[mine[:, 0].argsort(descending=True, stable=True)]:
+            overlap = box_iou(box[None, 2:].double(), theirs[:, 1:].double())[0]
+            overlap[~free | (theirs[:, 0] != box[1])] = -1
+            if len(theirs) and overlap.max() >= 0.5:
+                free[overlap.argmax()] = False
+                hits += 1
+        rows.append([hits, len(mine), len(theirs)])
+    counts = torch.tensor(rows, dtype=torch.float64)  # (images, 3)
+
+    def share(part: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+        return torch.where(whole > 0, part / whole, 1.0)
+
+    hits, mine, theirs = counts.sum(0)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(rows), (draws, len(rows)), generator=generator)
+    sums = counts[drawn].sum(1)  # (draws, 3)
+    scores = share(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64))
+    results = {
+        "precision": share(hits, mine),
+        "recall": share(hits, theirs),
+        "f1": share(2 * hits, mine + theirs),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean(),
+        "low": low,
+        "high": high,
+    }
+    return {name: value.item() for name, value in results.items()}
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade_id": "evaluate-check", "grade": true, "points": 4}
+check_tests(try_evaluate())
+### BEGIN HIDDEN TESTS
+hidden.check_evaluate(evaluate, range(20))
+### END HIDDEN TESTS
+
+# %% [markdown]
+# <details><summary>Hint 1</summary>
+#
+# For each photograph you need three numbers only: hits, found, true. All scores, drawn or not, come from
+# sums of these.
+# </details>
+# <details><summary>Hint 2</summary>
+#
+# `counts[drawn]` is `(draws, n, 3)`; its sum over n gives each set's three numbers. Mark taken boxes, and those of
+# another class, by an overlap of −1 before you look for the largest.
+# </details>
+
+# %%
+project.keep("evaluate", evaluate)
+
+# %% tags=["nbval-ignore-output"]
+from shapefinder.evaluate import evaluate as kept_evaluate
+from shapefinder.export import load_weights
+from shapefinder.grid import decode
+
+model = load_weights(run).to(device)
+with torch.no_grad():
+    found = decode(model(torch.stack([x for x, _, _ in val]).to(device)).cpu())
+true = [boxes for _, _, boxes in val]
+score = kept_evaluate(found, true)
+print({name: round(value, 2) for name, value in score.items()})
+
+# %%
+assert score["f1"] > 0.6
+print("the interval is wider than 0.03:", score["high"] - score["low"] > 0.03)
+
+# %%
+singles = torch.tensor([kept_evaluate(found, true, 1, seed)["low"] for seed in range(200)])
+alt = "F1 of drawn sets spreads over some hundredths around the score, which is a red line."
+picture = pictures.draw_interval(singles.numpy(), score["f1"], score["low"], score["high"])
+show(picture, alt)
+
+# %% [markdown]
+# The second digit moves from set to set though the network is the same. Two networks whose scores lie
+# within such an interval of each other can't be told apart by these 100 photographs. And look at what
+# it found, not at the score alone: true boxes are dotted, found ones drawn through, and the colour is
+# the class.
+
+# %%
+from PIL import Image
+
+shown = range(8)
+pixels = [torch.tensor(Image.open(photos / "images" / f"{val.names[n]}.jpg").size) for n in shown]
+picture_files = [Image.open(photos / "images" / f"{val.names[n]}.jpg") for n in shown]
+
+
+def in_pixels(boxes: torch.Tensor, size: torch.Tensor) -> list:
+    """(label, box as shares) to (label, box in pixels)."""
+    return torch.cat([boxes[:, :1], boxes[:, 1:] * size.repeat(2)], 1).tolist()
+
+
+# %%
+right = [in_pixels(true[n], pixels[n]) for n in shown]
+mine = [in_pixels(found[n][:, 1:], pixels[n]) for n in shown]
+alt = "Eight photographs with dotted true boxes and solid found boxes, most of them close."
+show(pictures.draw_found(picture_files, right, mine), alt)

@@ -16,36 +16,34 @@ from course_utils.learner.drawings import FAINT, INK, LINES, TINTS
 
 CLASSES = ("circle", "square", "triangle")
 PLACES = {
-    "config": (0, 2), "folder": (1, 2), "targets": (1, 1), "model": (2, 1), "losses": (2, 2),
-    "train": (3, 2), "evaluate": (4, 2), "export": (4, 1), "grid": (3, 0), "predict": (4, 0),
-    "service": (5, 0), "server": (6, 0), "__main__": (6, 2),
+    "targets": (0, 2), "folder": (1, 2), "model": (2, 2), "losses": (3, 2), "train": (4, 2),
+    "export": (5, 2), "config": (3, 1), "evaluate": (4, 1), "grid": (5, 1), "predict": (6, 1),
+    "service": (6, 0), "server": (5, 0),
 }  # fmt: skip
 ARROWS = (
-    ("config", "folder"), ("targets", "folder"), ("folder", "losses"), ("model", "losses"),
-    ("losses", "train"), ("train", "evaluate"), ("train", "export"), ("grid", "predict"),
-    ("model", "grid"), ("predict", "service"), ("service", "server"), ("evaluate", "__main__"),
-    ("server", "__main__"), ("export", "__main__"),
+    ("targets", "folder"), ("folder", "model"), ("model", "losses"), ("losses", "train"),
+    ("config", "train"), ("train", "export"), ("export", "grid"), ("grid", "evaluate"),
+    ("grid", "predict"), ("predict", "service"), ("service", "server"),
 )  # fmt: skip
 YOURS = ("config", "targets", "model", "losses", "train", "evaluate", "predict", "service")
 
 
 def draw_modules() -> Figure:
     """The project's modules, and who uses whose work; those that are exercises are tinted."""
-    figure, axis = plt.subplots(figsize=(8.6, 3.0), layout="constrained")
-    for start, end in ARROWS:
-        (x, y), (u, v) = PLACES[start], PLACES[end]
-        axis.annotate(
-            "", (u, v), (x, y), arrowprops={"arrowstyle": "->", "color": FAINT, "shrinkA": 24,
-                                            "shrinkB": 24},
-        )  # fmt: skip
+    figure, axis = plt.subplots(figsize=(8.6, 2.8), layout="constrained")
+    patches = {}
     for name, (x, y) in PLACES.items():
         face = TINTS[0] if name in YOURS else "white"
-        box = FancyBboxPatch(
-            (x - 0.38, y - 0.2), 0.76, 0.4, boxstyle="round,pad=0.03", facecolor=face, edgecolor=INK
+        patches[name] = FancyBboxPatch(
+            (x - 0.36, y - 0.2), 0.72, 0.4, boxstyle="round,pad=0.03", facecolor=face, edgecolor=INK
         )
-        axis.add_patch(box)
+        axis.add_patch(patches[name])
         axis.text(x, y, name, ha="center", va="center", fontsize=10)
-    axis.set(xlim=(-0.6, 6.6), ylim=(-0.45, 2.45))
+    for start, end in ARROWS:
+        arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 2, "shrinkB": 2,
+                 "patchA": patches[start], "patchB": patches[end]}  # fmt: skip
+        axis.annotate("", PLACES[end], PLACES[start], arrowprops=arrow)
+    axis.set(xlim=(-0.5, 6.5), ylim=(-0.4, 2.4))
     axis.axis("off")
     return figure
 
@@ -100,7 +98,7 @@ def draw_sight(stacks: Mapping[str, nn.Sequential]) -> Figure:
         rows = np.flatnonzero(seen.any(1))
         axis.add_patch(Rectangle((64, 64), 7, 7, facecolor=LINES[0]))
         axis.add_patch(plt.Circle((67, 67), 16, fill=False, edgecolor=LINES[5], linewidth=1.8))
-        axis.set(xticks=[], yticks=[])
+        axis.set(xticks=[], yticks=[], xlim=(20, 114), ylim=(114, 20))
         axis.set_title(f"{name}: {rows[-1] - rows[0] + 1} pixels", fontsize=10)
     return figure
 
@@ -108,14 +106,12 @@ def draw_sight(stacks: Mapping[str, nn.Sequential]) -> Figure:
 def draw_pulls(shares: Mapping[str, tuple[float, float]]) -> Figure:
     """For each prior: how hard empty cells and cells with an object pull at the object number."""
     figure, axis = plt.subplots(figsize=(6.4, 2.2), layout="constrained")
-    for place, (empty, full) in enumerate(shares.values()):
-        axis.barh(place, empty, color=TINTS[0], edgecolor=LINES[0])
-        axis.barh(place, full, left=empty, color=TINTS[5], edgecolor=LINES[5])
-        axis.text(empty / 2, place, "empty cells", ha="center", va="center", fontsize=9)
-        axis.text(empty + full / 2, place, "objects", ha="center", va="center", fontsize=9)
-    axis.set_yticks(range(len(shares)), list(shares))
+    names, (empty, full) = list(shares), zip(*shares.values(), strict=True)
+    axis.barh(names, empty, color=TINTS[0], edgecolor=LINES[0], label="empty cells")
+    axis.barh(names, full, left=empty, color=TINTS[5], edgecolor=LINES[5], label="objects")
     axis.invert_yaxis()
     axis.set(xlabel="sum of the gradients' absolute values")
+    axis.legend(frameon=False, loc="lower right")
     return figure
 
 

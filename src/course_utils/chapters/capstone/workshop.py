@@ -35,10 +35,10 @@ class Workshop:
         self.folder = Path(folder)
         self.owners: dict[str, str] = {}
         for path in sorted(TEMPLATE.rglob("*")):
-            if path.is_file() and not {"__pycache__", f"{PACKAGE}.egg-info"} & set(path.parts):
-                place = self.folder / path.relative_to(TEMPLATE)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, place)
+            inner = path.relative_to(TEMPLATE)
+            if path.is_file() and not any(part.startswith((".", "__pyc")) for part in inner.parts):
+                (self.folder / inner).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, self.folder / inner)
         sys.path[:] = [str(self.source), *(one for one in sys.path if f"{PACKAGE}-" not in one)]
         forget()
 

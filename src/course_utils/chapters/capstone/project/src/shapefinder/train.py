@@ -46,8 +46,8 @@ def fit(
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
+        model.train()
         while step < steps and not stop:
-            model.train()
             torch.manual_seed(step * world_size + rank)
             x, y = batch(step, rank, world_size)
             optimizer.zero_grad()
