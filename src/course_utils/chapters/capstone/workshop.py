@@ -5,12 +5,14 @@ from __future__ import annotations
 import atexit
 import linecache
 import os
+import select
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from course_utils.chapters.capstone.trials import run_tests_of_text
@@ -106,10 +108,41 @@ class Workshop:
         finally:
             process.kill()
 
+    @contextmanager
+    def served(self, *words: str, timeout: float = 60) -> Generator[str]:
+        """Inside the block ``python -m shapefinder serve words`` answers at the address given.
+
+        Raises:
+            RuntimeError: it ended, or told no address in time.
+        """
+        process = subprocess.Popen(
+            [sys.executable, "-m", PACKAGE, "serve", *words],
+            cwd=self.folder,
+            env={**self.environment(), "PORT": "0"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        try:
+            assert process.stdout is not None
+            told = select.select([process.stdout], [], [], timeout)[0]
+            address = process.stdout.readline().strip() if told else ""
+            if not address.startswith("http://"):
+                raise RuntimeError("the service did not tell its address")
+            yield address
+        finally:
+            process.terminate()
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
     def environment(self) -> dict[str, str]:
         """What the project's processes find in their environment."""
         own = {"PYTHONPATH": str(self.source), "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
-        return {**os.environ, **own, "PYTHONDONTWRITEBYTECODE": "1"}
+        quiet = {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        return {**os.environ, **own, **quiet}
 
     def tree(self) -> str:
         """The files, as a drawing of letters."""

@@ -1,7 +1,6 @@
 import torch
 import torch.nn as nn
 from PIL import Image
-
 from shapefinder import SHAPES
 from shapefinder.folder import prepare
 from shapefinder.grid import decode
@@ -17,12 +16,13 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
     weight = next(model.parameters())
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
-    with torch.no_grad():
-        output = model(prepare(image)[None].to(weight.device, weight.dtype))
-    for module, training in modes:
-        module.training = training
-    width, height = image.size
-    scale = torch.tensor([width, height, width, height])
+    try:
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(weight.device, weight.dtype))
+    finally:
+        for module, training in modes:
+            module.training = training
+    scale = torch.tensor([*image.size, *image.size])
     return [
         {
             "shape": SHAPES[int(row[1])],

@@ -7,17 +7,7 @@ MOST_PIXELS = 4_000_000
 
 
 def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
-    """Answer a request whose body is an image file.
-
-    Args:
-        body: the bytes that came.
-        find: gives the list of shapes in a PIL image.
-        limit: the most bytes that are looked at.
-
-    Returns:
-        An HTTP status and what is sent as JSON: 200 with ``"count"`` and ``"shapes"``, or 400,
-        413 or 500 with ``"error"``.
-    """
+    """Answer a request whose body is an image file: an HTTP status, and what is sent as JSON."""
     if len(body) > limit:
         return 413, {"error": f"at most {limit} bytes"}
     try:
