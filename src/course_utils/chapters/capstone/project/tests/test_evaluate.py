@@ -51,8 +51,9 @@ def test_a_shape_is_found_once():
 
 
 def test_another_class_is_no_hit():
-    result = score(([(0.9, 1, A)], [(0, A)]))
-    check(result, "the box is right and the class wrong", precision=0, recall=0, f1=0, count=1)
+    for mine, right in ((1, 0), (0, 1), (2, 0)):
+        result = score(([(0.9, mine, A)], [(right, A)]))
+        check(result, "the box is right and the class wrong", precision=0, recall=0, f1=0, count=1)
     result = score(([(0.9, 1, A)], [(0, A), (1, (0.0, 0.0, 0.4, 0.3))]))
     check(result, "the best box of its own class counts, not the best of all",
           precision=1, recall=0.5)  # fmt: skip
@@ -67,14 +68,16 @@ def test_half_an_overlap_is_enough():
 
 
 def test_the_surest_chooses_first():
-    # The surer box fits both shapes, the second fits only the first shape.
-    left, right = (0.0, 0.0, 0.4, 0.4), (0.1, 0.0, 0.5, 0.4)
-    surer, other = (0.0, 0.0, 0.4, 0.4), (0.0, 0.0, 0.38, 0.4)
-    for order in ((0, 1), (1, 0)):
-        boxes = [(0.9, 0, surer), (0.6, 0, other)]
-        result = score(([boxes[n] for n in order], [(0, left), (0, right)]))
-        check(result, "the surest box takes the shape that it overlaps most, in whatever order "
-              "the boxes come", precision=1, recall=1)  # fmt: skip
+    # The surer box fits both shapes, the first one better; the other box fits the first alone.
+    first, second = (0.0, 0.0, 0.4, 0.4), (0.12, 0.0, 0.52, 0.4)
+    boxes = [(0.9, 0, (0.05, 0.0, 0.45, 0.4)), (0.6, 0, (0.0, 0.0, 0.3, 0.4))]
+    for found in (boxes, boxes[::-1]):
+        for true in ([(0, first), (0, second)], [(0, second), (0, first)]):
+            why = (
+                "the surest box takes the shape that it overlaps most, in whatever order boxes "
+                "and shapes come, and leaves none for the other"
+            )
+            check(score((found, true)), why, precision=0.5, recall=0.5)
 
 
 def test_a_taken_shape_leaves_the_next_best():

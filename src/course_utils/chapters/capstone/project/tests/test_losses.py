@@ -83,11 +83,12 @@ def test_raw_numbers_of_the_object():
     output[0, 0] = torch.tensor([[-100.0, 100.0], [-100.0, -100.0]])
     there = losses(output, ONE)[0].item()
     assert abs(there) < 1e-4, f"all cells are surely right, and the object loss is {there:.4f}"
-    there = losses(-output, ONE)[0].item()
-    assert math.isclose(there, 400, rel_tol=1e-3), (
-        f"all cells are surely wrong by 100, and the object loss is {there:.4f}: work with the "
-        "raw numbers, not with a sigmoid and a logarithm"
-    )
+    for size in (50.0, 100.0):
+        there = losses(-output / 100 * size, ONE)[0].item()
+        assert math.isclose(there, 4 * size, rel_tol=1e-3), (
+            f"all four cells are surely wrong by {size:g}, and the object loss is {there:.4f}: "
+            "work with the raw numbers, not with a sigmoid and a logarithm"
+        )
 
 
 def test_cells_without_an_object_have_neither_class_nor_box():

@@ -47,8 +47,12 @@ def ask(body, finder, *limit):
 def test_shapes_are_found():
     for found in ([], [SHAPE], [SHAPE, SHAPE]):
         finder = Finder(*found)
-        right = (200, {"count": len(found), "shapes": found})
-        assert ask(a_file(), finder) == right, f"for {len(found)} shapes"
+        status, content = ask(a_file(), finder)
+        assert status == 200, f"{len(found)} shapes were found, and the status is {status}"
+        assert content == {"count": len(found), "shapes": found}, (
+            f"{len(found)} shapes were found; the answer has the keys {sorted(content)}, and count "
+            f"{content.get('count')}"
+        )
         assert finder.got == [((30, 20), "RGB")], f"find was called with {finder.got}"
 
 
@@ -85,7 +89,12 @@ def test_too_many_bytes():
 
 
 def test_too_many_pixels():
-    for size, right in (((2000, 2000), 200), ((2001, 2000), 413), ((8000, 1000), 413)):
+    for size, right in (
+        ((2000, 2000), 200),
+        ((4000, 900), 200),
+        ((2001, 2000), 413),
+        ((8000, 1000), 413),
+    ):
         file, finder = io.BytesIO(), Finder(SHAPE)
         Image.new("1", size).save(file, "PNG")
         status, _ = ask(file.getvalue(), finder)
