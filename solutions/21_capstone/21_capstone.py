@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     title: The whole project
-#     minutes: 230
-#     core: 140
+#     minutes: 240
+#     core: 125
 # ---
 
 # %% [markdown]
@@ -24,9 +24,9 @@
 # - say how sure a score is, and find a bug that no error message tells of;
 # - export, serve, and write down what you made; and choose among what others made.
 #
-# **It leans on** all chapters, most on 08 to 13 and 17. **Time:** just under four hours. The sections
-# marked **core**, the project up to its training, take less than two and a half. You can skip any exercise: the
-# course's own module takes its place.
+# **It leans on** all chapters, most on 08 to 13 and 17. **Time:** four hours. The sections
+# marked **core**, the project up to its training, take little more than two. You can skip any exercise:
+# the course's own module takes its place.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -1337,7 +1337,7 @@ print(best.info.run_name, "rate", settings["rate"], "steps", settings["steps"])
 print(len(tracker.get_metric_history(tracked, "object")), "losses are kept")
 
 # %% [markdown]
-# The others work alike. They aren't installed with the course, and without a network they keep runs in
+# The others work in the same way. They aren't installed with the course, and without a network they keep runs in
 # a folder until you upload them:
 #
 # ```python
@@ -1502,9 +1502,11 @@ for name in ("torchtext", "torchaudio", "torchcodec"):
 # %% [markdown]
 # ### Which framework?
 #
-# The question is asked every year, and the answers are older than they look. Each bar begins with a first
-# public release, to within a year. Light blue reaches today, for no end was announced; the others ended or were merged into
-# another.
+# The question is asked every year, and the answers are older than they look. **Predict:** of the purely static and the
+# purely eager frameworks, which survived? Each bar begins with a first
+# public release, to within a year. It reaches today where no end was announced; the others ended or were merged into
+# another. The colour says how a network is run: as a graph that is described first (static), line by
+# line (eager), or both.
 
 # %% topics=["framework-history"]
 alt = (
@@ -1513,7 +1515,7 @@ alt = (
 show(pictures.draw_dates(ecosystem.FRAMEWORKS), alt)
 
 # %% [markdown]
-# Three ideas explain most of it.
+# Neither: what lives can do both. Three ideas explain most of it.
 #
 # - **Library or framework.** Torch was a library: you call it. Caffe was a framework: it calls your text file of
 #   layers. PyTorch is a library with a few frameworks around it.

@@ -290,7 +290,7 @@ def evaluate(
         return torch.where(whole > 0, part / whole, 1.0)
 
     hits, mine, theirs = counts.sum(0)
-    generator = torch.Generator().manual_seed(seed)
+    torch.Generator().manual_seed(seed)
     drawn = torch.randint(len(rows), (draws, len(rows)))
     sums = counts[drawn].sum(1)  # (draws, 3)
     scores = share(2 * sums[:, 0], sums[:, 1] + sums[:, 2])

@@ -298,7 +298,7 @@ def fit(
             stop = bool(flag)
             if rank == 0 and (stop or step == steps or step % every == 0):
                 state = {"step": step, "model": model.state_dict()}
-                half = file.with_name(file.name + ".half")
+                file.with_name(file.name + ".half")
                 torch.save(state | {"optimizer": optimizer.state_dict()}, file)
         if together:
             dist.barrier()
@@ -353,7 +353,7 @@ def fit(
     if together:
         for value in model.state_dict().values():
             dist.broadcast(value, 0)
-    before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
+    signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
         model.train()

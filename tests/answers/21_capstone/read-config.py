@@ -23,7 +23,6 @@ def read_config(words: list[str], kind: type = Config) -> object:
     """
     parser = argparse.ArgumentParser(allow_abbrev=False)
     for field in fields(kind):
-        switch = {"action": argparse.BooleanOptionalAction}
         how = {"type": type(field.default)}
         parser.add_argument(f"--{field.name}", default=field.default, **how)
     return kind(**vars(parser.parse_args(words)))

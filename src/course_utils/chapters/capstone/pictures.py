@@ -181,14 +181,15 @@ def draw_bytes(text: str, lost: Sequence[int]) -> Figure:
 
 
 def draw_dates(rows: Sequence[tuple]) -> Figure:
-    """Bars from a framework's first release to its end, or to an arrow where it lives."""
+    """Bars from first release to end, or to today; the colour says how a network is run."""
     figure, axis = plt.subplots(figsize=(8.6, 4.6), layout="constrained")
-    today = 2026.9
-    for place, (name, start, end, _) in enumerate(rows):
-        alive = end is None
-        axis.barh(place, (today if alive else end) - start, left=start, height=0.6,
-                  color=TINTS[0] if alive else TINTS[5], edgecolor=INK, linewidth=0.6)  # fmt: skip
+    today, tints = 2026.9, {"static": TINTS[5], "eager": TINTS[0], "both": TINTS[2]}
+    for place, (name, start, end, how) in enumerate(rows):
+        axis.barh(place, (end or today) - start, left=start, height=0.6, color=tints[how],
+                  edgecolor=INK, linewidth=0.6)  # fmt: skip
         axis.text(start - 0.15, place, name, ha="right", va="center", fontsize=9)
+    keys = [Rectangle((0, 0), 1, 1, facecolor=tint, edgecolor=INK) for tint in tints.values()]
+    axis.legend(keys, tints, frameon=False, loc="lower left")
     axis.set(xlim=(1997, today), yticks=[], xlabel="year")
     axis.invert_yaxis()
     for side in ("left", "right", "top"):
