@@ -407,8 +407,6 @@ def try_model_values(cases: list) -> list:
 
 
 # %% nbgrader={"grade_id": "build-model", "solution": true}
-import math
-
 import torch
 import torch.nn as nn
 
@@ -430,7 +428,7 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     head = nn.Conv2d(before, 8, 1)
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
-    nn.init.constant_(head.bias[:1], math.log(prior / (1 - prior)))
+    nn.init.constant_(head.bias[:1], torch.tensor(prior).logit().item())
     return nn.Sequential(*layers, head)
     ### END SOLUTION
 
@@ -772,8 +770,8 @@ project.keep("train", fit)
 # %% tags=["nbval-ignore-output"]
 run = project.folder / "run"
 words = ["train", "--data", str(photos), "--out", str(run), "--every", "40"]
-torchrun = "-m torch.distributed.run --standalone --nproc-per-node 2 -m shapefinder".split()
-printed = project.run_until("run/run.pt", *torchrun, *words)
+torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+printed = project.run_until("run/run.pt", *torchrun, "-m", "shapefinder", *words)
 print([line for line in printed.splitlines() if "steps are done" in line])
 
 # %% [markdown]
@@ -1069,6 +1067,7 @@ def try_predict_values(seeds: range) -> list:
 import torch
 import torch.nn as nn
 from PIL import Image
+
 from shapefinder import SHAPES
 from shapefinder.folder import prepare
 from shapefinder.grid import decode
@@ -1148,7 +1147,7 @@ from torch.profiler import ProfilerActivity, profile, record_function
 network = kept_model().to(device)
 optimizer = torch.optim.AdamW(network.parameters(), lr=5e-3)
 with silent_stderr(), profile(activities=[ProfilerActivity.CPU]) as profiled:
-    for step in range(4):
+    for _ in range(4):
         with record_function("read 32 files"):
             names = [f"{val.names[n]}.jpg" for n in range(32)]
             pixels = torch.stack([prepare(Image.open(photos / "images" / name)) for name in names])
@@ -1553,8 +1552,8 @@ print(type(result.grad_fn).__name__)
 # > research and of much in production; JAX is the second choice, and `torch.func` has its ideas.
 
 # %% topics=["tf-vs-pytorch"] errata=["framework-advice"]
-cube = lambda t: t**3
-print("torch.func, as in JAX:", torch.func.grad(torch.func.grad(cube))(torch.tensor(2.0)).item())
+second = torch.func.grad(torch.func.grad(torch.sin))
+print("torch.func, as in JAX, gives -sin:", round(second(torch.tensor(1.0)).item(), 3))
 
 # %% [markdown]
 # Choose by what your colleagues can repair, by where the weights are that you start from, and by the

@@ -12,7 +12,7 @@ import torch.nn as nn
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
-from course_utils.learner.drawings import FAINT, INK, LINES, TINTS
+from course_utils.learner.drawings import INK, LINES, TINTS
 
 CLASSES = ("circle", "square", "triangle")
 PLACES = {

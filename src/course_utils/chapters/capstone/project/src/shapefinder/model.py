@@ -1,5 +1,3 @@
-import math
-
 import torch
 import torch.nn as nn
 
@@ -20,5 +18,5 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     head = nn.Conv2d(before, 8, 1)
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
-    nn.init.constant_(head.bias[:1], math.log(prior / (1 - prior)))
+    nn.init.constant_(head.bias[:1], torch.tensor(prior).logit().item())
     return nn.Sequential(*layers, head)

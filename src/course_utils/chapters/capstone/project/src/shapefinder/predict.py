@@ -1,6 +1,7 @@
 import torch
 import torch.nn as nn
 from PIL import Image
+
 from shapefinder import SHAPES
 from shapefinder.folder import prepare
 from shapefinder.grid import decode
