@@ -58,6 +58,14 @@ def chapter_of(item) -> str:
     return chapter.name if isinstance(chapter, Chapter) else ""
 
 
+def concerns(item, chapter: Chapter) -> bool:
+    """Whether a test is about a chapter, or about what lies in the chapter's package."""
+    of_the_package = item.path.parent.name == "chapters"
+    return chapter_of(item) == chapter.name or (
+        of_the_package and item.path.stem == f"test_{chapter.topic}"
+    )
+
+
 def group_of(item) -> str:
     """Which tests go to the same process as this one."""
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
@@ -116,7 +124,7 @@ def pytest_collection_modifyitems(config, items):
     wanted = config.getoption("--chapter")
     if wanted:
         (chapter,) = pick_chapters(ROOT, [wanted])
-        keep(config, items, lambda item: chapter_of(item) == chapter.name)
+        keep(config, items, lambda item: concerns(item, chapter))
     if not config.getoption("--every-answer"):
         is_another = another_wrong_answer()
         keep(config, items, lambda item: not is_another(item))

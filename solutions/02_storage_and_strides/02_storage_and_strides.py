@@ -32,6 +32,7 @@ import torch
 import torch.nn.functional as F
 from course_utils import check_close, check_equal, check_predictions, count_operators, device, show
 from course_utils import draw_storage, every_case, forbid_changes, forbid_copies
+from course_utils.chapters.storage_and_strides import slips
 
 # %% [markdown]
 # The layout of a tensor is the same on every device. So the small tensors of this chapter stay on
@@ -943,15 +944,15 @@ def trace_by_strides(matrix: torch.Tensor, anti: bool = False) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "trace-by-strides-check", "grade": true, "points": 3}
-from course_utils import check_value, stride_slips
+from course_utils import check_value
 
 
 def check_case(matrix, anti):
     with forbid_changes(matrix), forbid_copies(up_to=8), count_operators() as counts:
         total = trace_by_strides(matrix, anti)
     expected = (matrix.flip(1) if anti else matrix).diagonal().sum()
-    slips = stride_slips.traces(matrix, anti)
-    check_value(total, expected, "the sum", slips, rtol=0, atol=0)
+    known = slips.traces(matrix, anti)
+    check_value(total, expected, "the sum", known, rtol=0, atol=0)
     ran = counts["as_strided"], counts["sum"]
     assert ran == (1, 1) or not len(matrix), f"not one as_strided and one sum: {dict(counts)}"
 
@@ -1030,15 +1031,15 @@ def sliding_windows(x: torch.Tensor, k: int, step: int = 1) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "sliding-windows-check", "grade": true, "points": 2}
-from course_utils import check_shares_storage, check_value, stride_slips
+from course_utils import check_shares_storage, check_value
 
 
 def check_case(x, k, step):
     with forbid_changes(x), forbid_copies():
         result = sliding_windows(x, k, step) if step > 1 else sliding_windows(x, k)
     expected = torch.stack([x[s : s + k] for s in range(0, len(x) - k + 1, step)])
-    slips = stride_slips.windows(x, k, step)
-    check_value(result, expected, "the result", slips, rtol=0, atol=0)
+    known = slips.windows(x, k, step)
+    check_value(result, expected, "the result", known, rtol=0, atol=0)
     check_shares_storage(result, x)
 
 
@@ -1105,16 +1106,16 @@ def one_channel(image: torch.Tensor, kernel: torch.Tensor) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "one-channel-check", "grade": true, "points": 3}
-from course_utils import check_value, stride_slips
+from course_utils import check_value
 
 
 def check_case(image, kernel):
     with forbid_changes(image, kernel), count_operators() as counts:
         result = one_channel(image, kernel)
     expected = F.conv2d(image[None, None], kernel[None, None])[0, 0]
-    slips = stride_slips.plain_convolutions(image, kernel)
-    check_value(result, expected, "the result", slips, rtol=1e-5, atol=1e-5)
-    stride_slips.check_view_of_windows(counts)
+    known = slips.plain_convolutions(image, kernel)
+    check_value(result, expected, "the result", known, rtol=1e-5, atol=1e-5)
+    slips.check_view_of_windows(counts)
 
 
 table = torch.arange(1.0, 49.0, dtype=torch.float64, device=device).view(6, 8) ** 2
@@ -1187,18 +1188,18 @@ def conv_by_strides(
 
 
 # %% nbgrader={"grade_id": "conv-by-strides-check", "grade": true, "points": 4}
-from course_utils import check_value, stride_slips
+from course_utils import check_value
 
 
 def check_case(x, weight, stride, padding):
     with forbid_changes(x, weight), count_operators() as counts:
         result = conv_by_strides(x, weight, stride, padding)
     expected = F.conv2d(x, weight, stride=stride, padding=padding)
-    slips = stride_slips.convolutions(x, weight, stride, padding)
+    known = slips.convolutions(x, weight, stride, padding)
     if padding:
-        slips["the padding is missing"] = F.conv2d(x, weight, stride=stride)
-    check_value(result, expected, "the result", slips, rtol=1e-5, atol=1e-5)
-    stride_slips.check_view_of_windows(counts)
+        known["the padding is missing"] = F.conv2d(x, weight, stride=stride)
+    check_value(result, expected, "the result", known, rtol=1e-5, atol=1e-5)
+    slips.check_view_of_windows(counts)
     products = counts["bmm"] + counts["mm"] + counts["mul"] + counts["dot"]
     assert products == 1, f"contract all windows at once: one einsum, not {products} products"
 
@@ -1285,13 +1286,13 @@ def outer_without_memory(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor
 
 
 # %% nbgrader={"grade_id": "outer-without-memory-check", "grade": true, "points": 2}
-from course_utils import check_shares_storage, stride_slips
+from course_utils import check_shares_storage
 
 
 def check_case(a, b):
     with forbid_changes(a, b), forbid_copies():
         pair = outer_without_memory(a, b)
-    stride_slips.check_pair(pair, "(p, q)")
+    slips.check_pair(pair, "(p, q)")
     expected = a[:, None].repeat(1, len(b)), b[None].repeat(len(a), 1)
     for part, operand, right, source in zip("pq", pair, expected, (a, b), strict=True):
         check_close(operand, right, part)
@@ -1379,13 +1380,10 @@ def release_the_storage(x: torch.Tensor) -> tuple[int, torch.Tensor]:
 
 
 # %% nbgrader={"grade_id": "release-the-storage-check", "grade": true, "points": 2}
-from course_utils import stride_slips
-
-
 def check_case(x):
     with forbid_changes(x):
         pair = release_the_storage(x)
-    stride_slips.check_bytes_kept(pair, x)
+    slips.check_bytes_kept(pair, x)
     check_close(pair[1], x, "the tensor")
     left = pair[1].untyped_storage().nbytes()
     check_equal(left, x.nbytes, "bytes that the tensor keeps", "is it a copy?")
@@ -1589,9 +1587,6 @@ assert not counts, f"compute with numbers, without making a tensor: {', '.join(c
 
 
 # %% nbgrader={"grade_id": "row-major-strides-check-2", "grade": true, "points": 3}
-from course_utils import stride_slips
-
-
 def check_format(size, stride, name, because=""):
     check_equal(memory_format(size, stride), name, f"memory_format({size}, {stride})", because)
 
@@ -1616,7 +1611,7 @@ for size in torch.randint(1, 4, (12, 4), generator=torch.Generator().manual_seed
     last = ordered.contiguous(memory_format=torch.channels_last)
     gaps = torch.empty([2 * n for n in size], device=device)[::2, ::2, ::2, ::2]
     for y in (ordered, last, gaps, last.transpose(2, 3), ordered[:1].expand(size)):
-        check_format(tuple(y.shape), y.stride(), stride_slips.format_of(y))
+        check_format(tuple(y.shape), y.stride(), slips.format_of(y))
 ### END HIDDEN TESTS
 
 # %% [markdown]

@@ -35,8 +35,8 @@
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
 import torch.nn.functional as F
-from course_utils import check_close, check_predictions, check_rules, device, every_case
-from course_utils import numerics, show
+from course_utils import check_close, check_predictions, check_rules, device, every_case, show
+from course_utils.chapters import numerics
 from einops import rearrange
 
 # %% [markdown]

@@ -486,7 +486,7 @@ walk_by_hand = {"order": ["y", "q", "p", "b", "a"], "y": 1, "q": 6, "p": 15, "a"
 
 
 # %% nbgrader={"grade_id": "walk-by-hand-check", "grade": true, "points": 2} jupyter={"source_hidden": true}
-from course_utils.learner.walks import check_walk
+from course_utils.chapters.autograd import check_walk
 
 check_walk(walk_by_hand)
 
@@ -525,7 +525,7 @@ check_walk(walk_by_hand)
 # anew, if its names stay.
 
 # %% nbgrader={"grade_id": "engine-trials", "locked": true} jupyter={"source_hidden": true}
-from course_utils.learner.walks import torch_engine
+from course_utils.chapters.autograd import torch_engine
 
 
 @runs_with_the_answer
@@ -671,7 +671,7 @@ def micro_engine(program: str, **inputs: float) -> tuple[float, dict[str, float]
 
 
 # %% nbgrader={"grade_id": "micro-engine-check", "grade": true, "points": 2}
-from course_utils.learner.walks import check_rule
+from course_utils.chapters.autograd import check_rule
 
 steps = {"y = a * b": 2, "y = b * a": 2, "y = a * a": 3, "y = a ** 3": 2, "y = a ** -1": 4}
 steps |= {"y = a ** 0.5": 9, "y = a.exp()": 2}
@@ -694,7 +694,7 @@ with every_case() as case:
 
 
 # %% nbgrader={"grade_id": "micro-engine-check-2", "grade": true, "points": 2}
-from course_utils.learner.walks import check_chain, check_order
+from course_utils.chapters.autograd import check_chain, check_order
 
 programs = ["y = a + b", "y = a + a", "s = a + b; t = s + s; y = s + t"]
 programs += ["s = a + b; t = s + s; y = t + s", "p = a + b; q = p + b; r = q + q; y = r + a"]
@@ -724,7 +724,7 @@ with every_case() as case:
 
 
 # %% nbgrader={"grade_id": "micro-engine-check-3", "grade": true, "points": 2}
-from course_utils.learner.walks import check_chain, check_engine
+from course_utils.chapters.autograd import check_chain, check_engine
 
 early = "s may hand on only when all who used it have paid in, t among them"
 programs = {"y = a + b": "", "y = a + a": "a is used twice, and both payments count"}
@@ -744,7 +744,7 @@ with every_case() as case:
     with case("a chain of 5,000 steps"):
         check_chain(try_chain(5000, "backward"), (1.0, 5000.0), "the two gradients")
 ### BEGIN HIDDEN TESTS
-from course_utils.learner.walks import random_programs
+from course_utils.chapters.autograd import random_programs
 
 with every_case() as case:
     for program, inputs in random_programs(40):
@@ -1071,7 +1071,7 @@ def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "unbroadcast-check", "grade": true, "points": 3}
-from course_utils.learner.walks import check_sums
+from course_utils.chapters.autograd import check_sums
 
 g = torch.tensor([[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]])
 cube, half = torch.arange(24.0, dtype=torch.float64).reshape(4, 2, 3), g.to(torch.float16).t()
@@ -1133,7 +1133,7 @@ check_sums(try_unbroadcast, *groups, (torch.ones(1, 1).expand(3, 4), {(4,): fron
 
 # %% nbgrader={"grade_id": "vjp-truth", "locked": true} jupyter={"source_hidden": true}
 from course_utils import watched
-from course_utils.learner.walks import check_vjps
+from course_utils.chapters.autograd import check_vjps
 
 
 @runs_with_the_answer
@@ -1311,7 +1311,7 @@ for tensor in saved:
 
 
 # %% jupyter={"source_hidden": true}
-from course_utils.learner.walks import bytes_over_time
+from course_utils.chapters.autograd import bytes_over_time
 
 figure, axes = plt.subplots(figsize=(7, 2.8))
 for recording, style, name in ((True, "o-", "recording"), (False, "s--", "under no_grad")):
@@ -1399,8 +1399,8 @@ sum(draw_graph(loss).saved_bytes for loss in losses), "bytes for 100 losses of t
 # factors are inputs.
 
 # %% nbgrader={"grade_id": "saved-bytes-trials", "locked": true} jupyter={"source_hidden": true}
-from course_utils.learner.byte_counts import bytes_of
-from course_utils.learner.walks import FUNCTIONS, check_bytes, kept
+from course_utils import bytes_of
+from course_utils.chapters.autograd import FUNCTIONS, check_bytes, kept
 
 
 @runs_with_the_answer
@@ -1693,7 +1693,7 @@ def edit_leaf(x):
 
 
 # %% nbgrader={"grade_id": "run-backward", "locked": true} jupyter={"source_hidden": true}
-from course_utils.learner.walks import check_repairs, verdict_on
+from course_utils.chapters.autograd import check_repairs, verdict_on
 
 CASES = [edit_exp, edit_sin, edit_sum, edit_square, edit_slice]
 CASES += [edit_constant, edit_added, edit_detached, edit_data, edit_leaf]
@@ -1753,7 +1753,7 @@ repaired["edit_leaf"] = lambda x: (x + 1) ** 2
 ### END SOLUTION
 
 # %% nbgrader={"grade_id": "version-tribunal-check", "grade": true, "points": 2} jupyter={"source_hidden": true}
-from course_utils.learner.walks import verdict_on
+from course_utils.chapters.autograd import verdict_on
 
 with every_case(at_most=10) as case:
     for name, verdict in verdicts.items():
@@ -2026,7 +2026,7 @@ points = torch.stack([radius * angle.cos(), radius * angle.sin()], dim=1)  # (20
 
 # %% nbgrader={"grade_id": "network-trials", "locked": true} jupyter={"source_hidden": true}
 from course_utils import watched
-from course_utils.learner.walks import check_networks, network_by_autograd
+from course_utils.chapters.autograd import check_networks, network_by_autograd
 
 
 @runs_with_the_answer

@@ -206,7 +206,7 @@ check_predictions(believe_the_rule, machine, because)
 
 # %% nbgrader={"grade_id": "trials", "locked": true} jupyter={"source_hidden": true}
 # How the exercises are tried, here and below. You need not read these cells.
-from course_utils import custom_gradients
+from course_utils.chapters import custom_gradients
 
 
 @runs_with_the_answer
@@ -252,7 +252,7 @@ def safe_length(x: torch.Tensor) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "safe-length-check", "grade": true, "points": 3}
-from course_utils.learner.custom_gradients import check_length
+from course_utils.chapters.custom_gradients import check_length
 
 with every_case() as case:
     for name, x in {
@@ -398,7 +398,7 @@ check_predictions(nan_at, machine, because)
 
 
 # %% nbgrader={"grade_id": "where-nan-check-2", "grade": true, "points": 2}
-from course_utils.learner.custom_gradients import check_elu
+from course_utils.chapters.custom_gradients import check_elu
 
 with every_case() as case:
     for name, x, alpha in (
@@ -727,7 +727,7 @@ def my_relu_and_friends() -> dict:
 
 
 # %% nbgrader={"grade_id": "my-relu-and-friends-check", "grade": true, "points": 2}
-from course_utils.learner.custom_gradients import check_relu
+from course_utils.chapters.custom_gradients import check_relu
 
 with every_case() as case:
     for name, x in {
@@ -749,7 +749,7 @@ check_relu(try_function, torch.arange(-6.0, 6).view(3, 4).t())
 
 
 # %% nbgrader={"grade_id": "my-relu-and-friends-check-2", "grade": true, "points": 2}
-from course_utils.learner.custom_gradients import check_clamp
+from course_utils.chapters.custom_gradients import check_clamp
 
 x, ones, work = torch.tensor([-3.0, -1.0, 0.5, 1.0, 4.0]), torch.ones(5), {}
 with every_case() as case:
@@ -773,7 +773,7 @@ for needs in ((True, True, False), (False, True, True), (False, False, True)):
 
 
 # %% nbgrader={"grade_id": "my-relu-and-friends-check-3", "grade": true, "points": 2}
-from course_utils.learner.custom_gradients import check_binarize
+from course_utils.chapters.custom_gradients import check_binarize
 
 with every_case() as case:
     for name, x in {
@@ -834,7 +834,7 @@ for size in ((4, 5), (), (0, 3)):
 # %% nbgrader={"grade_id": "line-up", "locked": true} jupyter={"source_hidden": true}
 from collections.abc import Callable
 
-from course_utils.learner.custom_gradients import line_up  # noqa: F401
+from course_utils.chapters.custom_gradients import line_up  # noqa: F401
 
 
 @runs_with_the_answer
@@ -869,7 +869,7 @@ def write_the_test(function: Callable[[torch.Tensor], torch.Tensor]) -> bool:
 
 
 # %% nbgrader={"grade_id": "write-the-test-check", "grade": true, "points": 5}
-from course_utils.learner.custom_gradients import check_verdicts
+from course_utils.chapters.custom_gradients import check_verdicts
 
 suspects = [("sine", number) for number in range(7)]
 suspects += [("cube", 0), ("bell", 0), ("cube", 1), ("bell", 3)]
@@ -1020,7 +1020,7 @@ def checkpoint_by_hand(block: nn.Module, x: torch.Tensor) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "checkpoint-by-hand-check", "grade": true, "points": 4}
-from course_utils.learner.custom_gradients import check_checkpoint
+from course_utils.chapters.custom_gradients import check_checkpoint
 
 with every_case() as case:
     with case("x of shape (2, 3)"):
@@ -1180,7 +1180,7 @@ def jacobian_both_ways(f: Callable, x: torch.Tensor) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "jacobian-both-ways-check", "grade": true, "points": 2}
-from course_utils.learner.custom_gradients import check_jacobian
+from course_utils.chapters.custom_gradients import check_jacobian
 
 inputs = {
     "two to three": torch.tensor([1.0, 2.0]),
@@ -1200,7 +1200,7 @@ for name in ("square", "one number", "two numbers"):
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "jacobian-both-ways-check-2", "grade": true, "points": 1}
-from course_utils.learner.custom_gradients import check_jacobian
+from course_utils.chapters.custom_gradients import check_jacobian
 
 with every_case() as case:
     for name, x, forward in (
@@ -1286,7 +1286,7 @@ print("Hessian: ", torch.func.hessian(saddle)(x))
 # gradients, and all it asks for is a function that gives $Hv$ for a $v$:
 
 # %% nbgrader={"grade_id": "landscapes", "locked": true} jupyter={"source_hidden": true}
-from course_utils.learner.custom_gradients import solve
+from course_utils.chapters.custom_gradients import solve
 
 
 # %%
@@ -1352,7 +1352,7 @@ def hessian_vector(f: Callable, x: torch.Tensor, v: torch.Tensor) -> tuple:
 
 
 # %% nbgrader={"grade_id": "hessian-vector-check", "grade": true, "points": 2}
-from course_utils.learner.custom_gradients import check_product
+from course_utils.chapters.custom_gradients import check_product
 
 many = torch.linspace(-1, 1, 100).double()
 with every_case() as case:
@@ -1374,7 +1374,7 @@ for way in ("double", "forward"):
 
 
 # %% nbgrader={"grade_id": "hessian-vector-check-2", "grade": true, "points": 2}
-from course_utils.learner.custom_gradients import check_newton
+from course_utils.chapters.custom_gradients import check_newton
 
 with every_case() as case:
     with case("newton in the bowl from (0.5, 0.1), one step"):
@@ -1414,7 +1414,7 @@ check_newton(try_curvature, "bowl", torch.tensor([0.3]), 4)
 
 
 # %%
-from course_utils.learner.custom_gradients import descent_path, newton_path
+from course_utils.chapters.custom_gradients import descent_path, newton_path
 
 start = torch.tensor([-1.2, 1.0]).double()
 a, b = torch.meshgrid(torch.linspace(-1.6, 1.6, 161), torch.linspace(-3.6, 2.2, 161), indexing="xy")
@@ -1599,7 +1599,7 @@ def per_sample_grads(weights: dict, x: torch.Tensor, y: torch.Tensor, limit: flo
 
 
 # %% nbgrader={"grade_id": "per-sample-grads-check", "grade": true, "points": 3}
-from course_utils.learner.custom_gradients import check_samples
+from course_utils.chapters.custom_gradients import check_samples
 
 with every_case() as case:
     for way in ("loop", "vmap", "hooks"):
@@ -1617,7 +1617,7 @@ for way in ("loop", "vmap", "hooks"):
 
 
 # %% nbgrader={"grade_id": "per-sample-grads-check-2", "grade": true, "points": 2}
-from course_utils.learner.custom_gradients import check_clip
+from course_utils.chapters.custom_gradients import check_clip
 
 one = {"w": torch.tensor([[3.0, 4.0], [0.0, 1.0]])}
 two = {"a": torch.tensor([[3.0], [0.0]]), "b": torch.tensor([[4.0], [1.0]])}

@@ -37,7 +37,7 @@
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from course_utils import check_predictions, device, every_case, hook_slips, hook_trials
+from course_utils import check_predictions, device, every_case
 from course_utils import runs_with_the_answer, show
 
 # %% [markdown]
@@ -304,7 +304,7 @@ kept[0]
 # %% nbgrader={"grade_id": "hooks-on", "locked": true}
 import copy
 
-from course_utils.learner.hook_trials import hooks_on
+from course_utils.chapters.hooks import hooks_on
 
 
 # %% topics=["module-hooks"]
@@ -368,12 +368,13 @@ def make_network(seed: int = 0) -> Network:
 
 # %% nbgrader={"grade_id": "try-capture", "locked": true}
 import contextlib
+from course_utils.chapters.hooks import check_capture, check_unknown_name, run_capture
 
 
 @runs_with_the_answer
 def try_capture(names, x, goes_wrong, grad) -> dict:
     network = make_network().to(x.dtype)
-    return hook_trials.run_capture(capture, network, names, x, goes_wrong, grad)
+    return run_capture(capture, network, names, x, goes_wrong, grad)
 
 
 # %% nbgrader={"grade_id": "capture", "solution": true}
@@ -399,7 +400,7 @@ def capture(model: nn.Module, names: list[str]) -> contextlib.AbstractContextMan
 
 # %% nbgrader={"grade_id": "capture-check", "grade": true, "points": 4}
 def check_case(names, x, **options):
-    hook_trials.check_capture(try_capture, make_network().to(x.dtype), names, x, **options)
+    check_capture(try_capture, make_network().to(x.dtype), names, x, **options)
 
 
 x = torch.tensor([[1.0, -2, 0, 3], [0, 1, -1, 2]], device=device)
@@ -414,7 +415,7 @@ with every_case() as case:
     with case("an exception inside the block"):
         check_case(["stem", "block"], x, goes_wrong=True)
     with case("capture(network, ['head', 'nose'])"):
-        hook_trials.check_unknown_name(try_capture, make_network(), x)
+        check_unknown_name(try_capture, make_network(), x)
 ### BEGIN HIDDEN TESTS
 check_case(["", "block", "leaky"], torch.ones(1, 4, device=device))
 check_case(["stem", "leaky", "head"], x[:0])
@@ -543,10 +544,13 @@ w.grad
 
 
 # %% nbgrader={"grade_id": "try-reversal", "locked": true}
+from course_utils.chapters.hooks import check_reversal, run_reversal
+
+
 @runs_with_the_answer
 def try_reversal(x, strength, weight, by_function, grad) -> tuple:
     reverse = Reversal.apply if by_function else gradient_reversal
-    return hook_trials.run_reversal(reverse, x, strength, weight, not by_function, grad)
+    return run_reversal(reverse, x, strength, weight, not by_function, grad)
 
 
 # %% nbgrader={"grade_id": "gradient-reversal", "solution": true}
@@ -584,7 +588,7 @@ def check_both(case, name, *arguments):
     for by_function in (False, True):
         with case(f"{'Reversal.apply' if by_function else 'gradient_reversal'}, {name}"):
             first, more = arguments[:3], arguments[3:]
-            hook_trials.check_reversal(try_reversal, *first, by_function, *more)
+            check_reversal(try_reversal, *first, by_function, *more)
 
 
 x = torch.tensor([3.0, -1.0], device=device)
@@ -652,9 +656,12 @@ with every_case() as case:
 
 
 # %% nbgrader={"grade_id": "try-freezing", "locked": true}
+from course_utils.chapters.hooks import check_freezing, frozen_row_moves, run_freezing
+
+
 @runs_with_the_answer
 def try_freezing(table, rows) -> dict[str, torch.Tensor]:
-    return hook_trials.run_freezing(freeze_rows, table, rows)
+    return run_freezing(freeze_rows, table, rows)
 
 
 # %% nbgrader={"grade_id": "freeze-rows", "solution": true}
@@ -687,16 +694,16 @@ table = torch.arange(6.0, device=device).view(3, 2)
 with every_case() as case:
     for rows in ([0], [-1], [2, 0], []):
         with case(f"rows {rows} of 3"):
-            hook_trials.check_freezing(try_freezing, table, rows)
+            check_freezing(try_freezing, table, rows)
     for dtype in (torch.float64, torch.bfloat16):
         with case(f"rows [1, -3] of 4, in {dtype}"):
             ones = torch.ones(4, 3, dtype=dtype, device=device)
-            hook_trials.check_freezing(try_freezing, ones, [1, -3])
+            check_freezing(try_freezing, ones, [1, -3])
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape, rows in (((5, 3), [1, 4]), ((7, 1), [0, 2, -1]), ((2, 4), [0, 1]), ((4, 2), [-1])):
     table = torch.randn(shape, generator=generator).to(device)
-    hook_trials.check_freezing(try_freezing, table, rows)
+    check_freezing(try_freezing, table, rows)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "freeze-rows-check-2", "grade": true, "points": 2}
@@ -709,7 +716,7 @@ because = {
     "Adam, after a step": "the first step left a running mean behind",
     "AdamW": "its weight decay is 0.01 unless you say otherwise",
 }
-truth = {name: hook_trials.frozen_row_moves(name) for name in because}
+truth = {name: frozen_row_moves(name) for name in because}
 check_predictions(the_frozen_row_moves, truth, because)
 
 # %% [markdown]
@@ -929,9 +936,12 @@ hook_order = dict(zip(hook_order, (1, 5, 6, 14, 2, 12, 13, 3, 4, 7, 10, 8, 9, 11
 
 
 # %% nbgrader={"grade_id": "hook-order-check", "grade": true, "points": 3}
-hook_trials.check_places(hook_order)
-truth = hook_trials.order_of_hooks(TwoLayers().to(device))
-check_predictions(hook_order, truth, hook_slips.ORDER_REASONS)
+from course_utils.chapters.hooks import check_places, order_of_hooks
+from course_utils.chapters.hooks.slips import ORDER_REASONS
+
+check_places(hook_order)
+truth = order_of_hooks(TwoLayers().to(device))
+check_predictions(hook_order, truth, ORDER_REASONS)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -969,10 +979,13 @@ check_predictions(hook_order, truth, hook_slips.ORDER_REASONS)
 
 
 # %% nbgrader={"grade_id": "try-monitor", "locked": true}
+from course_utils.chapters.hooks import check_ill_layer, check_monitor, run_monitor
+
+
 @runs_with_the_answer
 def try_monitor(steps, ill, seed) -> tuple:
     network = nn.Sequential(nn.Sequential(make_patient(ill, seed), nn.Identity()))
-    return hook_trials.run_monitor(grad_monitor, network, train, steps)
+    return run_monitor(grad_monitor, network, train, steps)
 
 
 # %% nbgrader={"grade_id": "grad-monitor", "solution": true}
@@ -999,7 +1012,7 @@ ill_layer = "layer4"
 # %% nbgrader={"grade_id": "grad-monitor-check", "grade": true, "points": 3}
 def check_case(steps, ill, seed):
     found = try_monitor(steps, ill, seed)
-    hook_trials.check_monitor(found, make_patient(ill, seed), train, points, steps)
+    check_monitor(found, make_patient(ill, seed), train, points, steps)
 
 
 with every_case() as case:
@@ -1013,7 +1026,7 @@ check_case(3, True, 2)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "grad-monitor-check-2", "grade": true, "points": 1}
-hook_trials.check_ill_layer(ill_layer, make_patient(seed=1))
+check_ill_layer(ill_layer, make_patient(seed=1))
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1235,11 +1248,14 @@ print("alpha is w / (H W):", torch.allclose(alpha * 6 * 11, shape_net.fc.weight[
 
 
 # %% nbgrader={"grade_id": "try-grad-cam", "locked": true}
+from course_utils.chapters.hooks import check_cam_that_raises, check_grad_cam, run_grad_cam
+
+
 @runs_with_the_answer
 def try_grad_cam(state, layer, image, target) -> tuple:
     model = ShapeNet().to(image)
     model.load_state_dict(state)
-    return hook_trials.run_grad_cam(grad_cam, model, layer, image, target)
+    return run_grad_cam(grad_cam, model, layer, image, target)
 
 
 # %% nbgrader={"grade_id": "grad-cam", "solution": true}
@@ -1261,7 +1277,7 @@ def grad_cam(model: nn.Module, layer: str, image: torch.Tensor, target: int) -> 
 # %% nbgrader={"grade_id": "grad-cam-check", "grade": true, "points": 4}
 def check_case(image, target, **options):
     torch.manual_seed(3)
-    hook_trials.check_grad_cam(try_grad_cam, ShapeNet(), image, target, **options)
+    check_grad_cam(try_grad_cam, ShapeNet(), image, target, **options)
 
 
 image = torch.rand(3, 24, 24, generator=torch.Generator().manual_seed(0)).to(device)
@@ -1275,7 +1291,7 @@ with every_case() as case:
     with case("nothing in the image speaks for the class"):
         check_case(image, 1, bias=-1.0, factor=1.0)
     with case("an image of two channels, so that the model raises"):
-        hook_trials.check_cam_that_raises(try_grad_cam, ShapeNet(), image[:2])
+        check_cam_that_raises(try_grad_cam, ShapeNet(), image[:2])
 ### BEGIN HIDDEN TESTS
 for cut in (1, 4, 6, 8, 9):
     check_case(image[:, 4:20].double(), 2, cut=cut, factor=1.0)
@@ -1382,10 +1398,13 @@ for _ in range(2):
 
 
 # %% nbgrader={"grade_id": "try-step-in-backward", "locked": true}
+from course_utils.chapters.hooks import check_steps, run_steps
+
+
 @runs_with_the_answer
 def try_steps(batches, lr, momentum, frozen, before) -> tuple:
-    run = hook_trials.run_steps
-    return run(step_in_backward, make_network(), batches, lr, momentum, frozen, before)
+    network = make_network()
+    return run_steps(step_in_backward, network, batches, lr, momentum, frozen, before)
 
 
 # %% nbgrader={"grade_id": "step-in-backward", "solution": true}
@@ -1408,7 +1427,7 @@ def step_in_backward(parameters: list[nn.Parameter], lr: float, momentum: float)
 
 # %% nbgrader={"grade_id": "step-in-backward-check", "grade": true, "points": 4}
 def check_case(*arguments, **options):
-    hook_trials.check_steps(try_steps, make_network, *arguments, **options)
+    check_steps(try_steps, make_network, *arguments, **options)
 
 
 generator = torch.Generator().manual_seed(0)
@@ -1524,9 +1543,12 @@ show(
 
 
 # %% nbgrader={"grade_id": "try-offload", "locked": true}
+from course_utils.chapters.hooks import check_bring_back, check_offload, run_offload
+
+
 @runs_with_the_answer
 def try_offload(x) -> tuple[int, list[torch.Tensor], bool]:
-    return hook_trials.run_offload(offload_saved, bring_back, x)
+    return run_offload(offload_saved, bring_back, x)
 
 
 # %% nbgrader={"grade_id": "offload-saved", "solution": true}
@@ -1550,7 +1572,7 @@ def bring_back(kept: torch.Tensor | tuple | dict) -> torch.Tensor:
 # %% nbgrader={"grade_id": "offload-saved-check", "grade": true, "points": 3}
 def check_back(numbers, dtype):
     tensor = torch.tensor(numbers, dtype=dtype, device=device)
-    hook_trials.check_back(offload_saved, bring_back, tensor)
+    check_bring_back(offload_saved, bring_back, tensor)
 
 
 kinds = (
@@ -1565,9 +1587,9 @@ with every_case() as case:
             check_back(numbers, dtype)
     for batch in (images, images.double()):
         with case(f"a CNN, with a batch in {batch.dtype}"):
-            hook_trials.check_offload(try_offload, batch)
+            check_offload(try_offload, batch)
 ### BEGIN HIDDEN TESTS
-hook_trials.check_offload(try_offload, images.transpose(2, 3)[:1, :, ::1, 2:])
+check_offload(try_offload, images.transpose(2, 3)[:1, :, ::1, 2:])
 check_back([1 / 3, -2 / 3], torch.float64)
 ### END HIDDEN TESTS
 
@@ -1588,7 +1610,7 @@ check_back([1 / 3, -2 / 3], torch.float64)
 
 
 # %%
-from course_utils.learner.byte_counts import bytes_of
+from course_utils import bytes_of
 
 
 def kept_bytes(activation: nn.Module, form) -> int:
@@ -1693,10 +1715,13 @@ except RuntimeError as error:
 
 
 # %% nbgrader={"grade_id": "layers", "locked": true}
+from course_utils.chapters.hooks import check_weight_norm, run_weight_norm
+
+
 @runs_with_the_answer
 def try_weight_norm(weight, x, by_hook) -> tuple:
     function = weight_norm if by_hook else None
-    return hook_trials.run_weight_norm(function, WeightNorm, weight, x)
+    return run_weight_norm(function, WeightNorm, weight, x)
 
 
 # %% nbgrader={"grade_id": "weight-norm", "solution": true}
@@ -1741,7 +1766,7 @@ generator = torch.Generator().manual_seed(0)
 weight, x = (torch.randn(3, 4, generator=generator).to(device) for _ in range(2))
 kernels = torch.randn(2, 3, 2, 3, generator=generator).to(device)
 images = torch.randn(2, 3, 4, 5, generator=generator).to(device)
-check_case = hook_trials.check_weight_norm
+check_case = check_weight_norm
 with every_case() as case:
     for by_hook, way in ((True, "weight_norm"), (False, "WeightNorm")):
         with case(f"{way}, a Linear"):
@@ -1827,9 +1852,12 @@ _ = pair.load_state_dict({"0.weight": torch.ones(1, 1), "1.weight": torch.ones(1
 
 
 # %% nbgrader={"grade_id": "try-loading", "locked": true}
+from course_utils.chapters.hooks import check_loading, check_unknown_key, run_loading
+
+
 @runs_with_the_answer
 def try_loading(state, renamed, prefix, loads) -> tuple:
-    return hook_trials.run_loading(state_dict_hooks, state, renamed, prefix, loads)
+    return run_loading(state_dict_hooks, state, renamed, prefix, loads)
 
 
 # %% nbgrader={"grade_id": "state-dict-hooks", "solution": true}
@@ -1868,14 +1896,14 @@ with every_case() as case:
         ("two loads, one after the other", {"fc": "head"}, {"prefix": "net.", "loads": 2}),
     ):
         with case(name):
-            hook_trials.check_loading(try_loading, renamed, **options)
+            check_loading(try_loading, renamed, **options)
     with case("a key nose.weight, which was not renamed"):
-        hook_trials.check_unknown_key(try_loading)
+        check_unknown_key(try_loading)
 ### BEGIN HIDDEN TESTS
 circle = {"stem": "head", "head": "tail", "tail": "stem"}
-hook_trials.check_loading(try_loading, {"block.conv": "block.0", "a": "stem"})
-hook_trials.check_loading(try_loading, {"head_old": "head", "stem_head": "stem"}, "fc2.")
-hook_trials.check_loading(try_loading, circle, "a.b.c.", loads=3)
+check_loading(try_loading, {"block.conv": "block.0", "a": "stem"})
+check_loading(try_loading, {"head_old": "head", "stem_head": "stem"}, "fc2.")
+check_loading(try_loading, circle, "a.b.c.", loads=3)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1965,13 +1993,17 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
 
 
 # %% nbgrader={"grade_id": "committee", "locked": true}
-from course_utils.learner.hook_trials import make_committee, transplant  # noqa: F401
+from course_utils.chapters.hooks import make_committee, transplant  # noqa: F401
 
 
 # %% nbgrader={"grade_id": "try-intervention", "locked": true}
+from course_utils.chapters.hooks import check_clean_after_error, check_deciding
+from course_utils.chapters.hooks import check_intervention, run_intervention
+
+
 @runs_with_the_answer
 def try_intervention(kind, names, a, b, seeds) -> dict:
-    return hook_trials.run_intervention(intervention, kind, names, a, b, seeds)
+    return run_intervention(intervention, kind, names, a, b, seeds)
 
 
 # %% nbgrader={"grade_id": "intervention", "solution": true}
@@ -2006,7 +2038,7 @@ deciding_block = "blocks.2"
 
 # %% nbgrader={"grade_id": "intervention-check", "grade": true, "points": 4}
 def check_case(*arguments):
-    hook_trials.check_intervention(try_intervention, *arguments)
+    check_intervention(try_intervention, *arguments)
 
 
 a, b = (torch.tensor([point], device=device) for point in ((1.0, 2.0), (1.0, -2.0)))
@@ -2025,7 +2057,7 @@ with every_case() as case:
             check_case(kind, names, *((a, b) if kind == "committee" else (first, second)), seeds)
     for which, pair in (("a", (first[:, :, :1], second)), ("b", (first, second[:, :, :1]))):
         with case(f"an input {which} of the wrong shape, so that its run raises"):
-            hook_trials.check_clean_after_error(try_intervention, ["enter", "lstm"], *pair)
+            check_clean_after_error(try_intervention, ["enter", "lstm"], *pair)
 ### BEGIN HIDDEN TESTS
 check_case("listener", ["head", "lstm", "enter"], second[:1], first[:1], (3, 4))
 check_case("listener", ["act", "enter", "lstm"], first[:, :2], second)
@@ -2033,7 +2065,7 @@ check_case("listener", ["act", "enter", "lstm"], first[:, :2], second)
 
 # %% nbgrader={"grade_id": "intervention-check-2", "grade": true, "points": 1}
 a, b = (torch.tensor([point], device=device) for point in ((1.0, 2.0), (1.0, -2.0)))
-hook_trials.check_deciding(deciding_block, 4, a, b)
+check_deciding(deciding_block, 4, a, b)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>

@@ -32,7 +32,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from course_utils import check_equal, check_parts, check_predictions, check_rules, check_value, show
-from course_utils import device, every_case, layer_slips, runs_with_the_answer, seeded, watched
+from course_utils import device, every_case, runs_with_the_answer, seeded, watched
 
 # %% [markdown]
 # ## 1. Linear: one line · core
@@ -289,7 +289,7 @@ def try_conv_arithmetic(layers: list[dict], size: int) -> tuple:
 
 
 # %% nbgrader={"grade_id": "conv-arithmetic-truth", "locked": true} jupyter={"source_hidden": true}
-from course_utils import dry_run
+from course_utils.chapters.layers import dry_run
 
 
 def check_conv_arithmetic(layers, size, because=""):
@@ -616,6 +616,9 @@ def try_transposed_conv(x: torch.Tensor, weight: torch.Tensor, stride: int, padd
 
 
 # %% nbgrader={"grade_id": "transposed-conv-truth", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers.slips import overwritten_stamps
+
+
 def check_transposed_conv(x, weight, stride, padding):
     x, weight = x.double(), weight.double()
     y, names, spoilt = try_transposed_conv(x, weight, stride, padding)
@@ -628,7 +631,7 @@ def check_transposed_conv(x, weight, stride, padding):
         close = F.conv_transpose2d(x, weight, stride=1, padding=padding)
         slips["the stamps lie stride pixels apart, not one"] = close
     for n in range(2):
-        whole = layer_slips.overwritten(x, weight, stride, n)
+        whole = overwritten_stamps(x, weight, stride, n)
         height, width = (m - padding for m in whole.shape[2:])
         words = "where stamps overlap they add up; here one replaces the other" + " " * n
         slips[words] = whole[:, :, padding:height, padding:width]
@@ -1078,12 +1081,15 @@ def try_batch_norm_backward(*args) -> tuple:
 
 
 # %% nbgrader={"grade_id": "batch-norm-slips", "locked": true} jupyter={"source_hidden": true}
-from course_utils import refused
+from course_utils.chapters.layers import refused
 
 NORMS = ("*batch_norm*", "*layer_norm*", "*group_norm*", "*instance_norm*", "*rms_norm*")
 
 
 # %% nbgrader={"grade_id": "batch-norm-truth-1", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers.slips import batch_norm_slips
+
+
 def check_batch_norm_1(x, training, normal, momentum=0.1, eps=1e-5):
     weight, bias, mean, var = normal(4, x.shape[1]).to(x.dtype).unbind()
     args = x, weight, bias, mean, var.square() + 0.5, training, momentum, eps
@@ -1093,7 +1099,7 @@ def check_batch_norm_1(x, training, normal, momentum=0.1, eps=1e-5):
     check_rules(names, changed, *NORMS)
     y, found_mean, found_var = check_parts(result, "y", "new_mean", "new_var")
     double = x.dtype == torch.double
-    slips = layer_slips.batch_norm_slips(*args, right)
+    slips = batch_norm_slips(*args, right)
     check_value(y, right, "y", slips, 1e-4, 1e-5 if double else 1e-4)
     mean_slips, var_slips = {}, {}
     if training:
@@ -1106,6 +1112,9 @@ def check_batch_norm_1(x, training, normal, momentum=0.1, eps=1e-5):
 
 
 # %% nbgrader={"grade_id": "batch-norm-truth-3", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers.slips import backward_slips, sum_slips
+
+
 def check_batch_norm_3(x, normal, eps=1e-5):
     x, weight, grad = x.double(), normal(x.shape[1]).double(), normal(*x.shape).double()
     z, w, b = (t.clone().requires_grad_() for t in (x, weight, torch.zeros_like(weight)))
@@ -1122,8 +1131,8 @@ def check_batch_norm_3(x, normal, eps=1e-5):
         / weight.view(-1, 1, 1),
     }
     slips = [
-        slips | layer_slips.backward_slips(grad, x, weight, eps, right[0]),
-        *layer_slips.sum_slips(grad, x, eps),
+        slips | backward_slips(grad, x, weight, eps, right[0]),
+        *sum_slips(grad, x, eps),
     ]
     result, names, changed = try_batch_norm_backward(grad, x, weight, eps)
     check_rules(names, changed, *NORMS, "grad", "backward")
@@ -1314,6 +1323,9 @@ def try_norm_family(x: torch.Tensor, kind: str, groups: int, eps: float) -> tupl
 
 
 # %% nbgrader={"grade_id": "norm-family-truth", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers.slips import norm_slips
+
+
 def check_norm_family(x, kind, groups=1, eps=1e-5):
     whole = x.shape[1:]
     norms = {
@@ -1325,7 +1337,7 @@ def check_norm_family(x, kind, groups=1, eps=1e-5):
     }
     right = norms.pop(kind)
     slips = {f"this is {name} norm": wrong for name, wrong in norms.items()}
-    slips |= layer_slips.norm_slips(x, kind, groups, eps)
+    slips |= norm_slips(x, kind, groups, eps)
     y, names, changed = try_norm_family(x, kind, groups, eps)
     check_rules(names, changed, *NORMS)
     check_value(y, right, f"{kind} norm", slips, atol=1e-4)
@@ -1654,6 +1666,9 @@ RECURRENT = ("*rnn*", "*gru*", "*lstm*")
 
 
 # %% nbgrader={"grade_id": "rnn-by-hand-truth-1", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers.slips import common_slips, lstm_slips, with_gates
+
+
 def check_rnn_by_hand_1(kind, batch, features, size, normal):
     gates = {"rnn": 1, "gru": 3, "lstm": 4}[kind]
     x, h, c = normal(batch, features), normal(batch, size), normal(batch, size)
@@ -1662,22 +1677,20 @@ def check_rnn_by_hand_1(kind, batch, features, size, normal):
     right = CELLS[kind](x, state, *weights)
     found, names, changed = try_rnn_by_hand(kind, x, state, *weights)
     check_rules(names, changed, *RECURRENT)
-    common, slips = layer_slips.common_slips(kind, x, state, weights, gates), {}
+    common, slips = common_slips(kind, x, state, weights, gates), {}
     order = f"the gates stand in the order {'r, z, n' if kind == 'gru' else 'i, f, g, o'}"
     if kind == "lstm":
         found, right = check_parts(found, "h", "c"), right
         slips = {words: wrong[1] for words, wrong in common.items()}
-        slips |= layer_slips.lstm_slips(x, state, weights, order) | {
-            "h comes first, then c": right[0]
-        }
+        slips |= lstm_slips(x, state, weights, order) | {"h comes first, then c": right[0]}
         check_value(found[1], right[1], "c", slips)
         slips = {"h is o times the tanh of c": right[0] / right[1].tanh() * right[1]}
         common = {words: wrong[0] for words, wrong in common.items()}
         found, right = found[0], right[0]
     if kind == "gru":
-        slips[order] = layer_slips.with_gates(kind, x, h, weights, (1, 0, 2))
+        slips[order] = with_gates(kind, x, h, weights, (1, 0, 2))
         words = "z keeps the old state, 1 - z takes the new one"
-        slips[words] = layer_slips.with_gates(kind, x, h, weights, (0, 1, 2), turned=1)
+        slips[words] = with_gates(kind, x, h, weights, (0, 1, 2), turned=1)
     check_value(found, right, "h", slips | common)
 
 
@@ -1694,12 +1707,15 @@ def check_reset(normal):
 
 
 # %% nbgrader={"grade_id": "rnn-by-hand-truth-2", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers.slips import bptt_gradient, gradient_slips
+
+
 def check_rnn_by_hand_2(time, k, normal):
     x, w_ih, w_hh = normal(time, 2, 3), normal(4, 3) / 2, normal(4, 4) / 2
     found, names, spoilt = try_truncated_gradient(x, w_ih, w_hh, k)
     check_rules(names, spoilt, "*rnn*", "*gru*", "*lstm*")
-    right = layer_slips.gradient(x, w_ih, w_hh, range(k, time, k))
-    slips = layer_slips.gradient_slips(x, w_ih, w_hh, k, right)
+    right = bptt_gradient(x, w_ih, w_hh, range(k, time, k))
+    slips = gradient_slips(x, w_ih, w_hh, k, right)
     check_value(found, right, "the gradient", slips)
 
 
@@ -2094,10 +2110,13 @@ FUSED = ("*scaled_dot_product*", "*multi_head_attention*", "_transformer_encoder
 
 
 # %% nbgrader={"grade_id": "attention-truth-1", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers.slips import attention_slips, torch_attention
+
+
 def check_attention_1(q, k, v, mask=None, causal=False):
     right, slips = (
-        layer_slips.library(q, k, v, mask, causal),
-        layer_slips.attention_slips(q, k, v, mask, causal),
+        torch_attention(q, k, v, mask, causal),
+        attention_slips(q, k, v, mask, causal),
     )
     y, names, changed = try_attention(q, k, v, mask, causal)
     check_rules(names, changed, *FUSED)
@@ -2112,6 +2131,9 @@ def check_attention_1(q, k, v, mask=None, causal=False):
 
 
 # %% nbgrader={"grade_id": "attention-truth-2", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers.slips import head_slips
+
+
 def check_attention_2(batch, time, width, heads, lengths=None):
     module, normal = (
         nn.MultiheadAttention(width, heads, batch_first=True, device=device),
@@ -2130,7 +2152,7 @@ def check_attention_2(batch, time, width, heads, lengths=None):
         if padding is not None:
             turned = module(x, x, x, key_padding_mask=~padding, need_weights=False)[0]
             slips["True means pad here: ignore this key"] = turned
-    slips |= layer_slips.head_slips(x, module, padding)
+    slips |= head_slips(x, module, padding)
     y, names, spoilt = try_multi_head(x, weights, heads, padding)
     check_rules(names, spoilt, *FUSED)
     check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-4)
@@ -2385,6 +2407,9 @@ def try_training(steps: int) -> tuple:
 
 
 # %% nbgrader={"grade_id": "tiny-transformer-truth-1", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.layers.slips import block_slips, outer_slips
+
+
 def check_tiny_transformer_1(batch, time, heads=4, seed=1, **options):
     def make():
         return make_model(seed, 0.5, heads=heads, **options).requires_grad_(False)
@@ -2396,8 +2421,8 @@ def check_tiny_transformer_1(batch, time, heads=4, seed=1, **options):
     check_rules([], spoilt)
     right, whole = model(ids), model(ids, causal=False)
     slips = {"a letter must not see the ones behind it: the mask is not causal": whole}
-    slips |= layer_slips.outer_slips(make, ids, right)
-    slips |= layer_slips.block_slips(make, ids, heads, model.token.weight.shape[1])
+    slips |= outer_slips(make, ids, right)
+    slips |= block_slips(make, ids, heads, model.token.weight.shape[1])
     check_value(y, right, "the result", slips, rtol=1e-3, atol=1e-3)
 
 

@@ -32,7 +32,7 @@
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import math, matplotlib.pyplot as plt, torch, torch.nn as nn, torch.nn.functional as F  # fmt: skip # noqa: E401
 from course_utils import check_close, check_predictions, check_raises, count_operators, device, every_case, forbid_changes, runs_with_the_answer, show  # fmt: skip
-from course_utils.learner.losses import check_number, kl_truths, value_and_gradient
+from course_utils.chapters.losses import check_number, kl_truths, value_and_gradient
 
 # %% [markdown]
 # ## A puzzle to start with
@@ -416,7 +416,7 @@ print("picked by the mask:", prices[real].sum().item())
 # Every library function is allowed. Leave the arguments as they are. Example: the walk above.
 
 # %% nbgrader={"grade_id": "try-sequence-loss", "locked": true} jupyter={"source_hidden": true}
-from course_utils.learner.losses import padded_batch, priced, sequence_truths
+from course_utils.chapters.losses import padded_batch, priced, sequence_truths
 
 
 @runs_with_the_answer
@@ -644,7 +644,7 @@ print("soft targets:  divided by", round((weighted / by_share).item(), 4))
 # 1.7220.
 
 # %% nbgrader={"grade_id": "try-cross-entropy", "locked": true} jupyter={"source_hidden": true}
-from course_utils.learner.losses import check_cross_entropy, names_of_calls
+from course_utils.chapters.losses import check_cross_entropy, names_of_calls
 
 
 @runs_with_the_answer
@@ -1010,7 +1010,7 @@ print("odds:  ", round((best / (1 - best)).item(), 2), "= 9 ·", q / (1 - q))
 
 
 # %% nbgrader={"grade_id": "remedies", "locked": true} jupyter={"source_hidden": true}
-from course_utils.learner.losses import check_imbalance, fit_linear, focal, skewed_set
+from course_utils.chapters.losses import check_imbalance, fit_linear, focal, skewed_set
 
 
 def fit_remedies() -> dict[str, torch.Tensor]:
@@ -1547,7 +1547,7 @@ check_predictions(guesses, truth, because)
 
 
 # %% nbgrader={"grade_id": "robust-regression-check-2", "grade": true, "points": 2}
-from course_utils.learner.losses import pinball_truth
+from course_utils.chapters.losses import pinball_truth
 
 
 def check_case(prediction, target, q):
@@ -1598,8 +1598,8 @@ for shape, q in (((), 0.3), ((7,), 0.95), ((2, 3, 2), 0.01)):
 
 
 # %% nbgrader={"grade_id": "embedding-demo", "locked": true} jupyter={"source_hidden": true}
-from course_utils.learner.losses import check_info_nce, check_triplets
-from course_utils.learner.losses import info_nce_truth, photos_of_persons
+from course_utils.chapters.losses import check_info_nce, check_triplets
+from course_utils.chapters.losses import info_nce_truth, photos_of_persons
 
 
 def embed(loss, steps):
@@ -1998,7 +1998,7 @@ def shrink(weight: torch.Tensor, step: float) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "regularise-check", "grade": true, "points": 3}
-from course_utils.learner.losses import penalty_truth
+from course_utils.chapters.losses import penalty_truth
 
 
 def check_case(kind, l1, l2):
@@ -2212,7 +2212,7 @@ def tensors_left(module: nn.Module) -> list[str]:
 
 
 # %% nbgrader={"grade_id": "try-custom-loss", "locked": true} jupyter={"source_hidden": true}
-from course_utils.learner.losses import check_generalised
+from course_utils.chapters.losses import check_generalised
 
 
 @runs_with_the_answer
@@ -2316,7 +2316,7 @@ for dtype, classes, q in ((torch.float32, 4, 0.3), (torch.float64, 3, 1.0), (tor
 # exercise). Nothing else differs. **Predict** both curves.
 
 # %% nbgrader={"grade_id": "digits", "locked": true} jupyter={"source_hidden": true}
-from course_utils.learner.losses import spoilt_digits
+from course_utils.chapters.losses import spoilt_digits
 
 
 def accuracy_by_epoch(loss, epochs=60) -> list[float]:

@@ -29,8 +29,9 @@
 import numpy as np
 import torch
 from course_utils import check_close, check_equal, check_predictions, device
-from course_utils import damaged_folder, draw_shapes, every_case, forbid_changes
-from course_utils import runs_with_the_answer, shapes_folder, show, through_pickle
+from course_utils import draw_shapes, every_case, forbid_changes
+from course_utils import runs_with_the_answer, shapes_folder, show
+from course_utils.chapters.data_pipelines import damaged_folder, through_pickle
 
 # %% [markdown]
 # ## A relay, watched · core
@@ -2940,8 +2941,7 @@ print([x.tolist() for x in to_device_ahead(DataLoader(range(6), batch_size=4))])
 
 
 # %% nbgrader={"grade_id": "slow", "locked": true} tags=["to-be-read"]
-from course_utils import measure_pipeline
-from course_utils.learner.pipelines import CHOICES
+from course_utils.chapters.data_pipelines import CHOICES, measure_pipeline
 
 common = {"reader": "per item", "decode": "each time", "floats": "first", "collate": "grow"}
 slow = {

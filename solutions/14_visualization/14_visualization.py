@@ -31,17 +31,18 @@ import matplotlib.pyplot as plt
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from course_utils import device, every_case, runs_with_the_answer, show, visualization
+from course_utils import device, every_case, runs_with_the_answer, show
+from course_utils.chapters import visualization
 
 # %% [markdown]
 # ## A run that looks healthy · core
 #
-# `course_utils.learner.visualization` holds this chapter's data, scikit-learn's 8 × 8 digits, and a
+# `course_utils.chapters.visualization` holds this chapter's data, scikit-learn's 8 × 8 digits, and a
 # small training, `run`, that can be spoilt on purpose. Two networks learn the digits. They differ in
 # one thing. **Predict** from their losses: is one of them ill?
 
 # %%
-from course_utils.learner.visualization import digits, run
+from course_utils.chapters.visualization import digits, run
 
 figure, axes = plt.subplots(figsize=(6, 2.6))
 axes.plot(run()["loss"], label="one")
@@ -520,7 +521,7 @@ print("the spike:", max(flat), "  after smoothing:", round(max(smoothed(flat)), 
 
 
 # %%
-from course_utils.learner.visualization import draw_lies, two_settings
+from course_utils.chapters.visualization import draw_lies, two_settings
 
 figure, plots = draw_lies(two_settings())
 words = "Six plots: bars from a cut axis, a smooth loss, two losses on two scales, one seed's accuracy, a validation loss up to its minimum, two error tables with colours of their own."
@@ -1171,7 +1172,7 @@ with every_case(at_most=12) as case:
 # answer.
 
 # %%
-from course_utils.learner.visualization import SHAPES, ShapeNet, draw_shape, shape_network, shapes
+from course_utils.chapters.visualization import SHAPES, ShapeNet, draw_shape, shape_network, shapes
 
 network, (x_shapes, y_shapes) = shape_network(), shapes()
 hits = (network(x_shapes).argmax(1) == y_shapes).float().mean()
@@ -1434,7 +1435,7 @@ filters = network.features[0].weight[:, 0].cpu()
 with torch.no_grad():
     fires = network.features[:2](two[None])[0].cpu()
 noise = torch.rand(1, 32, 32, generator=torch.Generator().manual_seed(0)).to(device)
-from course_utils.learner.visualization import climb
+from course_utils.chapters.visualization import climb
 
 typical = [network.features(x_shapes[y_shapes == c]).mean((0, 2, 3)) for c in range(3)]
 best = (network.head.weight * torch.stack(typical)).argmax(1).tolist()
@@ -1508,7 +1509,7 @@ show(figure, "The loss is below 0.2 at both minima and rises to 0.6 between them
 
 
 # %%
-from course_utils.learner.visualization import make_direction, make_valley
+from course_utils.chapters.visualization import make_direction, make_valley
 
 valleys = {"plain": make_valley(), "times 10, divided by 10": make_valley(10)}
 for name, model in valleys.items():
@@ -1643,7 +1644,7 @@ show(figure, "Two dark basins side by side with higher ground between them.")
 # First the healthy run, to know what to compare with:
 
 # %%
-from course_utils.learner.visualization import PATIENTS, draw_runs
+from course_utils.chapters.visualization import PATIENTS, draw_runs
 
 figure = draw_runs({"healthy": run()})
 show(
@@ -1759,7 +1760,7 @@ with every_case(at_most=12) as case:
 # named; where you named none, with the table's.
 
 # %%
-from course_utils.learner.visualization import after_cure
+from course_utils.chapters.visualization import after_cure
 
 figure, grid = plt.subplots(2, 6, figsize=(11, 3.8), sharex=True, sharey=True, layout="constrained")
 for (letter, changes), axes in zip(PATIENTS.items(), grid.flat, strict=True):

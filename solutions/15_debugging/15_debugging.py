@@ -153,7 +153,7 @@ for line in ("true", "from torchvision.transforms as transforms"):
 # four take two minutes. Fill them in, run the first check, and go on with the other four.
 
 # %% nbgrader={"grade_id": "programs", "locked": true}
-from course_utils.learner.sickbay import PROGRAMS, check_pairs, run_program
+from course_utils.chapters.debugging import PROGRAMS, check_pairs, run_program
 
 for name, source in PROGRAMS.items():
     lines = "\n".join(f"{n}  {line}" for n, line in enumerate(source.splitlines(), 1))
@@ -379,7 +379,7 @@ except RuntimeError as error:
 import contextlib
 from functools import partial
 
-from course_utils.learner.sickbay import changes, check_finding, make_suspect, state_of
+from course_utils.chapters.debugging import changes, check_finding, make_suspect, state_of
 
 
 @runs_with_the_answer
@@ -566,7 +566,7 @@ print((x + torch.arange(3, device=x.device)).device, (x + torch.tensor(1.0)).dev
 # Example: for `a = [3]` and `b = [5]`, `frames` is 2.
 
 # %% nbgrader={"grade_id": "try-dtype-and-device", "locked": true} jupyter={"source_hidden": true}
-from course_utils.learner.sickbay import check_guard, number_on_meta, repaired
+from course_utils.chapters.debugging import check_guard, number_on_meta, repaired
 
 
 @runs_with_the_answer
@@ -917,7 +917,7 @@ def describe(value) -> str:
 
 
 # %% nbgrader={"grade_id": "try-tensor-logger", "locked": true} jupyter={"source_hidden": true}
-from course_utils.learner.sickbay import LOGGED
+from course_utils.chapters.debugging import LOGGED
 
 
 @runs_with_the_answer
@@ -1120,7 +1120,7 @@ print("the forward call is named:", "x.sqrt()" in str(caught[-1].message))
 # Examples: `("forward", "log")` for `entropy`, `("backward", "div")` for the square root above.
 
 # %% nbgrader={"grade_id": "try-nan-hunt", "locked": true} jupyter={"source_hidden": true}
-from course_utils.learner.sickbay import hunt_with
+from course_utils.chapters.debugging import hunt_with
 
 
 @runs_with_the_answer
@@ -1334,7 +1334,7 @@ for _ in range(4):
 # above, with suspects `{"layer": layer, "kept": kept}`, the answer is `["kept"]`.
 
 # %% nbgrader={"grade_id": "try-leak-hunt", "locked": true} jupyter={"source_hidden": true}
-from course_utils.learner.sickbay import counts, make_training, neighbours
+from course_utils.chapters.debugging import counts, make_training, neighbours
 
 
 @runs_with_the_answer
@@ -1532,7 +1532,7 @@ import multiprocessing
 
 from torch.utils.data import DataLoader, Dataset
 
-from course_utils.learner.sickbay import Patchy, end_new_processes, short_farewell
+from course_utils.chapters.debugging import Patchy, end_new_processes, short_farewell
 
 
 @runs_with_the_answer
@@ -1742,7 +1742,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from course_utils.learner.sickbay import small_model, write_checkpoint
+from course_utils.chapters.debugging import small_model, write_checkpoint
 
 
 @runs_with_the_answer
@@ -1836,7 +1836,7 @@ with every_case() as case:
 # tell from its curve which fault a training has?
 
 # %% nbgrader={"grade_id": "patients", "locked": true}
-from course_utils.learner.sickbay import ILLNESSES, Patient, make_patient
+from course_utils.chapters.debugging import ILLNESSES, Patient, make_patient
 
 # %%
 figure, grid = plt.subplots(2, 4, figsize=(9.5, 3.8), sharex=True)
@@ -2090,7 +2090,7 @@ show(
 # in training with a BatchNorm are not tried.
 
 # %% nbgrader={"grade_id": "try-first-difference", "locked": true} jupyter={"source_hidden": true}
-from course_utils.learner.sickbay import make_pair
+from course_utils.chapters.debugging import make_pair
 
 
 @runs_with_the_answer
@@ -2369,7 +2369,7 @@ one_by_one([*short, "print('never reached')"], lambda lines: failure_of(lines) =
 # %% nbgrader={"grade_id": "try-shrink-it", "locked": true} jupyter={"source_hidden": true}
 from collections.abc import Callable
 
-from course_utils.learner.sickbay import check_shrunk, shrink_with
+from course_utils.chapters.debugging import check_shrunk, shrink_with
 
 
 @runs_with_the_answer
@@ -2447,7 +2447,7 @@ with every_case() as case:
 # slowly.)
 
 # %%
-from course_utils.learner.sickbay import SCRIPT
+from course_utils.chapters.debugging import SCRIPT
 
 print(len(SCRIPT), "lines:", *SCRIPT[8:10], "…", *SCRIPT[-3:], sep="\n")
 print(failure_of(SCRIPT)[:94], "…")

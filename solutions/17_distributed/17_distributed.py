@@ -43,11 +43,19 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
+from course_utils.chapters.distributed.pictures import draw_buckets, draw_collectives
+from course_utils.chapters.distributed.pictures import draw_dealt, draw_ring_steps
+from course_utils.chapters.distributed.pictures import draw_two_norms
 
 import matplotlib.pyplot as plt
 import torch.nn.functional as F
-from course_utils import rank_pictures, rank_trials
-from course_utils.learner.rank_trials import SIDES, Branches, launched
+from course_utils.chapters.distributed import bn_case, check_collectives, check_compress
+from course_utils.chapters.distributed import check_ddp, check_no_sync, check_repair, check_ring
+from course_utils.chapters.distributed import check_sampler, check_scaling, check_sync_bn
+from course_utils.chapters.distributed import check_unequal, run_collectives, run_compress
+from course_utils.chapters.distributed import run_ddp, run_no_sync, run_repair, run_ring
+from course_utils.chapters.distributed import run_sampler, run_sync_bn, run_unequal, stuck
+from course_utils.chapters.distributed import SIDES, Branches, launched
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data.distributed import DistributedSampler
 
@@ -226,7 +234,7 @@ check_predictions(
 # data it is, the number which part.
 
 # %% topics=["collectives"]
-rank_pictures.draw_collectives()
+draw_collectives()
 
 # %% [markdown]
 # Read two of them together: a reduce-scatter followed by an all-gather is an all-reduce. Section 3
@@ -291,7 +299,7 @@ launch(both_send_first, 2, timeout=1)
 @runs_with_the_answer
 def try_collectives(world_size: int, cases: list) -> list | str:
     """For each rank and case: the result, whether x is as before, and the calls that were made."""
-    return rank_trials.run_collectives(collectives_from_sendrecv, world_size, cases)
+    return run_collectives(collectives_from_sendrecv, world_size, cases)
 
 
 # %% nbgrader={"grade_id": "collectives-from-sendrecv", "solution": true}
@@ -325,20 +333,20 @@ kinds = ["broadcast", "reduce", "all_gather", "reduce_scatter"]
 two = [torch.tensor([1, 2]), torch.tensor([10, 20])]
 wide = [torch.arange(6.0).view(3, 2).t() * 10**rank for rank in range(2)]  # not contiguous
 cases = [(kind, two, 1) for kind in kinds] + [(kind, wide, 0) for kind in kinds]
-rank_trials.check_collectives(try_collectives, 2, cases)
+check_collectives(try_collectives, 2, cases)
 three = [torch.full((3, 1), 10.0**rank) for rank in range(3)]
 cases = [(kind, three, 2) for kind in kinds] + [("all_gather", list(torch.ones(3)), 0)]
-rank_trials.check_collectives(try_collectives, 3, cases)
+check_collectives(try_collectives, 3, cases)
 alone = [(kind, [torch.tensor([[3.0]])], 0) for kind in kinds]
-rank_trials.check_collectives(try_collectives, 1, alone)
+check_collectives(try_collectives, 1, alone)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(17)
 four = [torch.randint(-9, 9, (4, 2, 3), generator=generator) for _ in range(4)]
 cases = [(kind, four, root) for root, kind in enumerate(kinds)]
-rank_trials.check_collectives(try_collectives, 4, cases)
+check_collectives(try_collectives, 4, cases)
 cases = [(kind, three, root) for root in (0, 1) for kind in kinds]
 cases += [(kind, [torch.zeros(3, 0)] * 3, 1) for kind in kinds]
-rank_trials.check_collectives(try_collectives, 3, cases)
+check_collectives(try_collectives, 3, cases)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -377,7 +385,7 @@ rank_trials.check_collectives(try_collectives, 3, cases)
 # it took is what it gives next. Watch how many ranks' numbers each chunk holds:
 
 # %%
-rank_pictures.draw_ring_steps()
+draw_ring_steps()
 
 # %% [markdown]
 # A thick frame marks the chunk that the rank gives next. After three steps each rank owns one
@@ -432,7 +440,7 @@ for rank, (total, nbytes) in enumerate(launch(naive_all_reduce, 4)):
 @runs_with_the_answer
 def try_ring(world_size: int, cases: list) -> list | str:
     """For each rank and case: the result, whether x is as before, and the calls that were made."""
-    return rank_trials.run_ring(ring_all_reduce, world_size, cases)
+    return run_ring(ring_all_reduce, world_size, cases)
 
 
 # %% nbgrader={"grade_id": "ring-all-reduce", "solution": true}
@@ -460,13 +468,13 @@ def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
 example = [torch.tensor([1.0, 2.0, 3.0, 4.0]) * 10**rank for rank in range(3)]
 turned = [torch.arange(12.0, dtype=torch.float64).view(3, 4).t() * 10**rank for rank in range(3)]
 short, none = [torch.tensor([[2.0]])] * 3, [torch.zeros(0)] * 3
-rank_trials.check_ring(try_ring, 3, [example, turned, short, none, [torch.tensor(1.5)] * 3])
-rank_trials.check_ring(try_ring, 2, [example[:2], turned[:2]])
-rank_trials.check_ring(try_ring, 1, [example[:1]])
+check_ring(try_ring, 3, [example, turned, short, none, [torch.tensor(1.5)] * 3])
+check_ring(try_ring, 2, [example[:2], turned[:2]])
+check_ring(try_ring, 1, [example[:1]])
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(3)
 shapes = [(13,), (2, 5), (4, 1, 4), (3,), (100,)]
-rank_trials.check_ring(
+check_ring(
     try_ring, 4, [[torch.randn(shape, generator=generator) for _ in range(4)] for shape in shapes]
 )
 ### END HIDDEN TESTS
@@ -504,7 +512,7 @@ for rank in range(2):
 # steps, or the last all-reduce waits for a rank that has gone home.
 
 # %%
-rank_pictures.draw_dealt()
+draw_dealt()
 
 # %% [markdown]
 # The list is **padded** by its own beginning (orange) until it can be dealt out evenly. `drop_last`
@@ -550,7 +558,7 @@ print("epoch 1, set_epoch(1):      ", list(sampler))
 @runs_with_the_answer
 def try_sampler(cases: list) -> list:
     """The indices for each case, and whether the global random state is as before."""
-    return rank_trials.run_sampler(sampler_by_hand, cases)
+    return run_sampler(sampler_by_hand, cases)
 
 
 # %% nbgrader={"grade_id": "sampler-by-hand", "solution": true}
@@ -576,13 +584,13 @@ def sampler_by_hand(
 
 # %% nbgrader={"grade_id": "sampler-by-hand-check", "grade": true, "points": 3}
 plain, cut = {"shuffle": False}, {"shuffle": False, "drop_last": True}
-rank_trials.check_sampler(
+check_sampler(
     try_sampler, [((7, 1, 3), plain), ((6, 1, 2), plain), ((7, 0, 3), plain), ((2, 4, 5), plain)]
 )
-rank_trials.check_sampler(
+check_sampler(
     try_sampler, [((7, 2, 3), cut), ((2, 1, 3), cut), ((8, 0, 2), {"epoch": 1, "seed": 4})]
 )
-rank_trials.check_sampler(
+check_sampler(
     try_sampler, [((7, rank, 2), {"epoch": epoch}) for rank in (0, 1) for epoch in (0, 1)]
 )
 ### BEGIN HIDDEN TESTS
@@ -592,7 +600,7 @@ for _ in range(40):
     options = {"shuffle": numbers.random() < 0.6, "drop_last": numbers.random() < 0.4}
     options |= {"epoch": numbers.randint(0, 3), "seed": numbers.randint(0, 3)}
     cases.append(((numbers.randint(1, 20), numbers.randrange(ranks), ranks), options))
-rank_trials.check_sampler(try_sampler, cases)
+check_sampler(try_sampler, cases)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -692,7 +700,7 @@ print(launch(as_they_come, 2)[0])
 # and its gradients ten on the wire:
 
 # %%
-rank_pictures.draw_buckets()
+draw_buckets()
 
 # %% [markdown]
 # Backward and wire work at the same time; only the last bucket is left over at the end. Three things
@@ -731,7 +739,7 @@ rank_pictures.draw_buckets()
 @runs_with_the_answer
 def try_ddp(world_size: int, bucket_bytes: int, batches: list, mixed: bool) -> list | str:
     """For each rank: weights at the start, gradients, buffer, calls, how many of them were early."""
-    return rank_trials.run_ddp(ddp_by_hand, world_size, bucket_bytes, batches, mixed)
+    return run_ddp(ddp_by_hand, world_size, bucket_bytes, batches, mixed)
 
 
 # %% nbgrader={"grade_id": "ddp-by-hand", "solution": true}
@@ -783,15 +791,15 @@ def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
 
 
 # %% nbgrader={"grade_id": "ddp-by-hand-check", "grade": true, "points": 4}
-rank_trials.check_ddp(try_ddp, 2, 100)  # several buckets, every layer used
-rank_trials.check_ddp(try_ddp, 1, 10_000)  # one bucket, one rank
+check_ddp(try_ddp, 2, 100)  # several buckets, every layer used
+check_ddp(try_ddp, 1, 10_000)  # one bucket, one rank
 
 # %% nbgrader={"grade_id": "ddp-by-hand-check-2", "grade": true, "points": 2}
-rank_trials.check_ddp(try_ddp, 2, 100, mixed=True)  # each rank leaves another layer unused
+check_ddp(try_ddp, 2, 100, mixed=True)  # each rank leaves another layer unused
 ### BEGIN HIDDEN TESTS
-rank_trials.check_ddp(try_ddp, 3, 70, mixed=True, seed=3)
-rank_trials.check_ddp(try_ddp, 2, 10_000, mixed=True, seed=4)
-rank_trials.check_ddp(try_ddp, 3, 130, seed=5)
+check_ddp(try_ddp, 3, 70, mixed=True, seed=3)
+check_ddp(try_ddp, 2, 10_000, mixed=True, seed=4)
+check_ddp(try_ddp, 3, 130, seed=5)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -885,7 +893,7 @@ print("mean of all samples:     ", ((gradients * counts).sum() / counts.sum()).i
 @runs_with_the_answer
 def try_unequal(world_size: int, cases: list) -> list | str:
     """For each rank and case: the result, and whether the gradient is as before."""
-    return rank_trials.run_unequal(unequal_shards, world_size, cases)
+    return run_unequal(unequal_shards, world_size, cases)
 
 
 # %% nbgrader={"grade_id": "unequal-shards", "solution": true}
@@ -905,7 +913,7 @@ nothing = torch.full((2,), float("nan"))
 turned = [torch.arange(6, dtype=torch.float64).view(2, 3).t() * rank for rank in (1, 4)]
 pairs = [([torch.tensor([1.0]), torch.tensor([5.0])], [3, 1]), (turned, [1, 7])]
 pairs += [([torch.tensor([1.0, 2.0]), nothing], [4, 0]), ([nothing, torch.ones(2)], [0, 2])]
-rank_trials.check_unequal(try_unequal, 2, pairs)
+check_unequal(try_unequal, 2, pairs)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(6)
 
@@ -914,17 +922,17 @@ def draw(*shape):
     return torch.randn(shape, generator=generator)
 
 
-rank_trials.check_unequal(
+check_unequal(
     try_unequal,
     3,
     [([draw(2), nothing, draw(2)], [5, 0, 2]), ([draw(3, 2) for _ in range(3)], [1, 2, 9])],
 )
-rank_trials.check_unequal(
+check_unequal(
     try_unequal,
     3,
     [([draw() for _ in range(3)], [2, 2, 3]), ([nothing, nothing, draw(2)], [0, 0, 1])],
 )
-rank_trials.check_unequal(try_unequal, 1, [([draw(4)], [3])])
+check_unequal(try_unequal, 1, [([draw(4)], [3])])
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1001,7 +1009,7 @@ print(
 @runs_with_the_answer
 def try_no_sync(world_size: int, batches: list) -> list | str:
     """For each rank: gradient and all-reduces; and of an ordinary step after it; was a step made?"""
-    return rank_trials.run_no_sync(no_sync, world_size, batches)
+    return run_no_sync(no_sync, world_size, batches)
 
 
 # %% nbgrader={"grade_id": "no-sync", "solution": true}
@@ -1016,10 +1024,10 @@ def no_sync(ddp: DDP, batches: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
 
 
 # %% nbgrader={"grade_id": "no-sync-check", "grade": true, "points": 3}
-rank_trials.check_no_sync(try_no_sync, 2, steps=3, seed=0)
-rank_trials.check_no_sync(try_no_sync, 2, steps=1, seed=1)
+check_no_sync(try_no_sync, 2, steps=3, seed=0)
+check_no_sync(try_no_sync, 2, steps=1, seed=1)
 ### BEGIN HIDDEN TESTS
-rank_trials.check_no_sync(try_no_sync, 3, steps=2, seed=2)
+check_no_sync(try_no_sync, 3, steps=2, seed=2)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1050,7 +1058,7 @@ def no_work_for_me(rank: int, world_size: int) -> None:
     dist.all_reduce(torch.zeros(1, device=rank_device()))
 
 
-print(rank_trials.stuck(no_work_for_me, 2))
+print(stuck(no_work_for_me, 2))
 
 # %% [markdown]
 # Rank 0 is in `all_reduce`, rank 1 has *returned*: it never came. Below are six patients. Their code
@@ -1060,7 +1068,7 @@ print(rank_trials.stuck(no_work_for_me, 2))
 # %% jupyter={"source_hidden": true} tags=["nbval-ignore-output"]
 def reports(*patients):
     for number, patient in patients:
-        print(f"patient {number}: {rank_trials.stuck(patient, 2)}\n")
+        print(f"patient {number}: {stuck(patient, 2)}\n")
 
 
 def step_one(rank, world_size):
@@ -1199,7 +1207,7 @@ check_predictions(
 @runs_with_the_answer
 def try_repair(world_size: int, batches: list) -> list | str:
     """What each rank returned, and what it found in ``saved``."""
-    return rank_trials.run_repair(clinic_repair, world_size, batches)
+    return run_repair(clinic_repair, world_size, batches)
 
 
 # %% nbgrader={"grade_id": "clinic-repair", "solution": true}
@@ -1222,11 +1230,11 @@ def clinic_repair(rank: int, world_size: int, batches: list[list[str]], saved: l
 
 
 # %% nbgrader={"grade_id": "clinic-repair-check", "grade": true, "points": 2}
-rank_trials.check_repair(try_repair, 2, [["1", "six"], ["2", "3", "4"]])
-rank_trials.check_repair(try_repair, 3, [[], ["five", "-2.5", "10"], ["7"]])
+check_repair(try_repair, 2, [["1", "six"], ["2", "3", "4"]])
+check_repair(try_repair, 3, [[], ["five", "-2.5", "10"], ["7"]])
 ### BEGIN HIDDEN TESTS
-rank_trials.check_repair(try_repair, 2, [["8", "-2", "x", "1"], []])
-rank_trials.check_repair(try_repair, 1, [["4", "0.5", "four"]])
+check_repair(try_repair, 2, [["8", "-2", "x", "1"], []])
+check_repair(try_repair, 1, [["4", "0.5", "four"]])
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1319,7 +1327,7 @@ one_pass = x.square().mean() - x.mean().square()
 print(f"true {x.double().var(correction=0):.4f}   merged {merged:.4f}   one pass {one_pass:.4f}")
 
 # %%
-rank_pictures.draw_two_norms()
+draw_two_norms()
 
 # %% [markdown]
 # In the middle picture the difference between the ranks is gone: what told their samples apart was
@@ -1362,7 +1370,7 @@ torch.allclose(by_formula, by_autograd)
 @runs_with_the_answer
 def try_sync_bn(world_size: int, cases: list) -> list | str:
     """For each rank and case: output, gradients by x, weight, bias, and the calls of each pass."""
-    return rank_trials.run_sync_bn(sync_bn, world_size, cases)
+    return run_sync_bn(sync_bn, world_size, cases)
 
 
 # %% nbgrader={"grade_id": "sync-bn", "solution": true}
@@ -1414,17 +1422,17 @@ def sync_bn(
 
 
 # %% nbgrader={"grade_id": "sync-bn-check", "grade": true, "points": 5}
-case, one = rank_trials.bn_case, torch.ones(1)
+case, one = bn_case, torch.ones(1)
 example = [torch.tensor([[1.0], [3.0]]), torch.tensor([[10.0], [14.0]])]
 cases = [(example, [torch.ones(2, 1)] * 2, one, 0 * one), case((3, 5), 2)]
 cases += [case((2, 1), 3, (2, 2)), case((4, 2), 2, (5,))]
 cases += [case((40, 24), 2, mean=1000.0, dtype=torch.float32)]
-rank_trials.check_sync_bn(try_sync_bn, 2, cases)
+check_sync_bn(try_sync_bn, 2, cases)
 ### BEGIN HIDDEN TESTS
 cases = [case((3, 1, 6), 4, seed=1), case((1, 1, 2), 2, (3, 4), seed=2)]
 cases += [case((64, 20, 9), 3, mean=-1000.0, dtype=torch.float32, seed=3)]
-rank_trials.check_sync_bn(try_sync_bn, 3, cases)
-rank_trials.check_sync_bn(try_sync_bn, 1, [case((5,), 2, (3,), seed=4)])
+check_sync_bn(try_sync_bn, 3, cases)
+check_sync_bn(try_sync_bn, 1, [case((5,), 2, (3,), seed=4)])
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1515,7 +1523,7 @@ for name, hook in (("whole", None), ("half", half)):
 @runs_with_the_answer
 def try_compress(world_size: int, cases: list) -> list | str:
     """For each rank and case: what was returned, whether arguments are as before, the bytes."""
-    return rank_trials.run_compress(compress, world_size, cases)
+    return run_compress(compress, world_size, cases)
 
 
 # %% nbgrader={"grade_id": "compress", "solution": true}
@@ -1547,7 +1555,7 @@ matrix = [
     torch.tensor([[3.0, -7.0], [0.5, 2.0], [1.0, 6.0]], dtype=torch.float64).t() * s for s in (1, 3)
 ]
 kept = [torch.tensor([[1.0, 0.25, -9.0], [0.0, 5.0, 0.0]], dtype=torch.float64)] * 2
-rank_trials.check_compress(
+check_compress(
     try_compress,
     2,
     [(vectors, zeros, 1), (vectors, vectors[::-1], 2), (matrix, kept, 2), (vectors, zeros, 9)],
@@ -1560,12 +1568,12 @@ def draw(*shape):
     return [torch.randn(shape, generator=generator) for _ in range(3)]
 
 
-rank_trials.check_compress(
+check_compress(
     try_compress,
     3,
     [(draw(20), draw(20), 4), (draw(3, 2, 4), draw(3, 2, 4), 7), (draw(1), draw(1), 2)],
 )
-rank_trials.check_compress(try_compress, 1, [(draw(6)[:1], draw(6)[:1], 3)])
+check_compress(try_compress, 1, [(draw(6)[:1], draw(6)[:1], 3)])
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1710,14 +1718,14 @@ def scaling(
 # %% nbgrader={"grade_id": "scaling-check", "grade": true, "points": 4}
 example = (0.001, 10_000_000, 0.001, 1e8, 0.1)
 cases = [("strong", 2, 64), ("weak", 2, 64), ("strong", 8, 20), ("weak", 1, 5)]
-rank_trials.check_scaling(scaling, [(*case, *example) for case in cases])
+check_scaling(scaling, [(*case, *example) for case in cases])
 ### BEGIN HIDDEN TESTS
 numbers, cases = random.Random(12), []
 for _ in range(20):
     case = (numbers.choice(["weak", "strong"]), numbers.randint(1, 9), numbers.randint(1, 99))
     case += (numbers.uniform(1e-4, 1e-2), numbers.randint(1, 10**8), numbers.uniform(0, 1e-3))
     cases.append((*case, numbers.uniform(1e7, 1e10), numbers.uniform(0.01, 1)))
-rank_trials.check_scaling(scaling, cases)
+check_scaling(scaling, cases)
 ### END HIDDEN TESTS
 
 # %% [markdown]

@@ -53,13 +53,13 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import torch.distributed.checkpoint as dcp
 from course_utils import runs_with_the_answer
-from course_utils.learner.sharding import Training, attempt, check_checkpoint, check_elastic
-from course_utils.learner.sharding import check_fully_sharded, check_run, check_schedules
-from course_utils.learner.sharding import check_sharded_optimizer, check_tensor_parallel
-from course_utils.learner.sharding import checkpoint_trial, draw_timeline, elastic_trial
-from course_utils.learner.sharding import gather_rows, local, make_stage, on_ranks, random_like
-from course_utils.learner.sharding import run_fully_sharded, run_stage, run_tensor_parallel
-from course_utils.learner.sharding import scatter_mean_rows, train_sharded
+from course_utils.chapters.sharding import Training, attempt, check_checkpoint, check_elastic
+from course_utils.chapters.sharding import check_fully_sharded, check_run, check_schedules
+from course_utils.chapters.sharding import check_sharded_optimizer, check_tensor_parallel
+from course_utils.chapters.sharding import checkpoint_trial, draw_timeline, elastic_trial
+from course_utils.chapters.sharding import gather_rows, local, make_stage, on_ranks, random_like
+from course_utils.chapters.sharding import run_fully_sharded, run_stage, run_tensor_parallel
+from course_utils.chapters.sharding import scatter_mean_rows, train_sharded
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.optim import ZeroRedundancyOptimizer

@@ -9,6 +9,7 @@ from importlib import import_module
 _HOME = {
     "device": "learner.devices",
     "seed_everything": "learner.devices",
+    "seeded": "learner.devices",
     "allow_changes": "learner.changes",
     "forbid_changes": "learner.changes",
     "check_close": "learner.checks",
@@ -31,10 +32,8 @@ _HOME = {
     "watched": "learner.calls",
     "check_parts": "learner.values",
     "check_value": "learner.values",
-    "draw_curves": "learner.layers",
-    "dry_run": "learner.layers",
-    "refused": "learner.layers",
-    "seeded": "learner.layers",
+    "draw_curves": "learner.plots",
+    "bytes_of": "learner.byte_counts",
     "saved_bytes": "learner.byte_counts",
     "LaunchError": "learner.launch_reports",
     "LaunchTimeout": "learner.launch_reports",
@@ -45,9 +44,6 @@ _HOME = {
     "draw_graph": "learner.graphs",
     "draw_storage": "learner.storage_drawings",
     "show": "learner.drawings",
-    "damaged_folder": "learner.pipelines",
-    "measure_pipeline": "learner.pipelines",
-    "through_pickle": "learner.pipelines",
     "cache_folder": "learner.shapes_data",
     "draw_shapes": "learner.shapes_data",
     "shapes_folder": "learner.shapes_data",
@@ -55,32 +51,16 @@ _HOME = {
     "visdom_server": "learner.servers",
 }
 
-# The helpers of one chapter that its cells use by the module's name.
-_HELPERS = (
-    "custom_gradients",
-    "hook_slips",
-    "hook_trials",
-    "layer_slips",
-    "numerics",
-    "rank_pictures",
-    "rank_trials",
-    "stride_slips",
-    "visualization",
-)
-
 __all__ = list(_HOME)
 
 
 def __getattr__(name: str):
-    if name in _HELPERS:
-        value = import_module(f"{__name__}.learner.{name}")
-    elif name in _HOME:
-        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    else:
+    if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_HELPERS})
+    return sorted({*globals(), *__all__})

@@ -16,6 +16,11 @@ class Chapter:
     root: Path
 
     @property
+    def topic(self) -> str:
+        """The name without its number, as in ``course_utils.chapters`` and ``tests/chapters``."""
+        return self.name.partition("_")[2]
+
+    @property
     def source(self) -> Path:
         """The percent source, written by hand: the only file an author edits."""
         return self.root / "solutions" / self.name / f"{self.name}.py"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 from functools import cache
@@ -94,3 +95,23 @@ def fork_answer(
         Answering(theirs, namespace).serve(names)
     finally:
         os._exit(0)
+
+
+@contextlib.contextmanager
+def answered(namespace, trials=()):
+    """The names of a namespace, as a check sees them, answered by a process of their own."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if not pid:
+        with contextlib.suppress(BaseException):
+            ours.close()
+            torch.set_num_threads(1)
+            Answering(theirs, namespace).serve(list(namespace))
+        os._exit(0)
+    theirs.close()
+    answers = Snapshot(ours)
+    try:
+        yield answers.names(list(namespace), trials)
+    finally:
+        answers.hang_up()
+        os.waitpid(pid, 0)

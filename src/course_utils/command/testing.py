@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +12,8 @@ from course_utils.cells import exercise_texts
 from course_utils.errors import CourseError
 from course_utils.project import Chapter
 
-# What stands above a test that is run once for every chapter.
-FOR_EACH_CHAPTER = re.compile(r'^@pytest\.mark\.parametrize\(\s*\(?"chapter"', re.MULTILINE)
+# The tests that are run once for every chapter.
+EVERY_CHAPTER = "tests/every_chapter"
 
 
 def run(root: Path, chapter: Chapter, arguments: tuple[str, ...]) -> int:
@@ -44,19 +43,15 @@ def run(root: Path, chapter: Chapter, arguments: tuple[str, ...]) -> int:
     command = [sys.executable, "-m", "pytest", "--chapter", chapter.name, "-q", "--tb=short"]
     command += ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder", *arguments]
     if not any((root / argument.partition("::")[0]).exists() for argument in arguments):
-        command += tests_of_chapters(root)
+        command += tests_of(root, chapter)
     environment = {"OMP_NUM_THREADS": "1", **os.environ}
     return subprocess.run(command, cwd=root, env=environment).returncode or int(bool(missing))
 
 
-def tests_of_chapters(root: Path) -> list[str]:
-    """The test files that have tests of each chapter: pytest need not import the others."""
-    files = sorted((root / "tests").glob("test_*.py"))
-    return [
-        str(path.relative_to(root))
-        for path in files
-        if FOR_EACH_CHAPTER.search(path.read_text(encoding="utf-8"))
-    ]
+def tests_of(root: Path, chapter: Chapter) -> list[str]:
+    """Where a chapter's tests are: those of every chapter, and those of its own package."""
+    own = f"tests/chapters/test_{chapter.topic}.py"
+    return [EVERY_CHAPTER, own] if (root / own).is_file() else [EVERY_CHAPTER]
 
 
 def at_a_glance(root: Path, chapter: Chapter) -> list[str]:

@@ -1,11 +1,14 @@
-"""The one device that a notebook works on, and the one way to seed it."""
+"""The one device that a notebook works on, the one way to seed it, and random numbers on it."""
 
 from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
 
 import torch
+
+import course_utils
 
 
 def _choose_device() -> torch.device:
@@ -47,3 +50,10 @@ def seed_everything(seed: int = 0) -> None:
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
+
+
+def seeded(seed: int) -> Callable[..., torch.Tensor]:
+    """A function from a shape to normally distributed numbers on ``device``, fixed by the seed."""
+    generator = torch.Generator().manual_seed(seed)
+    # The package's name, asked for at each call: a test may have changed it.
+    return lambda *shape: torch.randn(*shape, generator=generator).to(course_utils.device)

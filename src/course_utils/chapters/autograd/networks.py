@@ -1,0 +1,93 @@
+"""Exercise 5.10: a network of two layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+import course_utils
+from course_utils.chapters.autograd.products import NO_AUTOGRAD, check_each
+from course_utils.learner.calls import check_rules
+from course_utils.learner.cases import every_case
+from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_parts
+
+
+def network_by_autograd(x: Tensor, target: Tensor, *weights: Tensor) -> tuple[Tensor, ...]:
+    """The cross entropy of two layers, and its gradients in ``w1``, ``b1``, ``w2``, ``b2``."""
+    with torch.inference_mode(False), torch.enable_grad():
+        w1, b1, w2, b2 = (w.clone().detach().requires_grad_() for w in weights)
+        scores = F.relu(x.clone() @ w1 + b1) @ w2 + b2
+        loss = F.cross_entropy(scores, target.clone())
+        return loss.detach(), *torch.autograd.grad(loss, [w1, b1, w2, b2])
+
+
+def network_slips(x, target, w1, b1, w2, b2) -> list[dict[str, Tensor]]:
+    """For the loss and each gradient of two layers, what known slips lead to."""
+    before, batch = x @ w1 + b1, len(x)
+    h = before.relu()
+    scores = h @ w2 + b2
+    hot = F.one_hot(target, scores.shape[1]).to(x.dtype)
+
+    def walk(g: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
+        g_h = (g @ w2.t()) * mask
+        return x.t() @ g_h, g_h.sum(0), h.t() @ g, g.sum(0)
+
+    right, mask = (scores.softmax(1) - hot) / batch, (before > 0).to(x.dtype)
+    variants = {
+        "the loss is a mean: divide its slope in the scores by the batch": (right * batch, mask),
+        "slopes pass ReLU only where h is positive": (right, torch.ones_like(mask)),
+        "subtract 1 at the target: softmax minus one-hot": (scores.softmax(1) / batch, mask),
+        "the sign: softmax minus one-hot, not the other way round": (-right, mask),
+        "at ReLU the slope is 0 or 1, not h itself": (right, h),
+    }
+    plain = scores.exp() / scores.exp().sum(1, keepdim=True)
+    overflow = "exp of large scores is infinite: take softmax and logsumexp"
+    variants[overflow] = ((plain - hot) / batch, mask)
+    across = (scores.softmax(0) - hot) / batch
+    variants["softmax runs over the classes of each row, not over the batch"] = across, mask
+    walks = {words: walk(*variant) for words, variant in variants.items()}
+    w1s, b1s, w2s, b2s = walk(right, mask)
+    walks["every row pays: the payments are added, not averaged"] = (
+        w1s,
+        b1s / batch,
+        w2s,
+        b2s / batch,
+    )
+    each = scores.logsumexp(1) - scores.gather(1, target[:, None])[:, 0]
+    first = {
+        "the mean over the batch, not the sum": each.sum(),
+        "logsumexp minus the target's score, not the other way round": -each.mean(),
+        "the target's score is not subtracted": scores.logsumexp(1).mean(),
+        "exp of large scores is infinite: take logsumexp": torch.full_like(each.mean(), torch.inf),
+        overflow: -plain.gather(1, target[:, None])[:, 0].log().mean(),
+    }
+    return [first, *({words: found[n] for words, found in walks.items()} for n in range(4))]
+
+
+@ends_in_notebook
+def check_network(try_network: Callable, *arguments: Tensor) -> None:
+    """Compare an answer's loss and gradients of two layers with autograd's.
+
+    Args:
+        try_network: from the arguments to what ``watched`` says of the call.
+        arguments: ``x``, ``target``, ``w1``, ``b1``, ``w2``, ``b2``.
+    """
+    arguments = tuple(t.to(course_utils.device).detach() for t in arguments)
+    answer, names, changed = try_network(*arguments)
+    check_rules(names, changed, *NO_AUTOGRAD)
+    what = ("the loss", *(f"the gradient of {name}" for name in ("w1", "b1", "w2", "b2")))
+    parts = check_parts(answer, *what)
+    check_each(what, parts, network_by_autograd(*arguments), network_slips(*arguments))
+
+
+@ends_in_notebook
+def check_networks(try_network: Callable, *cases: tuple) -> None:
+    """:func:`check_network` for several cases: a name and the arguments."""
+    with every_case() as case:
+        for name, *arguments in cases:
+            with case(name):
+                check_network(try_network, *arguments)

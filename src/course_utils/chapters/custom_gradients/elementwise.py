@@ -1,0 +1,274 @@
+"""Exercises 6.2 to 6.4: a length, an ELU, ReLU and friends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from course_utils.chapters.custom_gradients.watching import gradient_words, require_written
+from course_utils.learner.calls import python_calls
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_close
+from course_utils.learner.devices import device
+from course_utils.learner.operators import count_operators, forbid_operators
+from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
+
+OVERWRITTEN = "a second call overwrites what the first one's backward needs: keep it on ctx"
+
+
+def run_length(function, x, g):
+    """Value and gradient of a Length where the gradient g arrives."""
+    require_written(function)
+    again, arrives = x.detach().clone().requires_grad_(), g.clone()
+    x = x.detach().requires_grad_()
+    y = function.apply(x)
+    assert isinstance(y, torch.Tensor), f"Length.apply gives {type(y).__name__}, not a tensor"
+    assert y.shape == g.shape, f"the lengths have shape {tuple(y.shape)}, expected {tuple(g.shape)}"
+    value, (gradient,) = y.detach(), gradient_words(lambda: torch.autograd.grad(y, x, g))
+    y = function.apply(again)
+    function.apply(1 - again.detach())
+    (late,) = torch.autograd.grad(y, again, arrives)
+    assert torch.equal(late.nan_to_num(), gradient.nan_to_num()), OVERWRITTEN
+    return value, gradient
+
+
+@ends_in_notebook
+def check_length(try_length, x):
+    """Check one case of the safe length."""
+    __tracebackhide__ = True
+    x = x.to(device)
+    length = x.square().sum(-1).sqrt()
+    g = torch.linspace(1, 2, length.numel(), dtype=x.dtype, device=device).view(length.shape)
+    unit = torch.where(length == 0, 0.0, 1 / length).nan_to_num(0).unsqueeze(-1) * x
+    with forbid_changes(x):
+        value, gradient = try_length(x, g)
+    if value.shape == length.shape:
+        zero = value[length == 0]
+        assert not zero.any(), (
+            f"a zero vector has the length {zero.max():.3g}: what was added to it?"
+        )
+    check_value(value, length, "the length", {"this is the square of the length": length**2})
+    assert not gradient.isnan().any(), "NaN in the gradient where the length is 0: that is 0 / 0"
+    if gradient.shape == x.shape:
+        got = gradient.norm(dim=-1)
+        short, off = (length > 0) & (length < 1e-3), (got - g).abs() > 0.001 * g
+        weak = short & off & (got < g)
+        assert not weak.any() or (off & (length >= 1e-3)).any(), (
+            "short vectors get too little: was something added to the length, or cut off below?"
+        )
+    slips = {
+        "it forgets the gradient that arrives: multiply by it": unit,
+        "that is the slope of the squared length": 2 * x * g.unsqueeze(-1),
+        "divided once too often: the slope is x / length": unit * (g / length).unsqueeze(-1),
+        "this is x times what arrives: divide by the length": x * g.unsqueeze(-1),
+    }
+    check_value(gradient, unit * g.unsqueeze(-1), "the gradient", slips)
+
+
+def run_elu(elu, x, alpha, g):
+    """Value and gradient of an elu where the gradient g arrives."""
+    x = x.detach().requires_grad_()
+    with forbid_operators(
+        "elu", "celu", "selu", "elu_backward", because="write it out, by ordinary operations"
+    ):
+        y = elu(x, alpha)
+        assert y is not None, "elu gives None: is there an answer yet?"
+        assert isinstance(y, torch.Tensor), f"elu gives {type(y).__name__}, not a tensor"
+        assert y.shape == x.shape, f"elu gives shape {tuple(y.shape)} for x {tuple(x.shape)}"
+        return y.detach(), gradient_words(lambda: torch.autograd.grad(y, x, g.to(y.dtype)))[0]
+
+
+@ends_in_notebook
+def check_elu(try_elu, x, alpha):
+    """Check one case of the repaired ELU."""
+    __tracebackhide__ = True
+    x = x.to(device)
+    g = torch.linspace(1, 2, x.numel(), dtype=x.dtype, device=device).view(x.shape)
+    with forbid_changes(x):
+        value, gradient = try_elu(x, alpha, g)
+    low = x.clamp(max=0).exp()
+    slope = torch.where(x > 0, 1.0, alpha * low)
+    slips = {"alpha scales the lower branch": torch.where(x > 0, x, low - 1)}
+    slips["alpha scales the lower branch alone"] = alpha * torch.where(x > 0, x, low - 1)
+    slips["alpha scales the whole of exp(x) - 1"] = torch.where(x > 0, x, alpha * low - 1)
+    slips["what goes into exp is cut off too early"] = torch.where(
+        x > 0, x, alpha * (x.clamp(-1, 0).exp() - 1)
+    )
+    nan = x[value.isnan()].tolist()[:4]
+    assert not nan, f"the value is NaN at x = {nan}: zero times infinity; choose, don't multiply"
+    truth = torch.where(x > 0, x, alpha * (low - 1))
+    loose = 1e-12 if x.dtype == torch.float64 else 1e-5
+    few = torch.allclose(value, truth, 1e-5, 1e-5) and not torch.allclose(
+        value, truth, loose, loose
+    )
+    assert not few, "the value is right to seven digits alone: was it computed in float32?"
+    check_value(value, truth, "the value", slips, loose, loose)
+    nan, infinite = x[gradient.isnan()].tolist()[:4], x[gradient.isinf()].tolist()[:4]
+    assert not nan, (
+        f"the gradient is NaN at x = {nan}: zero times infinity, in the branch not taken"
+    )
+    assert not infinite, f"the gradient is infinite at x = {infinite}"
+    at_zero = torch.where(x == 0, 0.0, slope)
+    slips = {
+        "0 at the kink: whatever cuts x off there (a clamp, a relu) passes no gradient at its very "
+        "end": at_zero * g,
+        "0.5 at the kink: a minimum shares its gradient out at a tie": (at_zero + slope) / 2 * g,
+        "it forgets alpha": torch.where(x > 0, 1.0, low) * g,
+        "1 in the lower branch: was it written without being recorded?": g,
+        "none comes out of the lower branch here (was its input cut off?)": (x > 0) * g,
+    }
+    check_value(gradient, slope * g, "the gradient", slips, 1e-5, 1e-5)
+
+
+def _run_twice(function, g, *inputs):
+    """Run a function forward, backward and backward again; what came of it, as plain values."""
+    inputs = [x.detach().requires_grad_(need) for x, need in inputs]
+    results = function(*inputs)
+    results = tuple(results) if isinstance(results, (tuple, list)) else (results,)
+    for y in results:
+        assert isinstance(y, torch.Tensor), f"a result is {type(y).__name__}, not a tensor"
+    facts: dict[str, Any] = {"results": [y.detach() for y in results]}
+    facts["require grad"] = [y.requires_grad for y in results]
+    g, wanted = g.clone().requires_grad_(), [x for x in inputs if x.requires_grad]
+    with count_operators() as counts:
+        gradients = gradient_words(
+            lambda: torch.autograd.grad(
+                results[0], wanted, g, create_graph=True, allow_unused=True, retain_graph=True
+            ),
+            rule=True,
+        )
+    facts["operations"] = counts.total() - counts["detach"]
+    facts["gradients"] = [None if x is None else x.detach() for x in gradients]
+    facts["recorded"] = all(x is not None and x.requires_grad for x in gradients)
+    facts["second"], found = None, [x for x in gradients if x is not None]
+    try:
+        total = sum((x**2).sum() for x in found)
+        facts["second"] = torch.autograd.grad(total, g)[0] if found else None
+    except RuntimeError:
+        pass  # refused
+    first = function(*inputs)
+    function(*(1 - x.detach() for x in inputs))
+    first = first[0] if isinstance(first, (tuple, list)) else first
+    late = torch.autograd.grad(first, wanted, g.detach().clone(), allow_unused=True)
+    pairs = zip(late, facts["gradients"], strict=True)
+    facts["kept"] = all(
+        x is None or y is None or torch.equal(x.nan_to_num(), y.nan_to_num()) for x, y in pairs
+    )
+    return facts
+
+
+def run_function(function, g, *inputs):
+    """Facts of a Function; each input comes as (tensor, needs grad)."""
+    require_written(function)
+    with forbid_operators("threshold_backward", "hardtanh_backward", because="write the rule"):
+        facts, names = python_calls(_run_twice, function.apply, g, *inputs)
+    finished = names["torch.autograd.grad"] > 3 or names["torch.autograd.backward"]
+    finished = finished or names["torch._functorch.eager_transforms.vjp"]
+    assert not finished, "PyTorch differentiates inside your Function: write the rule itself"
+    return facts
+
+
+@ends_in_notebook
+def _facts_of(try_function, name, x, count, expected):
+    """x on the device, the gradient that arrives, and the facts of a Function of x alone."""
+    __tracebackhide__ = True
+    x = x.to(device)
+    g = torch.linspace(1, 2, x.numel(), dtype=x.dtype, device=device).view(x.shape)
+    with forbid_changes(x):
+        facts = try_function(name, g, (x, True))
+    found = len(facts["results"])
+    assert found == count, f"{found} result{'s' * (found != 1)}, expected {expected}"
+    assert facts["gradients"][0] is not None, "backward returns None for x"
+    assert facts["kept"], OVERWRITTEN
+    return x, g, facts
+
+
+@ends_in_notebook
+def check_relu(try_function, x):
+    """Check one case of MyReLU."""
+    __tracebackhide__ = True
+    x, g, facts = _facts_of(try_function, "MyReLU", x, 1, "one tensor")
+    check_close(facts["results"][0], x.relu(), "the value")
+    mask, (gradient,) = (x > 0).to(x.dtype), facts["gradients"]
+    slips = {
+        "it forgets the gradient that arrives: multiply by it": mask,
+        "at 0 the slope is 0, and here it lets the gradient through": g * (x >= 0),
+        "it lets the gradient through everywhere": g,
+        "it lets through what was negative": g * (x < 0),
+    }
+    check_value(gradient, g * mask, "the gradient", slips, 1e-6, 1e-6)
+    recorded = facts["recorded"] and facts["second"] is not None
+    assert recorded, "a second derivative has to be possible: backward gives something not recorded"
+    check_value(facts["second"], 2 * g * mask, "the second derivative", None, 1e-6, 1e-6)
+
+
+@ends_in_notebook
+def check_binarize(try_function, x):
+    """Check one case of Binarize."""
+    __tracebackhide__ = True
+    x, g, facts = _facts_of(try_function, "Binarize", x, 2, "two tensors: the sign and the mask")
+    sign, mask = torch.where(x < 0, -1.0, 1.0).to(x.dtype), (x.abs() <= 1).to(x.dtype)
+    slips = {"at 0 the sign is +1": x.sign(), "that is the mask: the sign comes first": mask}
+    check_value(facts["results"][0], sign, "the sign", slips)
+    slips = {"-1 and 1 belong to it": (x.abs() < 1).to(x.dtype)}
+    check_value(facts["results"][1], mask, "the mask", slips)
+    assert facts["require grad"][0], "the sign has to require grad: do not mark it"
+    words = "the mask requires grad: mark it with ctx.mark_non_differentiable"
+    assert not facts["require grad"][1], words
+    (gradient,) = facts["gradients"]
+    slips = {
+        "it passes only where the mask is 1": g,
+        "it forgets the gradient that arrives: multiply by it": mask,
+        "the true slope of the sign: nothing could be learnt": 0 * g,
+        "it is multiplied by the sign: straight through means slope 1": g * mask * sign,
+    }
+    check_value(gradient, g * mask, "the gradient", slips)
+    assert facts["second"] is None, (
+        "a second derivative goes through: refuse it, once_differentiable"
+    )
+    words = (
+        "a detached gradient makes a second derivative silently 0: once_differentiable refuses it"
+    )
+    assert facts["recorded"], words
+
+
+@ends_in_notebook
+def check_clamp(try_function, x, low, high, needs=(True, True, True)):
+    """Check one case of MyClamp; how many operations its backward took."""
+    __tracebackhide__ = True
+    x, low, high = (t.to(device) for t in (x, low, high))
+    g = torch.linspace(1, 2, len(x), dtype=x.dtype, device=device)
+    with forbid_changes(x, low, high):
+        facts = try_function("MyClamp", g, (x, needs[0]), (low, needs[1]), (high, needs[2]))
+    assert len(facts["results"]) == 1, f"{len(facts['results'])} results, expected one tensor"
+    assert facts["kept"], OVERWRITTEN
+    check_close(
+        facts["results"][0], torch.where(x < low, low, torch.where(x > high, high, x)), "the value"
+    )
+    under, over = (x < low).to(x.dtype), (x > high).to(x.dtype)
+    ends = (x != low) & (x != high)
+    rules = {"x": 1 - under - over, "low": under, "high": over}
+    at_ends = {
+        "x": rules["x"] * ends,
+        "low": (x <= low).to(x.dtype),
+        "high": (x >= high).to(x.dtype),
+    }
+    asked = [name for name, need in zip(rules, needs, strict=True) if need]
+    for name, gradient in zip(asked, facts["gradients"], strict=True):
+        words = f"backward returns None for {name}, which requires grad: it is no constant"
+        assert gradient is not None, words
+        slips = {
+            "it forgets the gradient that arrives: multiply by it": rules[name],
+            "at low and high themselves the gradient belongs to x": g * at_ends[name],
+            "it gets everything, also where the result is a bound": g,
+            "low and high are swapped": g * {"x": 0 * under, "low": over, "high": under}[name],
+            "it gets nothing": 0 * g,
+        }
+        check_value(gradient, g * rules[name], f"the gradient of {name}", slips, 1e-6, 1e-6)
+    recorded = facts["recorded"] and facts["second"] is not None
+    assert recorded, "a second derivative has to be possible: backward gives something not recorded"
+    second = 2 * g * sum(rules[name] for name in asked)
+    check_value(facts["second"], second, "the second derivative", None, 1e-6, 1e-6)
+    return facts["operations"]

@@ -1,0 +1,93 @@
+"""Exercise 6.7: the Jacobian, by rows and by columns."""
+
+from __future__ import annotations
+
+import torch
+
+from course_utils.chapters.custom_gradients.watching import gradient_words, left_behind
+from course_utils.learner.calls import python_calls
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.devices import device
+from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
+
+
+def draw_jacobian(axes, rows, columns, row=None, column=None, title=""):
+    """A grid of slopes, with one row or column filled."""
+    import matplotlib.pyplot as plt
+
+    for i in range(rows):
+        for j in range(columns):
+            colour = "#d55e00" if i == row else "#0072b2" if j == column else "#eeeeee"
+            axes.add_patch(plt.Rectangle((j, -i), 0.92, 0.92, color=colour))
+    axes.set(xlim=(-0.9, columns + 0.5), ylim=(-rows + 0.6, 1.8), title=title, aspect="equal")
+    axes.text(columns / 2, 1.05, "← inputs →", ha="center", color="#595959", fontsize=9)
+    axes.text(
+        -0.25,
+        1 - rows / 2,
+        "results",
+        va="center",
+        ha="center",
+        rotation=90,
+        color="#595959",
+        fontsize=9,
+    )
+    axes.axis("off")
+
+
+MAPS = {
+    "two to three": lambda x: torch.stack([x[0] * x[1], x[0] + x[1], x[0] ** 2]),
+    "two numbers": lambda x: torch.stack([x.sin().sum(), (x * x).prod()]),
+    "square": lambda x: x.cumsum(0).exp(),
+    "one number": lambda x: (x**3).sum().reshape(1),
+    "partly constant": lambda x: torch.stack([x[0], torch.ones_like(x[0]), 5 * x[0]]),
+}
+
+
+def run_jacobian(function, name, x):
+    """A Jacobian; what was called on the way; what is left on x."""
+    answer, names = gradient_words(lambda: python_calls(function, MAPS[name], x))
+    short = {name.rpartition(".")[2] for name in names if name.startswith("torch")}
+    whole = sorted(short & {"jacrev", "jacfwd", "jacobian"})
+    needs = isinstance(answer, torch.Tensor) and answer.requires_grad
+    left, x.grad = left_behind(x), None
+    x.requires_grad_(False)
+    answer = answer.detach() if needs else answer
+    return {
+        "answer": answer,
+        "forward": "make_dual" in short,
+        "reverse": "_engine_run_backward" in short,
+        "whole": whole,
+        "left": left,
+        "needs": needs,
+    }
+
+
+@ends_in_notebook
+def check_jacobian(try_jacobian, way, name, x):
+    """Check one Jacobian; whether forward mode made it."""
+    __tracebackhide__ = True
+    x = x.to(device)
+    with forbid_changes(x):
+        found = try_jacobian(way, name, x)
+    answer, truth = found["answer"], torch.autograd.functional.jacobian(MAPS[name], x.clone())
+    assert answer is not None, "it gives None: is there an answer yet?"
+    used = ", ".join(found["whole"])
+    assert not used, f"{used} runs here: build the Jacobian from single passes"
+    transposed = {
+        "rows and columns are swapped: a row for each result": truth.t().contiguous(),
+        "each row holds the ones before it as well: .grad adds up": truth.cumsum(0),
+    }
+    check_value(answer, truth, "the Jacobian", transposed, 1e-5, 1e-6)
+    assert way != "rows" or not found["forward"], "by_rows uses forward mode: go backward"
+    assert way != "rows" or found["reverse"], (
+        "by_rows makes no backward pass: no differences, please"
+    )
+    assert way != "columns" or found["forward"], (
+        "by_columns never makes a dual tensor: use torch.func.jvp"
+    )
+    assert not found["left"], (
+        f"x was left with {' and '.join(found['left'])}: work on a leaf of your own"
+    )
+    assert not found["needs"], "the result still requires grad: detach it"
+    return found["forward"]

@@ -1,0 +1,188 @@
+"""Exercise 6.9: a gradient for each sample, clipped; and the trainings that need it."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+from course_utils.chapters.custom_gradients.watching import left_behind
+from course_utils.learner.calls import python_calls
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.devices import device
+from course_utils.learner.operators import count_operators
+from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import agrees, check_value
+
+
+def _sample_loss(weights: dict, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The loss summed over x (batch, in), y (batch,); or of one sample, x (in,), y ()."""
+    hidden = torch.tanh(x @ weights["w1"].t() + weights["b1"])
+    return F.cross_entropy(hidden @ weights["w2"].t(), y, reduction="sum")
+
+
+def draw_case(batch: int, sizes: tuple[int, int, int], dtype=torch.float64) -> tuple:
+    """Random weights, x and y for a network of these sizes (in, hidden, classes)."""
+    generator = torch.Generator().manual_seed(batch)
+    shapes = {"w1": (sizes[1], sizes[0]), "b1": sizes[1:2], "w2": (sizes[2], sizes[1])}
+    draw = {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
+    x = torch.randn(batch, sizes[0], generator=generator)
+    y = torch.randint(sizes[2], (batch,), generator=generator)
+    weights = {name: w.to(device, dtype) for name, w in draw.items()}
+    return weights, x.to(device, dtype), y.to(device)
+
+
+def run_samples(function, weights, x, y):
+    """The gradients of each sample; how many operations ran; what it left on the arguments."""
+    before = dict(weights)
+    with count_operators() as counts:
+        try:
+            answer, names = python_calls(function, weights, x, y)
+        except ValueError as error:
+            hint = "; in_dims says where the samples lie: None for the weights, 0 for x and y"
+            raise AssertionError(f"{error}{hint * str(error).startswith('vmap')}") from None
+    short = {name.rpartition(".")[2] for name in names}
+    facts = {"left": left_behind(x, *before.values()), "count": counts.total()}
+    facts["keys"] = [*map(id, weights.values())] == [*map(id, before.values())]
+    facts["vmap"] = bool(short & {"vmap", "_vmap", "vmap_impl", "_flat_vmap"})
+    facts["needs"] = False
+    if isinstance(answer, dict):
+        facts["needs"] = any(getattr(t, "requires_grad", False) for t in answer.values())
+        answer = {k: t.detach() if isinstance(t, torch.Tensor) else t for k, t in answer.items()}
+    for tensor in before.values():
+        tensor.requires_grad_(False).grad = None
+    return facts | {"answer": answer}
+
+
+def _without_tanh_slope(weights, x, y):
+    """The gradients of w1 and b1 for each sample, if tanh passed every gradient on as it came."""
+    logits = torch.tanh(x @ weights["w1"].t() + weights["b1"]) @ weights["w2"].t()
+    hot = F.one_hot(y, logits.shape[1]).to(logits)
+    after = (logits.softmax(-1) - hot) @ weights["w2"]
+    return {"w1": torch.einsum("bo,bi->boi", after, x), "b1": after}
+
+
+@ends_in_notebook
+def check_samples(try_samples, way, batch, sizes, dtype=torch.float64):
+    """Check the gradients of one batch; how many operations they took."""
+    __tracebackhide__ = True
+    weights, x, y = draw_case(batch, sizes, dtype)
+    names = list(weights)
+    with forbid_changes(x, y, *weights.values()):
+        found = try_samples(way, weights, x, y)
+    answer, name = found["answer"], f"by_{way}"
+    weights = {key: weights[key] for key in names}
+    assert answer is not None, f"{name} gives None: is there an answer yet?"
+    assert found["keys"], "the dict of weights was changed: leave it as it is"
+    assert isinstance(answer, dict), f"{name} gives {type(answer).__name__}, expected a dict"
+    assert sorted(answer) == sorted(names), f"the keys are {sorted(answer)}, expected {names}"
+    assert not found["left"], (
+        f"an argument was left with {' and '.join(found['left'])}: leaves of your own"
+    )
+    unbent = _without_tanh_slope(weights, x, y)
+    leaves = [w.requires_grad_() for w in weights.values()]
+    losses = [_sample_loss(weights, *one) for one in zip(x, y, strict=True)]
+    rows = [torch.autograd.grad(loss, leaves) for loss in losses]
+    for key, *parts in zip(names, *rows, strict=True):
+        truth = torch.stack(parts)
+        slips = {
+            "of the mean loss: the batch's size divides them, so take the sum": truth / batch,
+            "added up over the samples so far: each step needs a fresh gradient": truth.cumsum(0),
+            "every row holds the gradient of the whole batch": truth.sum(0).expand_as(truth),
+            "one gradient for the whole batch: each sample needs its own": truth.sum(0),
+            "the outer product is the other way round": truth.transpose(1, -1),
+        }
+        if key in unbent:
+            bent = "the slope of tanh is missing: catch the gradient of x @ w1.t() + b1, before it"
+            slips[bent] = unbent[key]
+        check_value(answer[key], truth, f"the gradients of {key}", slips, 1e-4, 1e-5)
+    assert not found["needs"], "the gradients still require grad: detach them"
+    assert way != "vmap" or found["vmap"], "by_vmap does not call torch.func.vmap"
+    assert way != "hooks" or not found["vmap"], "by_hooks calls vmap: catch the layers' gradients"
+    return found["count"]
+
+
+@ends_in_notebook
+def check_clip(clip_and_average, gradients, limit):
+    """Check one clipped mean."""
+    __tracebackhide__ = True
+    gradients = {key: g.to(device) for key, g in gradients.items()}
+    with forbid_changes(*gradients.values()):
+        answer = clip_and_average(gradients, limit)
+    assert answer is not None, "clip_and_average gives None: is there an answer yet?"
+    assert isinstance(answer, dict), f"it gives {type(answer).__name__}, expected a dict of tensors"
+    assert sorted(answer) == sorted(gradients), f"the keys are {sorted(answer)}"
+
+    def mean(key, factors):
+        return torch.einsum("b,b...->...", factors.to(gradients[key].dtype), gradients[key]) / len(
+            factors
+        )
+
+    norms = {key: g.flatten(1).norm(dim=1) for key, g in gradients.items()}
+    total = torch.stack(list(norms.values())).norm(dim=0)
+    whole = sum((mean(key, torch.ones_like(total)) ** 2).sum() for key in gradients).sqrt()
+    for key in gradients:
+        factors = torch.where(total > limit, limit / total, 1.0)
+        truth, alone = mean(key, factors), torch.where(norms[key] > limit, limit / norms[key], 1.0)
+        slips = {
+            "clip each sample, then average: this clips the average": mean(
+                key, torch.ones_like(total)
+            )
+            * (limit / whole).clamp(max=1),
+            "short gradients are left alone, not stretched": mean(
+                key, (limit / total).nan_to_num(0)
+            ),
+            "a sample's norm is over all its entries together": mean(key, alone),
+            "average over the samples: this is their sum": truth * len(total),
+            "nothing was clipped": mean(key, torch.ones_like(total)),
+            "each number was clipped by itself: scale the whole vector": gradients[key]
+            .clamp(-limit, limit)
+            .mean(0),
+            "long samples are left out, not scaled down": mean(key, (total <= limit).float()),
+        }
+        assert not torch.isnan(torch.as_tensor(answer[key])).any(), (
+            f"{key} is NaN: the norm of a sample may be 0, and 0 / 0 is NaN"
+        )
+        check_value(answer[key], truth, key, slips, 1e-4, 1e-6)
+
+
+def rows_of(by_vmap, weights, x, y):
+    """The gradient of each sample as one long row (batch, numbers)."""
+    rows = torch.func.vmap(torch.func.grad(_sample_loss), in_dims=(None, 0, 0))(weights, x, y)
+    if agrees(lambda: by_vmap(weights, x, y), rows):
+        rows = by_vmap(weights, x, y)
+    return torch.cat([rows[key].flatten(1) for key in weights], dim=1)
+
+
+def _clip_ours(gradients, limit):
+    """The mean of the clipped gradients."""
+    flat = torch.cat([g.flatten(1) for g in gradients.values()], dim=1)
+    factors = (limit / flat.norm(dim=1)).clamp(max=1)
+    return {key: torch.einsum("b,b...->...", factors, g) / len(g) for key, g in gradients.items()}
+
+
+def moons(count, wrong):
+    """Points of two moons, their labels, of which some are wrong, and which these are."""
+    generator = torch.Generator().manual_seed(0)
+    y = torch.randint(2, (count,), generator=generator)
+    angle = torch.pi * torch.rand(count, generator=generator)
+    x = torch.stack([angle.cos() + y - 0.5, (angle.sin() - 0.25) * (1 - 2 * y)], dim=1)
+    x = x + 0.1 * torch.randn(count, 2, generator=generator)
+    bad = torch.randperm(count, generator=generator)[:wrong]
+    y[bad] = 1 - y[bad]
+    shapes = {"w1": (16, 2), "b1": (16,), "w2": (2, 16)}
+    weights = {key: 0.5 * torch.randn(size, generator=generator) for key, size in shapes.items()}
+    return x, y, bad, weights
+
+
+def train(by_vmap, clip_and_average, weights, x, y, steps=300, rate=2.0):
+    """The weights after clipped steps, by the learner's functions where they are right."""
+    each = torch.func.vmap(torch.func.grad(_sample_loss), in_dims=(None, 0, 0))
+    ours, clip = each(weights, x, y), _clip_ours
+    if agrees(lambda: by_vmap(weights, x, y), ours):
+        each = by_vmap
+    if agrees(lambda: clip_and_average(ours, 1.0), _clip_ours(ours, 1.0)):
+        clip = clip_and_average
+    for _ in range(steps):
+        mean = clip(each(weights, x, y), 1.0)
+        weights = {key: weights[key] - rate * mean[key] for key in weights}
+    return weights

@@ -1,0 +1,43 @@
+"""Exercise 15.2: models that an input may not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn as nn
+
+from course_utils.chapters.debugging.findings import Lambda
+from course_utils.learner.devices import device
+
+
+def make_suspect(name: str) -> nn.Module:
+    """A model of that name, on the course's device."""
+    torch.manual_seed(0)
+    linear, chain = nn.Linear, nn.Sequential
+
+    def stack(model: Any, x: torch.Tensor) -> torch.Tensor:
+        return torch.stack([model.left(x), model.right(x)])
+
+    def twice(model: Any, x: torch.Tensor) -> torch.Tensor:
+        return model.tail(model.block(model.block(x)))
+
+    makers: dict[str, Callable[[], nn.Module]] = {
+        "classifier": lambda: chain(
+            nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), linear(576, 10)
+        ),
+        "branches": lambda: chain(
+            linear(4, 4), Lambda(stack, left=linear(4, 2), right=linear(4, 3))
+        ),
+        "called twice": lambda: Lambda(twice, tail=linear(6, 6), block=chain(linear(4, 6))),
+        "batchnorm": lambda: chain(
+            linear(4, 4), nn.BatchNorm1d(4), nn.Dropout(), nn.ReLU(), linear(5, 2)
+        ),
+        "its own forward": lambda: Lambda(lambda m, x: m.layer(x).view(-1, 7), layer=linear(4, 4)),
+        "other order": lambda: Lambda(lambda m, x: m.a(m.b(x)), a=linear(3, 2), b=linear(4, 5)),
+        "nested": lambda: chain(linear(4, 4), chain(nn.ReLU(), chain(linear(4, 4), linear(3, 1)))),
+        "channels": lambda: chain(nn.Conv2d(3, 2, 3), nn.ReLU()),
+        "one sample": lambda: chain(linear(4, 4), nn.BatchNorm1d(4)),
+    }
+    return makers[name]().to(device)

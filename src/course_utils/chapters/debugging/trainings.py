@@ -1,0 +1,126 @@
+"""Exercises 15.10 and 15.11: trainings that do not learn, and pairs of models."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+from course_utils.chapters.debugging.findings import Lambda
+from course_utils.learner.devices import device
+
+
+class Patient:
+    """A training: ``model``, ``optimizer``, ``x``, ``y``, ``loss(scores, y)``, ``step()``."""
+
+    def __init__(self, model, optimizer, x, y, loss, wiped: bool) -> None:
+        self.model, self.optimizer, self.x, self.y, self.loss = model, optimizer, x, y, loss
+
+        def step() -> float:
+            value = loss(model(x), y)
+            optimizer.zero_grad()
+            value.backward()
+            if wiped:
+                optimizer.zero_grad()
+            optimizer.step()
+            return value.item()
+
+        self.step = step
+
+
+class Cut(nn.Module):
+    """Hands on its input."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.detach()
+
+
+def _squared_error(scores: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return (scores - y).square().mean()
+
+
+def make_patient(illness: str, seed: int = 0) -> Patient:
+    """A training on 96 points with six features, with one fault or none ("healthy…")."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(96, 6, generator=generator)
+    y = (x @ torch.randn(6, 3, generator=generator)).argmax(1)
+    regression = illness in ("broadcast", "healthy regression")
+    torch.manual_seed(seed)
+    head_size = 1 if regression else 3
+    layers: list[nn.Module] = [nn.Linear(6, 24), nn.ReLU(), nn.Linear(24, head_size)]
+    if illness == "dead head":
+        nn.init.constant_(layers[2].get_parameter("bias"), -30.0)
+        layers.append(nn.ReLU())
+    if illness == "softmax twice":
+        layers.append(nn.Softmax(-1))
+    if illness == "cut":
+        layers.insert(2, Cut())
+    if illness == "same inputs":
+        x = (x.mean(0) / x.std()).expand(96, 6).contiguous()
+    if regression:
+        y = x[:, 0].tanh() if illness == "broadcast" else x[:, :1].tanh()
+    rate = 1e-6 if illness == "rate" else 0.1 if regression else 0.3
+    model = nn.Sequential(*layers).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+    if illness == "not in the optimizer":
+        model[0] = nn.Linear(6, 24).to(device)
+        model[2] = nn.Linear(24, 3).to(device)
+    loss = _squared_error if regression else F.cross_entropy
+    return Patient(model, optimizer, x.to(device), y.to(device), loss, illness == "wiped")
+
+
+ILLNESSES = (
+    "dead head", "not in the optimizer", "cut", "wiped", "rate", "softmax twice", "same inputs",
+    "broadcast",
+)  # fmt: skip
+
+
+# Exercise 15.11: pairs of models.
+
+
+def _pair_member(last=nn.Tanh, shift=0.0, p=0.5, tail=None, middle=None) -> nn.Module:
+    torch.manual_seed(0)
+    body = nn.Sequential(nn.Linear(4, 4), middle or nn.ReLU(), nn.Linear(4, 4))
+    model = nn.Sequential(body, nn.Dropout(p), nn.Sequential(last(), nn.Linear(4, 2)))
+    if tail is not None:
+        model.append(tail if isinstance(tail, nn.Module) else Lambda(lambda m, x: tail(x)))
+    with torch.no_grad():
+        body.get_parameter("2.bias")[1] += shift
+    return model.to(device)
+
+
+def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
+    """Two models with the same weights, and one difference at most."""
+    make = _pair_member
+
+    def write(factor: float) -> nn.Module:
+        return Lambda(lambda m, x: x.add_(1).sub_(1).mul_(factor))
+
+    def own(factor: float) -> nn.Module:
+        return Lambda(lambda m, x: m.a(x) * factor, a=nn.ReLU()).to(device)
+
+    def spoil(x: torch.Tensor) -> torch.Tensor:
+        return x / 0 * 0
+
+    pairs = {
+        "the same": ({}, {}),
+        "a bias": ({}, {"shift": 1e-6}),
+        "another activation": ({}, {"last": nn.Sigmoid}),
+        "another dropout": ({}, {"p": 0.4}),
+        "one goes on": ({"tail": nn.ReLU()}, {}),
+        "the other goes on": ({}, {"tail": nn.Sigmoid()}),
+        "only the dtype": (
+            {"tail": lambda x: x.round().double()},
+            {"tail": lambda x: x.round().half()},
+        ),
+        "NaN on both sides": ({"tail": spoil}, {"tail": spoil}),
+        "in place": ({"middle": write(2)}, {"middle": write(3)}),
+        "two results": (
+            {"tail": lambda x: x.topk(1)},
+            {"tail": lambda x: x.topk(1, largest=False)},
+        ),
+    }
+    if kind == "its own forward":
+        return own(2), own(3)
+    first, second = pairs[kind]
+    return make(**first), make(**second)

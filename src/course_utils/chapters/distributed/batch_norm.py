@@ -1,0 +1,161 @@
+"""Exercise 17.10: batch norm over all ranks."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+from course_utils.chapters.distributed.launches import check_ran, launched
+from course_utils.learner.cases import every_case
+from course_utils.learner.checks import check_close
+from course_utils.learner.ranks import count_traffic, rank_device
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+def run_sync_bn(answer, world_size: int, cases: list) -> list | str:
+    """For each rank and case: output, gradients by x, weight, bias, and the calls of each pass."""
+
+    def work(rank, world_size):
+        found = []
+        for shards, upstream, weight, bias in cases:
+            print(f"shape {tuple(shards[rank].shape)}, {shards[rank].dtype}")
+            x, w, b = (t.detach().to(rank_device()) for t in (shards[rank], weight, bias))
+            inputs = [t.requires_grad_() for t in (x.clone(), w.clone(), b.clone())]
+            with count_traffic() as forward:
+                y = answer(*inputs, 1e-5)
+            if not isinstance(y, torch.Tensor) or y.shape != x.shape:
+                found.append((y, None, [], []))
+                continue
+            assert y.requires_grad, "the result can't be differentiated: it has no grad_fn"
+            with count_traffic() as backward:
+                loss = (y * upstream[rank].to(y)).sum()
+                grads = torch.autograd.grad(loss, inputs, allow_unused=True)
+            grads = [None if g is None else g.cpu() for g in grads]
+            calls = [[c.name for c in t.calls if "wrap" not in c.name] for t in (forward, backward)]
+            found.append((y.detach().cpu(), grads, *calls))
+        return found
+
+    return launched(work, world_size)
+
+
+def normalised(x, weight, bias):
+    return F.batch_norm(x, None, None, weight, bias, training=True)
+
+
+@ends_in_notebook
+def check_sync_bn(try_sync_bn, world_size, cases):
+    found = try_sync_bn(world_size, cases)
+    check_ran(found, world_size, "sync_bn")
+    with every_case() as case:
+        for number, (shards, upstream, weight, bias) in enumerate(cases):
+            x = torch.cat(shards).double().contiguous().requires_grad_()
+            w, b = (t.double().requires_grad_() for t in (weight, bias))
+            y = normalised(x, w, b)
+            g = torch.cat(upstream).double()
+            (grad_x,) = torch.autograd.grad((y * g).sum(), x, retain_graph=True)
+            sizes = [len(shard) for shard in shards]
+            kind = shards[0].dtype
+            loose = (
+                dict(rtol=1e-2, atol=1e-2) if kind == torch.float32 else dict(rtol=1e-7, atol=1e-7)
+            )
+            for rank, (part, part_grad) in enumerate(
+                zip(y.split(sizes), grad_x.split(sizes), strict=True)
+            ):
+                result, grads, forward, backward = found[rank][number]
+                name = f"samples {sizes}, {kind}, rank {rank}"
+                with case(f"{name}, output"):
+                    alone = (
+                        normalised(shards[rank].double(), w, b)
+                        if shards[rank][:, 0].numel() > 1
+                        else part
+                    )
+                    check_bn_slips(result, shards, rank, w.detach(), b.detach(), part, loose)
+                    check_normalised(result, part.detach().to(kind), alone.detach(), loose)
+                    assert len(forward) == 1, (
+                        f"{len(forward)} collective calls in forward ({forward}), not 1: put "
+                        "the numbers side by side into one tensor"
+                    )
+                if grads is None:
+                    continue
+                with case(f"{name}, gradients"):
+                    rows = slice(sum(sizes[:rank]), sum(sizes[: rank + 1]))
+                    own = torch.autograd.grad((part * g[rows]).sum(), (w, b), retain_graph=True)
+                    check_sync_grads(grads, part_grad.to(kind), [o.to(kind) for o in own], loose)
+                    assert len(backward) == 1, (
+                        f"{len(backward)} collective calls in backward ({backward}), not 1: put "
+                        "the numbers side by side into one tensor"
+                    )
+
+
+def check_bn_slips(result, shards, rank, weight, bias, right, loose):
+    """What comes out when the ranks' means and variances are merged in ways that are often seen."""
+    if not isinstance(result, torch.Tensor) or result.shape != right.shape:
+        return
+    if torch.allclose(result.double(), right, **loose):
+        return
+    flat = [x.double().movedim(1, 0).flatten(1) for x in shards]
+    counts = torch.tensor([[x.shape[1]] for x in flat], dtype=torch.float64)
+    means = torch.stack([x.mean(1) for x in flat])
+    squares = torch.stack([x.var(1, correction=0) for x in flat])
+    shares, equal = counts / counts.sum(), torch.full_like(counts, 1 / len(shards))
+    true, plain = (shares * means).sum(0), means.mean(0)
+    misses = "that is the average of the ranks' variances: it misses that their means differ"
+    weights = "that weights all ranks alike: one with more samples counts for more"
+    slips = [(true, (shares * squares).sum(0), misses), (plain, squares.mean(0), misses)]
+    slips += [(true, squares.mean(0), misses), (plain, (shares * squares).sum(0), misses)]
+    for mean in (plain, true):
+        spread = squares + (means - mean) ** 2
+        slips += [(mean, (part * spread).sum(0), weights) for part in (equal, shares)]
+    x = shards[rank].double().movedim(1, -1)
+    for mean, square, words in slips:
+        y = ((x - mean) * (square + 1e-5).rsqrt() * weight + bias).movedim(-1, 1)
+        if torch.allclose(result.double(), y, **loose) and not torch.allclose(y, right, **loose):
+            raise AssertionError(f"the output: {words}")
+    if shards[0].dtype == torch.float32 and abs(float(true.mean())) > 100:
+        raise AssertionError(
+            "the output is far off in float32, where the mean is 1000 times the deviation: a "
+            "difference of large numbers cancels; take deviations from a mean first, then merge"
+        )
+
+
+def check_normalised(result, right, alone, loose):
+    if isinstance(result, torch.Tensor) and result.shape == right.shape:
+        assert not result.isnan().any(), (
+            "NaN: a variance below zero? The difference of two large numbers cancels"
+        )
+        if torch.allclose(result.double(), alone, **loose) and not torch.allclose(
+            alone.to(right), right, **loose
+        ):
+            raise AssertionError(
+                "normalised by this rank's own statistics, not by those of all ranks"
+            )
+    check_close(result, right, "the output", **loose)
+
+
+def check_sync_grads(grads, grad_x, own, loose):
+    for got, right, name in zip(grads, [grad_x, *own], ("x", "weight", "bias"), strict=True):
+        assert got is not None, f"no gradient comes back for {name}"
+        why = "" if name == "x" else ", of this rank's own samples"
+        if name == "x":
+            why = (
+                " (the sums in backward go over all ranks; only autograd of a local mean does not)"
+            )
+        check_close(got, right, f"the gradient by {name}{why}", **loose)
+
+
+def bn_case(sizes, channels, places=(), dtype=torch.float64, mean=0.0, seed=0):
+    """Shards whose means differ, upstream gradients, weight and bias."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(*shape):
+        return torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)
+
+    shards = [mean + rank + draw(n, channels, *places) for rank, n in enumerate(sizes)]
+    if len(places) == 2:
+        shards = [shard.contiguous(memory_format=torch.channels_last) for shard in shards]
+    return (
+        shards,
+        [draw(n, channels, *places) for n in sizes],
+        1 + draw(channels) / 4,
+        draw(channels),
+    )

@@ -1,0 +1,135 @@
+"""Exercises 17.2 and 17.3: collectives from send and recv, and the ring."""
+
+from __future__ import annotations
+
+import torch
+
+from course_utils.chapters.distributed.launches import check_bytes, check_ran, launched
+from course_utils.learner.cases import every_case
+from course_utils.learner.checks import check_close
+from course_utils.learner.ranks import count_traffic, rank_device
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+def run_collectives(answer, world_size: int, cases: list) -> list | str:
+    """For each rank and case: the result, whether x is as before, and the calls that were made."""
+
+    def work(rank, world_size):
+        found = []
+        for kind, tensors, root in cases:
+            print(f"{kind}, shape {tuple(tensors[rank].shape)}, root {root}")
+            x = tensors[rank].to(rank_device())
+            before = x.clone()
+            with count_traffic() as traffic:
+                y = answer(kind, x, root)
+            y = y.cpu() if isinstance(y, torch.Tensor) else y
+            found.append((y, torch.equal(before, x), sorted(traffic.count())))
+        return found
+
+    return launched(work, world_size)
+
+
+@ends_in_notebook
+def check_collectives(try_collectives, world_size, cases):
+    found = try_collectives(world_size, cases)
+    check_ran(found, world_size, "collectives_from_sendrecv")
+    with every_case() as case:
+        for number, (kind, tensors, root) in enumerate(cases):
+            whole = torch.stack([x.contiguous() for x in tensors])
+            for rank in range(world_size):
+                shape = tuple(tensors[0].shape)
+                with case(f"{kind}, root {root}, shape {shape}, rank {rank} of {world_size}"):
+                    check_one_collective(kind, whole, root, rank, *found[rank][number])
+
+
+def check_one_collective(kind, whole, root, rank, result, untouched, calls):
+    right = {
+        "broadcast": whole[root],
+        "reduce": whole.sum(0, dtype=whole.dtype) if rank == root else None,
+        "all_gather": whole,
+        "reduce_scatter": whole[:, rank].sum(0, dtype=whole.dtype) if whole.dim() > 1 else None,
+    }[kind]
+    used = sorted(set(calls) - {"send", "recv"})
+    assert not used, f"only send and recv are allowed, and {', '.join(used)} was called"
+    assert untouched, "x was changed: receive into a tensor of your own (torch.empty_like, clone)"
+    if right is None:
+        assert result is None, f"the sum is wanted on rank {root} alone; elsewhere return None"
+        return
+    if isinstance(result, torch.Tensor) and result.shape == right.shape and result.numel():
+        own = {"reduce_scatter": whole[rank, rank] if whole.dim() > 1 else None}.get(kind)
+        if own is not None and torch.equal(result, own) and not torch.equal(own, right):
+            raise AssertionError("that is the rank's own x[rank]: nothing was added to it")
+        of_rank_0 = kind == "broadcast" and torch.equal(result, whole[0])
+        if of_rank_0 and not torch.equal(whole[0], right):
+            raise AssertionError(f"that is the x of rank 0, and root is {root}")
+    check_close(result, right, "the result")
+
+
+def run_ring(answer, world_size: int, cases: list) -> list | str:
+    """For each rank and case: the result, whether x is as before, and the calls that were made."""
+
+    def work(rank, world_size):
+        found = []
+        for tensors in cases:
+            print(f"shape {tuple(tensors[rank].shape)}")
+            x = tensors[rank].to(rank_device())
+            before = x.clone()
+            with count_traffic() as traffic:
+                y = answer(x)
+            kept = torch.equal(before, x) and (world_size > 1 or y is not x)
+            y = y.cpu() if isinstance(y, torch.Tensor) else y
+            found.append((y, kept, [tuple(call) for call in traffic.calls]))
+        return found
+
+    return launched(work, world_size)
+
+
+@ends_in_notebook
+def check_ring(try_ring, world_size, cases):
+    found = try_ring(world_size, cases)
+    check_ran(found, world_size, "ring_all_reduce")
+    with every_case() as case:
+        for number, tensors in enumerate(cases):
+            x = tensors[0]
+            most = 2 * (world_size - 1) * -(-x.numel() // world_size) * x.itemsize
+            right = sum(x.double() for x in tensors).to(x.dtype)
+            for rank in range(world_size):
+                result, kept, calls = found[rank][number]
+                with case(f"shape {tuple(x.shape)}, {x.dtype}, rank {rank} of {world_size}"):
+                    used = sorted({name for name, _, _ in calls} - {"send", "recv"})
+                    assert not used, f"only send and recv are allowed, not {', '.join(used)}"
+                    check_ring_slips(result, right, tensors, rank)
+                    check_close(result, right, "the sum")
+                    assert kept, "x was changed, or returned itself: work on a copy"
+                    assert torch.equal(result, found[0][number][0]), "not the bits of rank 0's sum"
+                    check_bytes(calls, rank, world_size, most)
+
+
+def check_ring_slips(result, right, tensors, rank):
+    same = isinstance(result, torch.Tensor) and result.shape == right.shape
+    if not same or result.dtype != right.dtype or torch.allclose(result, right):
+        return
+    if torch.allclose(result, ring_that_only_adds(tensors)[rank].view(right.shape).to(right)):
+        raise AssertionError(
+            "what comes in was added in the second half as well: by then it is a finished sum, and "
+            "replaces what is there"
+        )
+    mine, wrong = tensors[rank], ~torch.isclose(result, right)
+    first = int(wrong.flatten().nonzero()[0])
+    if wrong.flatten()[first:].all() and torch.equal(result[wrong], mine[wrong]):
+        raise AssertionError(
+            f"from element {first} on it is this rank's own x: the remainder of "
+            f"{mine.numel()} elements cut into {len(tensors)} chunks was left out"
+        )
+
+
+def ring_that_only_adds(tensors):
+    ranks = len(tensors)
+    held = [x.double().flatten() for x in tensors]
+    chunks = [x.clone().tensor_split(ranks) for x in held]
+    for step in range(2 * (ranks - 1)):
+        before = [[chunk.clone() for chunk in row] for row in chunks]
+        for rank in range(ranks):
+            place = (rank - step - 1) % ranks
+            chunks[rank][place].add_(before[(rank - 1) % ranks][place])
+    return [torch.cat(row) for row in chunks]

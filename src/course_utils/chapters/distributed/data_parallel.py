@@ -1,0 +1,170 @@
+"""Exercise 17.5: data-parallel training, by hand."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+from course_utils.chapters.distributed.launches import check_ran, launched, refusing
+from course_utils.learner.cases import every_case
+from course_utils.learner.checks import check_close
+from course_utils.learner.gradients import grad_of
+from course_utils.learner.ranks import count_traffic, rank_device
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+class Branches(nn.Module):
+    """Two tied layers, a frozen one, one that is used only on request, and a buffer."""
+
+    seen: torch.Tensor
+
+    def __init__(self, seed):
+        super().__init__()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.first, self.again = nn.Linear(4, 4), nn.Linear(4, 4)
+            self.again.weight = self.first.weight
+            self.frozen = nn.Linear(4, 4).requires_grad_(False)
+            self.left, self.right = nn.Linear(4, 4), nn.Linear(4, 4)
+            self.last = nn.Linear(4, 2)
+        self.register_buffer("seen", torch.tensor(float(seed)))
+        self.reached = lambda: None
+
+    def forward(self, x, side):
+        self.seen += x.detach().mean()
+        x = torch.tanh(self.first(x))
+        x.register_hook(lambda grad: self.reached())
+        x = torch.tanh(self.frozen(self.again(x)))
+        for name in side:
+            x = torch.tanh(getattr(self, name)(x)) + x
+        return self.last(x)
+
+
+SIDES = [["left"], ["right"], ["left", "right"]]
+
+
+def train_branches(model, finish, batches, side, at_end=lambda: None):
+    """Two steps of SGD; the gradients of each."""
+    optimizer, kept = torch.optim.SGD(model.parameters(), lr=0.1), []
+    for x, y in batches:
+        optimizer.zero_grad()
+        F.mse_loss(model(x, side), y).backward()
+        at_end()
+        finish()
+        kept.append({n: p.grad for n, p in model.named_parameters() if p.requires_grad})
+        kept[-1] = {n: None if g is None else g.detach().clone().cpu() for n, g in kept[-1].items()}
+        optimizer.step()
+    return kept
+
+
+def run_ddp(answer, world_size: int, bucket_bytes: int, batches: list, mixed: bool) -> list | str:
+    """For each rank: weights at the start, gradients, buffer, calls, and how many were early."""
+
+    def work(rank, world_size):
+        words = "this uses DistributedDataParallel itself: do its work by hand"
+        with refusing(DDP, words), count_traffic() as traffic:
+            model, early = Branches(rank).to(rank_device()), []
+            finish = answer(model, bucket_bytes)
+            assert finish is not None, "ddp_by_hand returned None: is there an answer yet?"
+            assert callable(finish), f"ddp_by_hand returned {finish!r}, no function to call"
+            start = {n: t.detach().clone().cpu() for n, t in model.state_dict().items()}
+            model.reached = lambda: early.append(traffic.count().get("all_reduce", 0))
+            mine = [(x.to(rank_device()), y.to(rank_device())) for x, y in batches[rank]]
+            side = SIDES[rank % 3] if mixed else SIDES[2]
+            grads = train_branches(model, finish, mine, side)
+        calls = [tuple(call) for call in traffic.calls]
+        return start, grads, model.seen.item(), calls, early
+
+    return launched(work, world_size)
+
+
+def whole_batch(world_size, batches, mixed):
+    """The same training in one process: the gradients of both steps."""
+    model, kept = Branches(0), []
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(2):
+        optimizer.zero_grad()
+        for rank in range(world_size):
+            x, y = batches[rank][step]
+            loss = F.mse_loss(model(x, SIDES[rank % 3] if mixed else SIDES[2]), y)
+            (loss / world_size).backward()
+        kept.append({n: grad_of(p).clone() for n, p in model.named_parameters() if p.requires_grad})
+        optimizer.step()
+    return kept
+
+
+def buckets_of(bucket_bytes):
+    """The bytes of each bucket, by the rule of the statement."""
+    sizes = []
+    for parameter in reversed([p for p in Branches(0).parameters() if p.requires_grad]):
+        if not sizes or sizes[-1] + parameter.nbytes > bucket_bytes:
+            sizes.append(0)
+        sizes[-1] += parameter.nbytes
+    return sizes
+
+
+@ends_in_notebook
+def check_ddp(try_ddp, world_size, bucket_bytes, mixed=False, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+
+    def shape(n):
+        return torch.randn(3, n, generator=generator)
+
+    batches = [[(shape(4), shape(2)) for _ in range(2)] for _ in range(world_size)]
+    found = try_ddp(world_size, bucket_bytes, batches, mixed)
+    words = "ddp_by_hand" + (", other layers unused on each rank," if mixed else "")
+    check_ran(found, world_size, words)
+    right, want = whole_batch(world_size, batches, mixed), buckets_of(bucket_bytes)
+    with every_case() as case:
+        for rank, (start, grads, seen, calls, early) in enumerate(found):
+            name = f"rank {rank} of {world_size}, buckets of {bucket_bytes} bytes"
+            with case(f"{name}, before the first step"):
+                check_start(start, seen, batches, rank)
+            with case(f"{name}, gradients"):
+                check_gradients(grads, right, world_size)
+            with case(f"{name}, calls"):
+                check_calls(calls, early, want, not mixed)
+
+
+def check_start(start, seen, batches, rank):
+    model = Branches(0)
+    for key, value in model.state_dict().items():
+        what = "the buffer" if key == "seen" else "the parameter"
+        assert torch.equal(start[key], value), f"{what} {key} is not rank 0's: broadcast it"
+    first, own = batches[0][0][0].mean(), batches[rank][1][0].mean()
+    alone = batches[rank][0][0].mean() + own
+    if abs(seen - (first + own).item()) > 1e-4:
+        why = " (each rank kept its own)" if abs(seen - alone.item()) < 1e-4 else ""
+        raise AssertionError(f"before the second forward the buffer is not rank 0's{why}")
+
+
+def check_gradients(grads, right, world_size):
+    for step, (mine, whole) in enumerate(zip(grads, right, strict=True)):
+        for name, gradient in whole.items():
+            what = f"step {step}, {name}.grad"
+            got = mine[name]
+            assert got is not None, f"{what} is None; some rank used it, and its average is wanted"
+            if torch.allclose(got, world_size * gradient, 1e-4, 1e-6):
+                assert torch.allclose(gradient, got, 1e-4, 1e-6), (
+                    f"{what} is the sum, not the average"
+                )
+            check_close(got, gradient, what, rtol=1e-4, atol=1e-6)
+
+
+def check_calls(calls, early, want, late_is_wrong):
+    sums = [nbytes for name, nbytes, _ in calls if name == "all_reduce"]
+    others = {name for name, _, _ in calls} - {"all_reduce", "broadcast", "barrier"}
+    wrong = []
+    if late_is_wrong and len(want) > 2 and not early[0]:
+        wrong.append(
+            "no all-reduce had begun when backward reached the first layer: start a bucket from "
+            "the hook that completes it"
+        )
+    if [sums[: len(sums) // 2], sums[len(sums) // 2 :]] != [want, want]:
+        wrong.append(
+            f"in two steps all-reduces of {sums} bytes; the buckets of one step are {want} bytes"
+            + (f"; and there was {', '.join(sorted(others))}" if others else "")
+        )
+    assert not wrong, "; ".join(wrong)

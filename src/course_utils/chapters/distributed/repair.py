@@ -1,0 +1,113 @@
+"""Exercise 17.9: a program in which ranks disagree."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+import time
+from pathlib import Path
+
+from course_utils.chapters.distributed.launches import check_ran, launched
+from course_utils.learner.cases import every_case
+from course_utils.learner.checks import check_equal
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+class Unread(list):
+    """A list that tells who reads another rank's data."""
+
+    def __init__(self, batches, rank):
+        super().__init__(batches)
+        self.rank = rank
+
+    def __getitem__(self, key):
+        allowed = key == self.rank
+        assert allowed, (
+            f"rank {self.rank} read batches[{key}]: read your own, and let the ranks talk"
+        )
+        return super().__getitem__(key)
+
+    def __iter__(self):
+        raise AssertionError(
+            f"rank {self.rank} read all batches: read your own, and let the ranks talk"
+        )
+
+
+class Saved(list):
+    """A list to which rank 0 appends slowly: meanwhile it looks whether another rank is through."""
+
+    def __init__(self, rank, folder):
+        super().__init__()
+        self.rank, self.folder, self.alone = rank, folder, False
+
+    def append(self, value):
+        until = time.monotonic() + (0.3 if self.rank == 0 else 0)
+        while time.monotonic() < until and not self.alone:
+            self.alone = any(self.folder.iterdir())
+            time.sleep(0.01)
+        super().append(value)
+
+    def extend(self, values):
+        for value in values:
+            self.append(value)
+
+    def __iadd__(self, values):
+        self.extend(values)
+        return self
+
+    def insert(self, place, value):
+        self.append(value)
+
+
+def run_repair(answer, world_size: int, batches: list) -> list | str:
+    """What each rank returned, what it found in ``saved``, and whether others were through then."""
+
+    with tempfile.TemporaryDirectory() as folder:
+
+        def work(rank, world_size):
+            saved = Saved(rank, Path(folder))
+            total = answer(rank, world_size, Unread(batches, rank), saved)
+            if rank > 0:
+                Path(folder, str(rank)).touch()
+            return total, list(saved), saved.alone
+
+        return launched(work, world_size, timeout=5)
+
+
+@ends_in_notebook
+def check_repair(try_repair, world_size, batches):
+    found = try_repair(world_size, batches)
+    check_ran(found, world_size, f"clinic_repair with {batches}")
+    with every_case() as case:
+        for rank, (total, saved, alone) in enumerate(found):
+            with case(f"{batches}, rank {rank}"):
+                check_total(total, batches, rank)
+                want = [total_of(batches)] if rank == 0 else []
+                check_equal(saved, want, "saved", "rank 0 alone saves the total, once")
+                assert not alone, (
+                    "another rank had returned before rank 0 saved the total: all wait for it, "
+                    "at a barrier that every rank comes to after rank 0 has saved"
+                )
+
+
+def is_number(text):
+    return text[0] in "-0123456789"
+
+
+def total_of(batches, counts=is_number):
+    return sum(float(text) for mine in batches for text in mine if counts(text))
+
+
+def check_total(total, batches, rank):
+    assert total is not None, "it returned None: is there an answer yet?"
+    right = total_of(batches)
+    first = [list(itertools.takewhile(is_number, mine)) for mine in batches]
+    slips = {
+        "that is this rank's own sum: the ranks have to add theirs up": total_of([batches[rank]]),
+        "one text that is no number ends a rank's sum: go on with the next text": total_of(first),
+        "it leaves out numbers that float accepts, such as '-2.5'": total_of(batches, str.isdigit),
+    }
+    for words, slip in slips.items():
+        if isinstance(total, float) and total == slip != right:
+            raise AssertionError(f"the total over all ranks is {right}, got {total}: {words}")
+    check_equal(total, right, "the total over all ranks")

@@ -1,0 +1,87 @@
+"""Exercise 7.8: an optimizer that steps inside backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from course_utils.chapters.hooks import slips as known_slips
+from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
+
+
+def run_steps(
+    step_in_backward: Callable,
+    network: nn.Module,
+    batches: list[Tensor],
+    lr: float,
+    momentum: float,
+    frozen: str,
+    before: bool,
+) -> tuple:
+    """Weights after each backward; the most gradients at once; whether it stops without hooks."""
+    network.to(batches[0].dtype).get_submodule(frozen).requires_grad_(False)
+    parameters, alive, weights = list(network.parameters()), [], []
+    if before:
+        earlier = step_in_backward(parameters, 0.0, momentum)  # moves nothing
+        network(2 * batches[-1]).square().mean().backward()
+        for handle in earlier or []:
+            handle.remove()
+    handles = step_in_backward(parameters, lr, momentum)
+    missing = f"step_in_backward returned {handles!r}, not the handles of its hooks"
+    assert isinstance(handles, list | tuple | dict), f"{missing}: is there an answer yet?"
+    handles = [*handles.values()] if isinstance(handles, dict) else handles
+
+    def count(_: Any = None) -> None:
+        alive.append(sum(parameter.grad is not None for parameter in parameters))
+
+    for parameter in parameters:
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(count)
+    for x in batches:
+        network(x).square().mean().backward()
+        weights.append([parameter.detach().clone() for parameter in parameters])
+        count()
+    most = max(alive)
+    for handle in handles:
+        handle.remove()
+    network(batches[0]).square().mean().backward()
+    return weights, most, all(map(torch.equal, parameters, weights[-1]))
+
+
+@ends_in_notebook
+def check_steps(
+    trial: Callable,
+    make_network: Callable,
+    batches: list[Tensor],
+    lr: float,
+    momentum: float,
+    frozen: str,
+    before: bool = False,
+) -> None:
+    """Check the weights after each backward against those of SGD."""
+    __tracebackhide__ = True
+    weights, most, stopped = trial(batches, lr, momentum, frozen, before)
+    runs = {}
+    for rule in ("", *known_slips.DESCENTS):
+        network = make_network().to(batches[0].dtype)
+        network.get_submodule(frozen).requires_grad_(False)
+        earlier = 2 * batches[-1] if before else None
+        runs[rule] = known_slips.descent(network, batches, lr, momentum, rule, earlier)
+    names = [name for name, _ in network.named_parameters()]
+    first = dict(make_network().to(batches[0].dtype).named_parameters())
+    for name, weight in zip(names, weights[-1], strict=True):
+        still = not name.startswith(frozen) or torch.equal(weight, first[name])
+        assert still, f"{name} moved: its requires_grad is False, so leave it be"
+    for number, right in enumerate(runs[""]):
+        for place, name in enumerate(names):
+            slips = {
+                words: runs[rule][number][place] for rule, words in known_slips.DESCENTS.items()
+            }
+            what, found = f"{name} after backward number {number + 1}", weights[number][place]
+            check_value(found, right[place], what, slips, rtol=1e-4, atol=1e-6)
+    assert most == 0, f"{most} gradients at once: use each in its own hook, then set it to None"
+    assert stopped, "a backward() after all handles were removed still changed the weights"

@@ -1,0 +1,79 @@
+"""Exercise 7.10: weight norm, by a hook and by a parametrization."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from course_utils.chapters.hooks import slips as known_slips
+from course_utils.learner.checks import check_close, check_equal
+from course_utils.learner.operators import forbid_operators
+from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
+
+
+def layer_of(weight: Tensor) -> nn.Module:
+    """A Linear or a Conv2d of this weight, with a bias of zeros."""
+    outs, ins, *window = weight.shape
+    layer = nn.Conv2d(ins, outs, (window[0], window[1])) if window else nn.Linear(ins, outs)
+    layer.to(weight).weight = nn.Parameter(weight.clone())
+    nn.init.zeros_(layer.get_parameter("bias"))
+    return layer
+
+
+def run_layer(layer: nn.Module, x: Tensor) -> tuple:
+    """Its parameters by name, their gradients, its output, and that after a step of descent."""
+    values = {name: parameter.detach().clone() for name, parameter in layer.named_parameters()}
+    output = layer(x)
+    output.square().sum().backward()
+    grads = {name: parameter.grad for name, parameter in layer.named_parameters()}
+    torch.optim.SGD(layer.parameters(), lr=0.05).step()
+    return values, grads, output.detach(), layer(x).detach()
+
+
+def run_weight_norm(by_hook: Callable | None, kind: type, weight: Tensor, x: Tensor) -> tuple:
+    """A layer with the learner's weight norm: by a hook's function, or by a module of ``kind``."""
+    layer = layer_of(weight)
+    if by_hook is not None:
+        returned = by_hook(layer)
+        blank = "weight_norm returned None, not the layer: is there an answer yet?"
+        assert returned is not None, blank
+        assert returned is layer, f"weight_norm returned {returned!r}, not the layer itself"
+    else:
+        pair = kind().right_inverse(weight.clone())
+        blank = f"right_inverse returned {pair!r}, not (g, v): is there an answer yet?"
+        two = isinstance(pair, tuple | list) and len(pair) == 2
+        assert two, blank
+        again = kind().forward(*pair)
+        assert isinstance(again, Tensor), f"forward(g, v) returned {again!r}, no weight"
+        torch.nn.utils.parametrize.register_parametrization(layer, "weight", kind())
+    try:
+        return run_layer(layer, x)
+    except TypeError as error:
+        hint = ". Take the old one out first: del layer.weight" * ("cannot assign" in str(error))
+        raise AssertionError(f"calling the layer raised: {error}{hint}") from error
+
+
+@ends_in_notebook
+def check_weight_norm(trial: Callable, weight: Tensor, x: Tensor, by_hook: bool) -> None:
+    """Check a layer's parameters, their gradients and its outputs against PyTorch's weight norm."""
+    __tracebackhide__ = True
+    right = torch.nn.utils.parametrizations.weight_norm(layer_of(weight))
+    truth, _, output, later = run_layer(right, x)
+    pairs = {f"parametrizations.weight.original{n}": f"weight_{'gv'[n]}" for n in (0, 1)}
+    truth = {pairs.get(name, name) if by_hook else name: value for name, value in truth.items()}
+    with forbid_operators("_weight_norm_interface", because="compute it yourself"):
+        values, grads, found, stepped = trial(weight, x, by_hook)
+    note = "the old weight is no parameter any more" if by_hook else "right_inverse gives (g, v)"
+    check_equal(sorted(values), sorted(truth), "the layer's parameters", note)
+    for name, value in truth.items():
+        slips = known_slips.lengths(weight) if value.shape != weight.shape else {}
+        slips |= known_slips.directions(weight) if value.shape == weight.shape else {}
+        check_value(values[name], value, f"{name} at first", slips, rtol=1e-4)
+        assert grads[name] is not None, f"no gradient reaches {name}: was it detached?"
+    check_close(found, output, "the output right after", rtol=1e-4, atol=1e-4)
+    moved = found + right.bias.detach().view(-1, *[1] * (x.dim() - 2))
+    stuck = {"the weight is computed once, and not again before each call": moved}
+    check_value(stepped, later, "the output after a step", stuck, rtol=1e-3, atol=1e-3)

@@ -1,0 +1,364 @@
+"""What known slips make of a layer's result, so that a check can call them by their names.
+
+Each function takes what the learner's function was given, and returns tensors that the known
+misconceptions lead to: alone, or in a mapping from the words for the misconception.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+CELLS = {"rnn": torch.rnn_tanh_cell, "gru": torch.gru_cell, "lstm": torch.lstm_cell}
+
+
+def overwritten_stamps(x, weight, stride, backwards):
+    """What comes out if a stamp replaces what lies below it."""
+    right = F.conv_transpose2d(x, weight, stride=stride)
+    (kh, kw), places = (
+        weight.shape[2:],
+        [(i, j) for i in range(x.shape[2]) for j in range(x.shape[3])],
+    )
+    for i, j in places[::-1] if backwards else places:
+        stamp = torch.einsum("nc,cdij->ndij", x[:, :, i, j], weight)
+        right[:, :, stride * i : stride * i + kh, stride * j : stride * j + kw] = stamp
+    return right
+
+
+def batch_norm_slips(x, weight, bias, mean, var, training, momentum, eps, right):
+    """What known slips make of y."""
+    column = (-1, 1, 1)
+    slips = {"weight and bias are missing": (right - bias.view(column)) / weight.view(column)}
+    used = mean, var
+    if training:
+        used = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+    centre, spread = (t.view(column) for t in used)
+    outside = (x - centre) / (spread.sqrt() + eps) * weight.view(column) + bias.view(column)
+    slips["eps is added to the variance, under the root"] = outside
+    if x.numel() > x.shape[1]:
+        used = "in training the batch's statistics are used, otherwise the running ones"
+        stats = mean.clone(), var.clone()
+        slips[used] = F.batch_norm(x, *stats, weight, bias, not training, momentum, eps)
+        words = "the batch is normalised by the variance divided by n, not n - 1"
+        stats = x.mean((0, 2, 3)), x.var((0, 2, 3))
+        slips[words] = F.batch_norm(x, *stats, weight, bias, False, momentum, eps)
+    return slips
+
+
+def backward_slips(grad, x, weight, eps, right):
+    """What known slips make of grad_x."""
+    var = x.var((0, 2, 3), correction=0, keepdim=True)
+    std, g = (var + eps).sqrt(), grad * weight.view(-1, 1, 1)
+    hat = (x - x.mean((0, 2, 3), keepdim=True)) / var.sqrt()
+    part = hat * (g * hat).mean((0, 2, 3), keepdim=True)
+    mean = g.mean((0, 2, 3), keepdim=True)
+    return {
+        "divide by the standard deviation, as the forward pass did": right * std,
+        "eps is part of the hat as well": (g - mean - part) / std,
+        "eps is missing everywhere": (g - mean - part) / var.sqrt(),
+    }
+
+
+def sum_slips(grad, x, eps):
+    """What known slips make of grad_weight and grad_bias."""
+    var, mean = torch.var_mean(x, (0, 2, 3), correction=0, keepdim=True)
+    hat, n = (x - mean) / (var + eps).sqrt(), x.numel() // x.shape[1]
+    words = "weight and bias are used once for each value: a sum, not a mean"
+    of_weight = {
+        words: (grad * hat).sum((0, 2, 3)) / n,
+        "weight multiplies the hat, not x": (grad * x).sum((0, 2, 3)),
+        "weight multiplies the hat, divided by the standard deviation": (grad * (x - mean)).sum(
+            (0, 2, 3)
+        ),
+        "eps is part of the hat as well": (grad * (x - mean) / var.sqrt()).sum((0, 2, 3)),
+    }
+    return of_weight, {words: grad.sum((0, 2, 3)) / n}
+
+
+def norm_slips(x, kind, groups, eps):
+    """What known slips make of a norm, over wrong dimensions and with other variances."""
+    rms, y, dims = kind == "rms", x, {"batch": (0, 2, 3), "instance": (2, 3)}.get(kind, (1, 2, 3))
+    if kind == "group":
+        y, dims = x.reshape(len(x), groups, -1, *x.shape[2:]), (2, 3, 4)
+
+    def normed(y, dims, correction=0, outside=False):
+        mean = 0 if rms else y.mean(dims, keepdim=True)
+        var = (y - mean).square().mean(dims, keepdim=True)
+        if correction:
+            var = y.var(dims, keepdim=True)
+        return ((y - mean) / (var.sqrt() + eps if outside else (var + eps).sqrt())).reshape(x.shape)
+
+    slips = {"eps is added under the root": normed(y, dims, outside=True)}
+    if not rms:
+        slips["divide the variance by n, not n - 1 (correction=0)"] = normed(y, dims, 1)
+    if kind in ("layer", "rms"):
+        for words, wrong in {"channels": 1, "pixels": (2, 3), "last dimension": 3}.items():
+            words = f"one mean for each image, over channels and pixels, not over the {words} alone"
+            slips[words] = normed(x, wrong)
+    if kind == "group":
+        words = "groups says how many there are, not how many channels each has"
+        swapped = x.reshape(len(x), -1, groups, *x.shape[2:])
+        slips[words] = normed(swapped, dims)
+        turned = normed(swapped.transpose(1, 2), dims).reshape(len(x), groups, -1, *x.shape[2:])
+        words = "a group is a run of neighbouring channels, not every second or third"
+        slips[words] = turned.transpose(1, 2).reshape(x.shape)
+    return slips
+
+
+def with_gates(kind, x, state, weights, order, turned=None):
+    """PyTorch's cell, the gates of its weights in another order, one of them with another sign."""
+    changed = [torch.stack(weight.chunk(len(order)))[list(order)] for weight in weights]
+    for weight in changed:
+        weight[turned if turned is not None else []] *= -1
+    return CELLS[kind](x, state, *(weight.flatten(0, 1) for weight in changed))
+
+
+def common_slips(kind, x, state, weights, gates):
+    """The cell without one of its biases, and with its gates' rows mixed."""
+    w_ih, w_hh, b_ih, b_hh = weights
+    mixed = [w.unflatten(0, (-1, gates)).transpose(0, 1).flatten(0, 1) for w in weights]
+    slips = {
+        "b_hh is missing": (w_ih, w_hh, b_ih, 0 * b_hh),
+        "b_ih is missing": (w_ih, w_hh, 0 * b_ih, b_hh),
+        "each gate is a block of rows; here the rows alternate": mixed,
+    }
+    return {words: CELLS[kind](x, state, *wrong) for words, wrong in slips.items()}
+
+
+def soft_g(x, state, weights):
+    """The LSTM's c if g were a sigmoid, which is (tanh(a / 2) + 1) / 2."""
+
+    def with_g(factor, shift):
+        changed = [torch.stack(weight.chunk(4)) for weight in weights]
+        for weight in changed:
+            weight[2] *= factor
+        changed[2][2] += shift
+        return torch.lstm_cell(x, state, *(weight.flatten(0, 1) for weight in changed))[1]
+
+    return (with_g(0.5, 0) + with_g(0, 100)) / 2
+
+
+def bptt_gradient(x, w_ih, w_hh, cuts, fresh=False, first=0):
+    """Cut before these steps; fresh: the state starts anew there; the loss counts from first on."""
+    w, total = w_hh.clone().requires_grad_(), w_hh.new_zeros(())
+    h = x.new_zeros(x.shape[1], len(w))
+    for t in range(len(x)):
+        h = (h * (0 if fresh else 1)).detach() if t in cuts else h
+        h = torch.rnn_tanh_cell(x[t], h, w_ih, w)
+        total = total + h.sum() * (t >= first)
+    return torch.autograd.grad(total, w)[0]
+
+
+def torch_attention(q, k, v, mask, causal, diagonal=0, **options):
+    """PyTorch's attention with any mask and causal at once."""
+    added = q.new_zeros(q.shape[-2], k.shape[-2])
+    if causal:
+        added = added.masked_fill(torch.ones_like(added).tril(diagonal) == 0, -torch.inf)
+    if mask is not None and mask.dtype == torch.bool:
+        mask = torch.where(mask, 0.0, -torch.inf).to(q.dtype)
+    added = added if mask is None else added + mask
+    added = added.expand(*q.shape[:-1], k.shape[-2])
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=added, **options)
+
+
+def weight_slips(q, k, v, mask, causal):
+    """What slips after the scores make of the answer."""
+    may = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device)
+    late, may = k.shape[-2] - q.shape[-2], may.tril() if causal else may
+    added = 0
+    if mask is not None:
+        may, added = (may & mask, 0) if mask.dtype == torch.bool else (may, mask)
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5 + added
+    columns = scores.masked_fill(~may, -torch.inf).softmax(-2) @ v
+    words = "mask the scores before the softmax: here a row's weights no longer sum to 1"
+    slips = {
+        "the softmax goes over the keys, not over the queries": columns,
+        "the softmax goes over the keys, not over the queries ": columns.nan_to_num(),
+        words: (scores.softmax(-1) * may) @ v,
+        "divide by the root of d, the last dimension of q, not by another root": torch_attention(
+            q, k, v, mask, causal, scale=k.shape[-2] ** -0.5
+        ),
+    }
+    if causal and late:
+        words = "query i sees keys 0 to i, counted from the start, however many keys there are"
+        slips[words] = torch_attention(q, k, v, mask, True, diagonal=late)
+    return slips
+
+
+def attention_slips(q, k, v, mask, causal):
+    """What known slips make of the answer."""
+    d = q.shape[-1]
+    slips = {
+        "divide the scores by the root of d": torch_attention(q, k, v, mask, causal, scale=1.0),
+        "the root of d, not d itself": torch_attention(q, k, v, mask, causal, scale=1 / d),
+    }
+    if causal:
+        slips["query i sees key i itself too"] = torch_attention(q, k, v, mask, True, diagonal=-1)
+        slips["causal was not obeyed"] = torch_attention(q, k, v, mask, False)
+    if mask is not None:
+        slips["the mask was not obeyed"] = torch_attention(q, k, v, None, causal)
+        if mask.dtype == torch.bool:
+            slips["True means that a query may look"] = torch_attention(q, k, v, ~mask, causal)
+        else:
+            words = "a floating mask is added after the division"
+            slips[words] = torch_attention(q, k, v, mask / d**0.5, causal)
+    return slips | weight_slips(q, k, v, mask, causal)
+
+
+@torch.no_grad()
+def head_slips(x, module, padding):
+    """What known slips make of several heads: the module with other weights, or reshaped."""
+    weights, heads, width = module.state_dict(), module.num_heads, x.shape[-1]
+    q, k, v = weights["in_proj_weight"].chunk(3)
+    b, c, d = weights["in_proj_bias"].chunk(3)
+    wide, none = heads**-0.5, (width / heads) ** 0.5
+    plain = {"out_proj.weight": torch.eye(width, device=x.device), "out_proj.bias": 0 * b}
+    words = "queries first, then keys, then values"
+    changes = {
+        "divide by the root of a head's width, not of the whole": (
+            [q * wide, k, v],
+            [b * wide, c, d],
+        ),
+        "divide the scores by the root of a head's width": ([q * none, k, v], [b * none, c, d]),
+        "in_proj_bias is missing": ([q, k, v], [0 * b] * 3),
+        f"in_proj_weight holds {words}": ([k, q, v], [c, b, d]),
+        f"in_proj_weight holds {words} ": ([v, k, q], [d, c, b]),
+        f"in_proj_weight holds {words}  ": ([q, v, k], [b, d, c]),
+    }
+    changes = {
+        name: {"in_proj_weight": torch.cat(w), "in_proj_bias": torch.cat(biases)}
+        for name, (w, biases) in changes.items()
+    }
+    changes["the last projection is missing"] = plain
+    changes["out_proj.bias is missing"] = {"out_proj.bias": 0 * b}
+    run = lambda new: torch.func.functional_call(  # noqa: E731
+        module, weights | new, (x, x, x), {"key_padding_mask": padding}
+    )[0]
+    slips = {name: run(new) for name, new in changes.items()}
+    return slips | shape_slips(x, module, run(plain), padding)
+
+
+@torch.no_grad()
+def shape_slips(x, module, joined, padding):
+    """Heads that are cut or joined by a reshape alone, and pads that are kept from looking."""
+    n, time, width = x.shape
+    mixed = joined.unflatten(-1, (module.num_heads, -1)).transpose(1, 2).reshape(n, time, width)
+    parts = F.linear(x, module.in_proj_weight, module.in_proj_bias).chunk(3, -1)
+    bare = [part.reshape(n, module.num_heads, time, -1) for part in parts]
+    mask = None if padding is None else ~padding.view(n, 1, 1, time)
+    cut = F.scaled_dot_product_attention(*bare, attn_mask=mask).reshape(n, time, width)
+    slips = {
+        "heads and words must change places again before the heads are joined": module.out_proj(
+            mixed
+        ),
+        "a head owns some of the features of every word; this reshape mixes words": module.out_proj(
+            cut
+        ),
+    }
+    if padding is not None:
+        seen = module(x, x, x)[0]
+        words = "padding hides keys: a pad may not be seen, though it may look"
+        slips[words] = torch.where(padding.unsqueeze(-1), module.out_proj.bias, seen)
+    return slips
+
+
+def block_slips(make, ids, heads, width):
+    """What slips inside the blocks make of the scores: the library's model, spoilt."""
+    slips, spoilt = {}, {}
+
+    def forget(block, step):
+        def forward(x, src_mask=None, **_):
+            y = block._sa_block(block.norm1(x), src_mask, None)
+            x = y if step == 1 else x + y
+            y = block._ff_block(block.norm2(x))
+            return y if step == 2 else x + y
+
+        block.forward = forward
+
+    for step, name in ((1, "attention"), (2, "the small net")):
+        words = f"its input is added behind {name}: the x + is missing"
+        spoilt[words] = lambda block, step=step: forget(block, step)
+    words = f"attention has {heads} heads, each with its own part of the features"
+    spoilt[words] = lambda block: setattr(block.self_attn, "num_heads", 1)
+    words = "divide the scores by the root of a head's width, not of the whole"
+    spoilt[words] = lambda block: block.self_attn.in_proj_weight[:width].mul_(heads**-0.5)
+    for words, change in spoilt.items():
+        model = make()
+        for block in model.encoder.layers:
+            change(block)
+        slips[words] = model(ids)
+    for count in range(1, len(make().encoder.layers)):
+        model = make()
+        model.encoder.layers = model.encoder.layers[:count]
+        slips[f"only {count} of the blocks ran"] = model(ids)
+    return slips
+
+
+def gradient_slips(x, w_ih, w_hh, k, right):
+    """What known slips make of a truncated gradient, cut before the steps k, 2k, …"""
+    time = len(x)
+    cuts = range(k, time, k)
+    slips = {
+        "nothing is cut: this is the whole gradient": bptt_gradient(x, w_ih, w_hh, ()),
+        "the graph is cut at every step": bptt_gradient(x, w_ih, w_hh, range(time)),
+        "the state's values go on at a cut; here they start from zero": bptt_gradient(
+            x, w_ih, w_hh, cuts, True
+        ),
+        "the first cut is before step k, not k - 1": bptt_gradient(
+            x, w_ih, w_hh, range(k - 1, time, k)
+        ),
+        "the first cut is before step k, not k + 1": bptt_gradient(
+            x, w_ih, w_hh, range(k + 1, time, k)
+        ),
+    }
+    slips |= {
+        "the loss counts the states of every piece, not of the last alone": bptt_gradient(
+            x, w_ih, w_hh, cuts, first=(time - 1) // k * k
+        ),
+        "the loss counts every state, not the last alone": bptt_gradient(
+            x, w_ih, w_hh, cuts, first=time - 1
+        ),
+        "the loss is a sum over the batch and the state, not a mean": right
+        / x.shape[1]
+        / len(w_hh),
+        "the loss is a sum over steps, batch and state, not a mean": right
+        / (time * x.shape[1] * len(w_hh)),
+    }
+    return slips
+
+
+def outer_slips(make, ids, right):
+    """What slips outside the blocks, and other activations and norms, make of the scores."""
+
+    def in_blocks(**attributes):
+        return lambda model: [
+            setattr(block, name, value)
+            for block in model.encoder.layers
+            for name, value in attributes.items()
+        ]
+
+    by_tanh = in_blocks(activation=lambda x: F.gelu(x, approximate="tanh"))
+    spoilt = {
+        "the last norm is missing": lambda model: setattr(model.encoder, "norm", None),
+        "the places are missing": lambda model: model.place.weight.zero_(),
+        "the activation is the exact gelu, not relu": in_blocks(activation=F.relu),
+        "the activation is the exact gelu, not gelu by tanh": by_tanh,
+        "the norms stand in front of the two steps, not behind": in_blocks(norm_first=False),
+    }
+    slips = {
+        "the scores themselves are wanted, without softmax": right.softmax(-1),
+        "the scores themselves are wanted, without log_softmax": right.log_softmax(-1),
+    }
+    for words, change in spoilt.items():
+        model = make()
+        change(model)
+        slips[words] = model(ids)
+    return slips
+
+
+def lstm_slips(x, state, weights, order):
+    """What known slips make of the LSTM's c; ``order`` is what to say of gates out of order."""
+    slips = {"g goes through tanh, the three gates through the sigmoid": soft_g(x, state, weights)}
+    for number, wrong in enumerate(((0, 1, 3, 2), (1, 0, 2, 3))):
+        slips[order + " " * number] = with_gates("lstm", x, state, weights, wrong)[1]
+    return slips

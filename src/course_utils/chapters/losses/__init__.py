@@ -1,0 +1,18 @@
+"""What the checks of the chapter on losses compare with: right values, and those of known slips.
+
+A loss is one number. When it is wrong, the number often tells which mistake was made: so a check
+computes what each well-known slip would give, and :func:`check_number` says the words for it.
+"""
+
+from course_utils.chapters.losses.cross_entropy import check_cross_entropy
+from course_utils.chapters.losses.distributions import kl_truths, pinball_truth
+from course_utils.chapters.losses.embeddings import (
+    check_info_nce,
+    check_triplets,
+    info_nce_truth,
+    photos_of_persons,
+)
+from course_utils.chapters.losses.numbers import check_number, names_of_calls, value_and_gradient
+from course_utils.chapters.losses.penalties import check_generalised, penalty_truth, spoilt_digits
+from course_utils.chapters.losses.rare_classes import check_imbalance, fit_linear, focal, skewed_set
+from course_utils.chapters.losses.sequences import padded_batch, priced, sequence_truths

@@ -1,0 +1,81 @@
+"""Cross-entropy and its options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from course_utils.chapters.losses.numbers import check_number
+from course_utils.learner.checks import check_close
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+@ends_in_notebook
+def check_cross_entropy(found: tuple, logits: Tensor, target: Tensor, options: dict) -> None:
+    """Compare a loss, its gradient and the library's losses that it called with PyTorch's."""
+    __tracebackhide__ = True
+    value, gradient, used = found
+    leaf = logits.clone().requires_grad_()
+    right = F.cross_entropy(leaf, target, **_taken(options, target))
+    (slope,) = torch.autograd.grad(right, leaf)
+    assert not used, f"it calls the library's {used[0]}: build it from logsumexp or log_softmax"
+    right, finite = right.detach(), bool(value.isfinite().all())
+    words = "" if finite or right.isnan() else " (exp of a large score, or log of a tiny number?)"
+    slips = _cross_entropy_slips(logits, target, options, right)
+    nothing = "no row counts, and a mean over nothing is 0 / 0: nan" if right.isnan() else ""
+    check_number(value, right, f"the loss{words}", {} if nothing else slips, otherwise=nothing)
+    if not right.isnan():
+        check_close(gradient, slope, "the gradient by the logits", rtol=1e-4, atol=1e-6)
+
+
+def _taken(options: dict, target: Tensor) -> dict:
+    """The options that count for this target: the library refuses to ignore probabilities."""
+    soft = target.is_floating_point()
+    return {name: part for name, part in options.items() if not (soft and name == "ignore_index")}
+
+
+def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: Tensor) -> dict:
+    def loss(logits: Tensor = logits, target: Tensor = target, **other: Any) -> Tensor:
+        return F.cross_entropy(logits, target, **_taken({**options, **other}, target))
+
+    smooth, weight = options.get("label_smoothing", 0.0), options.get("weight")
+    (rows, classes), total = logits.shape, loss(reduction="sum")
+    slips = {
+        "softmax was applied twice": loss(logits.softmax(dim=1)),
+        "that is the sum; the mean is asked for": total,
+        "that has the wrong sign": -right,
+    }
+    if smooth and classes > 1:
+        old = min(1.0, smooth * classes / (classes - 1))
+        words = "every class gets smoothing / C, the right one too; not smoothing / (C - 1)"
+        slips[words] = loss(label_smoothing=old)
+        slips["the smoothing is missing"] = loss(label_smoothing=0.0)
+    if weight is not None:
+        slips["the weights are missing"] = loss(weight=None)
+    if target.is_floating_point():
+        if weight is not None:
+            share = (target * weight).sum()
+            slips["with soft targets, divide by the number of rows"] = right * rows / share
+        if "ignore_index" in options:
+            kept = target.argmax(dim=1) != options["ignore_index"]
+            words = "probabilities are no class numbers: ignore_index leaves no row of them out"
+            slips[words] = loss(logits[kept], target[kept])
+            slips[words + ". "] = loss(logits[kept], target[kept]) * kept.sum() / rows
+        return slips
+    kept = target != options.get("ignore_index", -100)
+    slips["divided by all rows: what belongs below the fraction bar?"] = total / rows
+    slips["divided by how many rows count, not by their weights"] = total / kept.sum()
+    if weight is not None:
+        slips["divided by the sum of all weights, not of the targets' weights"] = (
+            total / weight.sum()
+        )
+        everyone = weight[target.clamp(min=0)].sum()
+        slips["the weights of ignored rows are below the fraction bar"] = total / everyone
+        spread = (1 - smooth) * F.one_hot(target[kept], classes) + smooth / classes
+        words = "below the fraction bar stand the weights of the targets, not smoothed"
+        slips[words] = total / (spread * weight).sum()
+    slips["ignored rows don't count"] = loss(target=target.clamp(min=0), ignore_index=-1)
+    return slips

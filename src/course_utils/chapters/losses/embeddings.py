@@ -1,0 +1,157 @@
+"""Losses of embeddings: triplets and InfoNCE."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from course_utils.chapters.losses.numbers import check_number
+from course_utils.learner.checks import check_close
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+def _hardest(embeddings, labels, margin, far=max, near=min, itself=False, power=1) -> Tensor:
+    """The price of each anchor that has a positive and a negative; switches for what goes wrong."""
+    names, prices = labels.tolist(), []
+    for n, row in enumerate(embeddings):
+        distance = [torch.linalg.vector_norm(row - other) ** power for other in embeddings]
+        same = [k for k, name in enumerate(names) if name == names[n] and (itself or k != n)]
+        others = [k for k, name in enumerate(names) if name != names[n]]
+        if same and others:
+            gap = far(distance[k] for k in same) - near(distance[k] for k in others)
+            prices.append((gap + margin).clamp(min=0))
+    return torch.stack(prices) if prices else embeddings.new_zeros(1)
+
+
+def triplet_truth(embeddings: Tensor, labels: Tensor, margin: float) -> tuple[Tensor, dict]:
+    """The triplet loss with the hardest positive and negative of each anchor, and slips."""
+
+    def mean(**switches: Any) -> Tensor:
+        return _hardest(embeddings, labels, margin, **switches).mean()
+
+    prices = _hardest(embeddings, labels, margin)
+    costly = (prices > 0).sum().clamp(min=1)
+    slips = {
+        "squared distances; Euclidean ones are asked for": mean(power=2),
+        "the nearest of the own class; the hardest is the farthest": mean(far=min),
+        "the farthest of the others; the hardest is the nearest": mean(near=max),
+        "both the wrong way round: that is the easiest triplet": mean(far=min, near=max),
+        "an anchor is not its own positive": mean(itself=True),
+        "anchors without positive or negative are left out of the mean": prices.sum() / len(labels),
+        "the mean is over all such anchors, also those that cost 0": prices.sum() / costly,
+        "that is the sum": prices.sum(),
+        "a mean over no anchor is nan; it should be 0 here": math.nan,
+    }
+    return prices.mean(), slips
+
+
+def _slope(embeddings: Tensor, labels: Tensor, margin: float, held: str = "") -> Tensor | None:
+    """The triplet loss's gradient, with what is ``held`` taken as constant; None on a kink or tie.
+
+    ``held`` is "", "others" or "negatives".
+    """
+    names, leaf = labels.tolist(), embeddings.detach().clone().requires_grad_()
+    total, kept = leaf.new_zeros(()), 0
+    for n in range(len(names)):
+        rows = leaf if held != "others" else leaf.detach()
+        away = torch.linalg.vector_norm(leaf[n] - rows, dim=1)
+        own = [k for k, name in enumerate(names) if name == names[n] and k != n]
+        others = [k for k, name in enumerate(names) if name != names[n]]
+        if not own or not others:
+            continue
+        kept += 1
+        far = max(own, key=lambda k: away[k].item())
+        near = min(others, key=lambda k: away[k].item())
+        ties = sum(abs(away[k].item() - away[far].item()) < 1e-4 for k in own)
+        ties += sum(abs(away[k].item() - away[near].item()) < 1e-4 for k in others)
+        gap = away[far] - (away[near].detach() if held == "negatives" else away[near]) + margin
+        if ties > 2 or abs(gap.item()) < 1e-4 or min(away[far].item(), away[near].item()) < 1e-4:
+            return None
+        total = total + gap.clamp(min=0)
+    if not kept or not total.requires_grad:
+        return torch.zeros_like(leaf)
+    return torch.autograd.grad(total / kept, leaf)[0]
+
+
+@ends_in_notebook
+def check_triplets(found: tuple, embeddings: Tensor, labels: Tensor, margin: float) -> None:
+    """Compare a hard triplet loss and its gradient with the right ones.
+
+    ``found`` holds the loss and its gradient by the embeddings, which may be None where the loss
+    is 0. Where two are equally hard, or a price is just 0, the gradient has only to be finite.
+    """
+    __tracebackhide__ = True
+    loss, gradient = found
+    right, slips = triplet_truth(embeddings, labels, margin)
+    check_number(loss, right, "the loss", slips)
+    graph = gradient is not None or not right > 0
+    assert graph, "no gradient flows back to the embeddings: item, detach, or a new tensor?"
+    if gradient is None:
+        return
+    finite = gradient.isfinite().all()
+    assert finite, "the gradient has a nan or inf: the slope of a square root at 0 is infinite"
+    slope = _slope(embeddings, labels, margin)
+    if slope is None:
+        return
+    words = {
+        "others": "the anchor gets its gradient, its positive and negative don't: detached?",
+        "negatives": "no gradient flows to the negatives: detached?",
+    }
+    for held, reason in words.items():
+        cut = _slope(embeddings, labels, margin, held)
+        assert cut is not None, "kinks and ties are the same, whatever is held"
+        same = torch.allclose(gradient, cut, rtol=1e-3, atol=1e-5)
+        assert not same or torch.allclose(cut, slope, rtol=1e-3, atol=1e-5), reason
+    check_close(gradient, slope, "the gradient by the embeddings", rtol=1e-3, atol=1e-5)
+
+
+@ends_in_notebook
+def check_info_nce(found: tuple, first: Tensor, second: Tensor, temperature: float) -> None:
+    """Compare an InfoNCE and its gradients by both arguments with the right ones."""
+    __tracebackhide__ = True
+    loss, *gradients = found
+    leaves = [part.detach().clone().requires_grad_() for part in (first, second)]
+    right, slips = info_nce_truth(*leaves, temperature)
+    words = "exp(1 / temperature) is too large: logsumexp, log_softmax or cross_entropy"
+    otherwise = "" if loss.isfinite() else words
+    check_number(loss, right.detach(), "info_nce", slips, otherwise=otherwise)
+    slopes = torch.autograd.grad(right, leaves)
+    for name, mine, slope in zip(("first", "second"), gradients, slopes, strict=True):
+        what = f"info_nce's gradient by {name}"
+        lost = slope.abs().max() > 1e-3 and not mine.any()
+        assert not lost, f"{what} is 0: is {name} detached?"
+        check_close(mine, slope, what, rtol=1e-3, atol=1e-4)
+
+
+def info_nce_truth(first: Tensor, second: Tensor, temperature: float) -> tuple[Tensor, dict]:
+    """The price of finding each row's partner by cosines, and slips."""
+    partner = torch.arange(len(first), device=first.device)
+    a, b = F.normalize(first, dim=1), F.normalize(second, dim=1)
+    right = F.cross_entropy(a @ b.T / temperature, partner)
+    other = F.cross_entropy(b @ a.T / temperature, partner)
+    raw = F.cross_entropy(first @ second.T / temperature, partner)
+    inner = (a @ a.T).masked_fill(partner[:, None] == partner, -torch.inf)
+    both = F.cross_entropy(torch.cat([a @ b.T, inner], dim=1) / temperature, partner)
+    slips = {
+        "cosines are asked for: divide each row by its length": raw,
+        "divide by the temperature, don't multiply": F.cross_entropy(
+            a @ b.T * temperature, partner
+        ),
+        "the temperature has no effect": F.cross_entropy(a @ b.T, partner),
+        "the rows of first look for partners in second; that is the other way round": other,
+        "that is the mean of both directions": (right + other) / 2,
+        "the candidates are the rows of second alone, not those of first": both,
+        "that is the sum": right * len(first),
+    }
+    return right, slips
+
+
+def photos_of_persons() -> Tensor:
+    """Ten "photos" (6 persons, 10, 8) of each of six persons: points around a centre."""
+    generator = torch.Generator().manual_seed(1)
+    centres = torch.randn(6, 1, 8, generator=generator)
+    return centres + 0.3 * torch.randn(6, 10, 8, generator=generator)

@@ -1,0 +1,122 @@
+"""Penalties, a loss of one's own, and digits with wrong labels."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from course_utils.chapters.losses.numbers import check_number
+from course_utils.learner.checks import check_close
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+def penalty_truth(
+    model: torch.nn.Module, l1: float, l2: float
+) -> tuple[Tensor | float, dict, dict]:
+    """The penalty, its gradients by name, and slips."""
+    every = {name: p.detach() for name, p in model.named_parameters()}
+    free = {name for name, p in model.named_parameters() if p.requires_grad}
+    chosen = {name: w for name, w in every.items() if w.dim() > 1 and name in free}
+    known = (torch.nn.Linear, torch.nn.Conv2d)
+    layers = {name for name, part in model.named_modules() if isinstance(part, known)}
+
+    def total(names, one=lambda w: w.abs().sum(), two=lambda w: w.square().sum(), l1=l1, l2=l2):
+        return sum(l1 * one(every[name]) + l2 * two(every[name]) for name in names)
+
+    right = total(chosen)
+    slips = {
+        "biases and other vectors are counted, too": total(free),
+        "scales of normalisation layers are counted; they have one dimension": total(
+            name for name in free if "bias" not in name
+        ),
+        "a frozen parameter is counted": total(name for name in every if every[name].dim() > 1),
+        "a parameter that is used twice counts once": 2 * right,
+        "no coefficient": total(chosen, l1=1, l2=1),
+        "there is no factor of one half": total(chosen, two=lambda w: w.square().sum() / 2),
+        "a sum of squares, without a root, is asked for": total(chosen, two=lambda w: w.norm()),
+        "means; sums are asked for": total(
+            chosen, lambda w: w.abs().mean(), lambda w: w.square().mean()
+        ),
+        "l1 and l2 are swapped": total(chosen, l1=l2, l2=l1),
+        "a sum of w, not of |w|: positive and negative cancel": total(
+            chosen, one=lambda w: w.sum()
+        ),
+        "other layers than linear and convolutional ones have weights, too": total(
+            name for name in chosen if name.rpartition(".")[0] in layers
+        ),
+        "only the outermost modules are counted": total(
+            name for name in chosen if name.count(".") < 2
+        ),
+    }
+    slopes = {name: l1 * w.sign() + 2 * l2 * w for name, w in chosen.items() if l1 or l2}
+    return right, slopes, slips
+
+
+def generalised_truth(
+    logits: Tensor, target: Tensor, weight: Tensor | None, q: float
+) -> tuple[Tensor, Tensor, dict]:
+    """Generalised cross-entropy, its gradient by the logits, and slips."""
+    leaf, rows = logits.clone().requires_grad_(), torch.arange(len(target), device=target.device)
+    log_p = leaf.log_softmax(dim=1)[rows, target]
+    price = -torch.expm1(q * log_p) / q
+    share = torch.ones_like(price) if weight is None else weight.to(price)[target]
+    twice = -torch.expm1(q * leaf.softmax(dim=1).log_softmax(dim=1)[rows, target]) / q
+
+    def mean(price: Tensor) -> Tensor:
+        return ((share * price).sum() / share.sum()).detach()
+
+    right = (share * price).sum() / share.sum()
+    slips = {
+        "divided by the number of rows, not by the weights of the targets": (share * price).mean(),
+        "the weights are missing": price.mean(),
+        "that is the sum": (share * price).sum(),
+        "the division by q is missing": right * q,
+        "softmax was applied twice": mean(twice),
+        "q has no effect": mean(1 - log_p.exp()),
+        "q = 0.7 was taken, not the q that was asked for": mean(-torch.expm1(0.7 * log_p) / 0.7),
+        "the weight belongs before the price, not into p": (
+            -torch.expm1(q * share * log_p) / q
+        ).mean(),
+        "that is cross-entropy": mean(-log_p),
+        "that has the wrong sign": -right,
+    }
+    return right.detach(), torch.autograd.grad(right, leaf, retain_graph=True)[0], slips
+
+
+@ends_in_notebook
+def check_generalised(
+    found: dict, logits: Tensor, target: Tensor, weight: Tensor | None, q: float
+) -> None:
+    """Check what a generalised cross-entropy gave as a function and as a module.
+
+    ``found`` holds for "function" and "module" the value, the gradient and gradcheck's word, and
+    the module's tensors that are "left" behind by a move and how many are "trained".
+    """
+    __tracebackhide__ = True
+    right, slope, slips = generalised_truth(logits, target, weight, q)
+    large = bool((logits.abs() > 99).any())
+    otherwise = "was p clamped, or something added to it? stay with log p" if large else ""
+    for name in ("function", "module"):
+        value, gradient, passes = found[name]
+        check_number(value, right, f"q={q}, the {name}'s loss", slips, otherwise=otherwise)
+        words = f"the {name}'s gradient is nan or inf: p is 0 there, and p ** q has no slope at 0"
+        assert gradient.isfinite().all(), words
+        check_close(gradient, slope, f"the gradient through the {name}", rtol=1e-3, atol=1e-5)
+        assert passes, f"the {name} fails gradcheck: is something detached, or made float32?"
+    left, trained = found["left"], found["trained"]
+    assert not left, f"after .to(device) these stay behind: {left}; register them as buffers"
+    assert trained == 0, f"{trained} parameters would be trained: use a buffer"
+
+
+def spoilt_digits(share: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """1200 handwritten digits and labels, a share of which is wrong; others with true labels."""
+    from sklearn.datasets import load_digits
+
+    digits, generator = load_digits(), torch.Generator().manual_seed(0)
+    order = torch.randperm(len(digits.target), generator=generator)
+    pictures = torch.tensor(digits["data"], dtype=torch.float32)[order] / 16
+    labels = torch.tensor(digits.target)[order]
+    wrong = torch.rand(1200, generator=generator) < share
+    shifted = (labels[:1200] + torch.randint(1, 10, (1200,), generator=generator)) % 10
+    given = torch.where(wrong, shifted, labels[:1200])
+    return pictures[:1200], given, pictures[1200:], labels[1200:]

@@ -1,0 +1,91 @@
+"""Losses where one class is rare."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from course_utils.chapters.losses.numbers import check_number
+from course_utils.learner.checks import check_close
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+def imbalance_truth(
+    logits: Tensor, target: Tensor, weight: float, gamma: float
+) -> tuple[Tensor, Tensor, dict]:
+    """The weighted focal loss, its gradient by the logits, and slips."""
+    leaf = logits.detach().clone().requires_grad_()
+    sign, weights = 2 * target - 1, 1 + (weight - 1) * target
+    log_p, wrong = F.logsigmoid(sign * leaf), (-sign * leaf).sigmoid()
+    right = -(wrong**gamma * log_p * weights).mean()
+    one_sided = -((1 - leaf.sigmoid()) ** gamma * log_p * weights).mean()
+    slips = {
+        "the mean is over all elements, not over weights": right * target.numel() / weights.sum(),
+        "the weight belongs only where the target is 1": -(wrong**gamma * log_p).mean() * weight,
+        "p is the right answer's probability, 1 - sigmoid where the target is 0": one_sided,
+        "the factor is 1 - p, not p": -((1 - wrong) ** gamma * log_p * weights).mean(),
+        "gamma has no effect": -(log_p * weights).mean(),
+        "pos_weight has no effect": -(wrong**gamma * log_p).mean(),
+        "the log of a probability of 0, or inf times 0: stay with logits": math.nan,
+        "p comes from the weighted price: p has no weight in it": (
+            -((1 - (weights * log_p).exp()) ** gamma) * log_p * weights
+        ).mean(),
+        "that has the wrong sign": -right,
+        "that is the sum": right * target.numel(),
+        "sigmoid was applied twice": F.binary_cross_entropy_with_logits(leaf.sigmoid(), target),
+    }
+    return right.detach(), torch.autograd.grad(right, leaf)[0], slips
+
+
+@ends_in_notebook
+def check_imbalance(
+    found: tuple, logits: Tensor, target: Tensor, weight: float, gamma: float
+) -> None:
+    """Compare a weighted focal loss and its gradient by the logits with the right ones."""
+    __tracebackhide__ = True
+    loss, gradient = found
+    right, slope, slips = imbalance_truth(logits, target, weight, gamma)
+    what = f"imbalance(…, pos_weight={weight}, gamma={gamma})"
+    large = bool((logits.abs() > 100).any())
+    words = "is a probability clamped, or the argument of its log? stay with logits"
+    check_number(loss, right, what, slips, otherwise=words if large else "")
+    leaf, sign = logits.detach().clone().requires_grad_(), 2 * target - 1
+    factor = (-sign * logits).sigmoid() ** gamma * (1 + (weight - 1) * target)
+    (cut,) = torch.autograd.grad(-(factor * F.logsigmoid(sign * leaf)).mean(), leaf)
+    if not torch.allclose(slope, cut, rtol=1e-3, atol=1e-6):
+        off = torch.allclose(gradient, cut, rtol=1e-3, atol=1e-6)
+        assert not off, f"{what}: (1 - p) ** gamma has a gradient, too: is it detached?"
+    check_close(gradient, slope, f"the gradient of {what}", rtol=1e-3, atol=1e-6)
+
+
+def skewed_set(seed: int, size: int) -> tuple[Tensor, Tensor]:
+    """Points (size, 3), the last column 1, and 1.0 for about one in twenty of them."""
+    generator = torch.Generator().manual_seed(seed)
+    rare = (torch.rand(size, generator=generator) < 0.05).float()
+    points = torch.randn(size, 2, generator=generator) + rare[:, None] * torch.tensor([1.5, 1.0])
+    return F.pad(points, (0, 1), value=1.0), rare
+
+
+def focal(logits: Tensor, target: Tensor, gamma: float = 2.0) -> Tensor:
+    """The mean focal loss of logits for targets of 0.0 and 1.0."""
+    price = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    return ((1 - torch.exp(-price)) ** gamma * price).mean()
+
+
+def fit_linear(x: Tensor, y: Tensor, loss: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """The coefficients of the linear model ``x @ w`` with the smallest ``loss(x @ w, y)``."""
+    w = torch.zeros(x.shape[1], requires_grad=True)
+    optimizer = torch.optim.LBFGS([w], max_iter=100, line_search_fn="strong_wolfe")
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        value = loss(x @ w, y)
+        value.backward()
+        return value
+
+    optimizer.step(closure)
+    return w.detach()

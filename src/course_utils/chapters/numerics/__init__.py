@@ -1,0 +1,44 @@
+"""What the chapter on numerics checks and draws with: cases whose failures name the slip.
+
+Each ``check_…`` tries one or a few cases, under ``with case(name):`` of :class:`every_case`. Where
+a graph or a count is needed that cannot travel from the judge, it takes a function of a locked
+cell that runs with the answer (``gradient``, ``calls``, ``operators``), called with its name.
+"""
+
+from course_utils.chapters.numerics.distances import (
+    check_distance_cost,
+    check_distances,
+    check_far_distances,
+    check_root,
+)
+from course_utils.chapters.numerics.linear_algebra import (
+    check_blocks,
+    check_eigen,
+    check_fit,
+    check_fit_way,
+    check_growth,
+    check_lost,
+    check_qr,
+    check_steps,
+)
+from course_utils.chapters.numerics.notes import check_form, operators_of
+from course_utils.chapters.numerics.pictures import (
+    draw_bands,
+    draw_errors,
+    draw_gaps,
+    draw_guesses,
+    draw_window,
+)
+from course_utils.chapters.numerics.rulers import LIBRARY, check_white, solved
+from course_utils.chapters.numerics.softmax import (
+    check_logsumexp,
+    check_logsumexp_slope,
+    check_masked,
+    check_masked_slope,
+)
+from course_utils.chapters.numerics.sums import (
+    check_covariance,
+    check_covariance_way,
+    check_sum_error,
+    check_sum_way,
+)

@@ -1,0 +1,135 @@
+"""Exercises 4.2 and 4.3: a root that is kind to zero, and distances, three ways."""
+
+from __future__ import annotations
+
+import torch
+
+from course_utils.chapters.numerics.notes import Answer, check_form
+from course_utils.learner.cases import every_case
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_close
+from course_utils.learner.values import check_value
+
+
+def check_root(
+    answer: Answer, gradient: Answer, case: every_case, x: torch.Tensor, name: str
+) -> None:
+    """A root that is 0, with the slope 0, where x is not above 0."""
+    truth = x.double().clamp_min(0).sqrt().to(x.dtype)
+    slope = torch.where(x > 0, 0.5 / truth, 0)
+    with case(f"the values of {name}"):
+        with forbid_changes(x):
+            result = answer(x)
+        check_form(result, truth, "the root")
+        assert not result.isnan().any(), "there is NaN: the root of a negative number"
+        assert (result[x <= 0] == 0).all(), "exactly 0 is asked for where x is 0 or negative"
+        check_close(result, truth, "the root")
+    with case(f"the gradient of {name}"):
+        found = gradient("safe_root", x)
+        words = "NaN: the mask came after the root alone, and 0 · ∞ is NaN"
+        assert not found.isnan().any(), words
+        assert not found.isinf().any(), "infinite: the root must not see a 0"
+        steep = (found[x <= 0].abs() > 0).any()
+        assert not steep, "it is not 0 where x is 0 or negative: is a root still taken there?"
+        words = "it is 0 for a tiny number above zero: is there a threshold?"
+        assert not ((x > 0) & (found == 0)).any(), words
+        check_close(found, slope, "the gradient", rtol=1e-5)
+
+
+def check_distances(
+    answer: Answer,
+    gradient: Answer,
+    case: every_case,
+    x: torch.Tensor,
+    y: torch.Tensor,
+    name: str,
+    ways: tuple[str, ...] = ("broadcast", "gram", "cdist"),
+) -> None:
+    """Distances and their gradients, in each way."""
+    gap = x[:, None] - y
+    truth = gap.square().sum(-1).sqrt()
+    unit = gap / truth.masked_fill(truth == 0, 1)[..., None]
+    shifted = torch.where(truth[..., None] == 0, max(gap.shape[-1], 1) ** -0.5, unit)
+    moved = "where two points coincide it is not 0: is a small number added to each difference?"
+    slips = {
+        "these are squared distances: the root is missing": truth**2,
+        "these are sums of |difference|: Euclid adds up squares": gap.abs().sum(-1),
+    }
+    if truth.numel():
+        apart = (x - x.mean(0))[:, None] - (y - y.mean(0))
+        words = "each set has a centre of its own: subtract the same vector from both"
+        slips[words] = apart.square().sum(-1).sqrt()
+    for how in ways:
+        with case(f'"{how}", {name}'):
+            with forbid_changes(x, y):
+                result = answer(x, y, how)
+            nan = isinstance(result, torch.Tensor) and result.isnan().any()
+            assert not nan, "a distance is NaN: is there a root of a negative number, or 0 / 0?"
+            known = isinstance(result, torch.Tensor) and result.shape == truth.shape
+            lost = truth[(result == 0) & (truth > 0)] if known else truth[:0]
+            words = "became 0: does a threshold call points equal that are only near?"
+            assert not lost.numel(), f"the distance {lost[0]:.1e} {words}"
+            check_value(result, truth, "the matrix of distances", slips, rtol=1e-5, atol=1e-5)
+            slopes = gradient("pairwise_three_ways", x, y, how)
+            rights, wrongs = (unit.sum(1), -unit.sum(0)), (shifted.sum(1), -shifted.sum(0))
+            for slope, right, wrong, letter in zip(slopes, rights, wrongs, "xy", strict=True):
+                what = f"the gradient by {letter}"
+                words = "is NaN or infinite: what is the slope of the root at 0?"
+                if not truth.numel():
+                    words = "is NaN, though there is no distance: the mean of no points is NaN"
+                assert slope.isfinite().all(), f"{what} {words}"
+                check_value(slope, right, what, {moved: wrong}, rtol=1e-4, atol=1e-4)
+
+
+def check_distance_cost(
+    operators: Answer, case: every_case, x: torch.Tensor, y: torch.Tensor, name: str
+) -> None:
+    """Distances: how many products and calls of cdist ran, and how large their tensors are."""
+    truth = (x.double()[:, None] - y.double()).square().sum(-1).sqrt().to(x)
+    most = max(len(x) * len(y), x.numel(), y.numel()) * x.itemsize
+    for how in ("broadcast", "gram", "cdist"):
+        with case(f'"{how}", {name}'):
+            notes, raised, result = operators("pairwise_three_ways", x, y, how)
+            assert not raised, f"{raised} was raised"
+            ran = [line[0] for line in notes]
+            assert len(ran) < 50, f"{len(ran)} operators ran: is there a loop?"
+            assert ran, "no operator ran: is there an answer yet, and is it made with PyTorch?"
+            heavy = [
+                line for line in notes if line[3] > most * (x.shape[1] ** (how == "broadcast"))
+            ]
+            for op, _, size, _ in heavy[:1]:
+                raise AssertionError(f"{op} makes a tensor of shape {size}, larger than allowed")
+            # A matrix product: its result has two sizes above 1. Sums of squares by einsum don't.
+            kinds = ("mm", "addmm", "bmm", "baddbmm")
+            products = sum(op in kinds and min(size[-2:]) > 1 for op, _, size, _ in notes)
+            wanted = int(how == "gram")
+            assert products == wanted, f"{products} products of matrices ran, expected {wanted}"
+            words = "cdist took the Gram identity; name its compute_mode"
+            assert "_euclidean_dist" not in ran, words
+            calls, wanted = ran.count("_cdist_forward"), int(how == "cdist")
+            assert calls == wanted, f"cdist ran {calls} times, expected {wanted}"
+            check_close(result, truth, "the distances", rtol=1e-2, atol=1e-2)
+
+
+def check_far_distances(
+    answer: Answer, case: every_case, x: torch.Tensor, y: torch.Tensor, name: str
+) -> None:
+    """Distances in float32, beside those of float64."""
+    truth = (x.double()[:, None] - y.double()).square().sum(-1).sqrt().float()
+    cures = {
+        "broadcast": "subtract before you square",
+        "gram": "|x|² has no digit left for them; subtract the same vector from both sets first",
+        "cdist": "did it take the Gram identity? Name its compute_mode",
+    }
+    home = x[:1].round()
+    for how, cure in cures.items():
+        with case(f'"{how}", {name}, in float32'):
+            result = answer(x, y, how)
+            check_form(result, truth, "the distances")
+            words = "a distance is NaN: is there a number below zero in the root?"
+            assert not result.isnan().any(), words
+            off = (result - truth).abs().max().item()
+            if off >= 1e-2 and (answer(x - home, y - home, how) - truth).abs().max() >= 1e-2:
+                cure = "see what the first check says"
+            words = f"distances of {truth.max():.2g} and less are off by {off:.2g}: {cure}"
+            assert off < 1e-2, words

@@ -1,0 +1,232 @@
+"""Exercises 4.8 to 4.11: blocks, eigenvectors, orthogonal columns, least squares."""
+
+from __future__ import annotations
+
+from math import prod
+
+import torch
+
+from course_utils.chapters.numerics.notes import Answer, check_form
+from course_utils.learner.cases import every_case
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_close
+from course_utils.learner.operators import count_operators
+from course_utils.learner.values import check_value
+
+SYSTEMS = "_linalg_solve_ex", "linalg_cholesky_ex", "linalg_ldl_factor_ex", "linalg_lu_factor_ex"
+FITS = {"normal": SYSTEMS, "qr": ("linalg_qr", "geqrf"), "lstsq": ("linalg_lstsq",)}
+FIT_NAMES = {"normal": "a solve or Cholesky", "qr": "linalg.qr", "lstsq": "linalg.lstsq"}
+
+
+def _blocks_by_loop(blocks: torch.Tensor) -> torch.Tensor:
+    *batch, n, p, q = blocks.shape
+    truth = blocks.new_zeros(*batch, n * p, n * q)
+    for k in range(n):
+        truth[..., k * p : (k + 1) * p, k * q : (k + 1) * q] = blocks[..., k, :, :]
+    return truth
+
+
+def check_blocks(answer: Answer, case: every_case, blocks: torch.Tensor, name: str) -> None:
+    """Block-diagonal matrices beside a loop."""
+    truth = _blocks_by_loop(blocks)
+    with case(name):
+        with forbid_changes(blocks):
+            result = answer(blocks)
+        known = isinstance(result, torch.Tensor) and result.shape == truth.shape
+        spread = known and bool((result.isnan() & ~truth.isnan()).any())
+        words = "NaN outside of the block: 0 · ∞ is NaN, so place the blocks, don't multiply"
+        assert not spread, words
+        check_close(result, truth, "the result")
+
+
+def check_growth(
+    answer: Answer, case: every_case, few: torch.Tensor, many: torch.Tensor, what: str
+) -> None:
+    """That more blocks take no more operators."""
+    with case(what):
+        ran = []
+        for blocks in (few, many):
+            with count_operators() as counts:
+                result = answer(blocks)
+            given = isinstance(result, torch.Tensor)
+            assert given, f"a {type(result).__name__} came back: is there an answer yet?"
+            ran.append(counts.total())
+        words = f"{ran[0]} operators for {len(few)} and {ran[1]} for {len(many)}: is there a loop?"
+        assert ran[1] <= ran[0], words
+        check_close(result, _blocks_by_loop(many), "the result")
+
+
+def check_eigen(
+    answer: Answer, case: every_case, a: torch.Tensor, name: str, tol: float = 1e-5
+) -> None:
+    """The eigenvalue largest in size, with its sign, and its eigenvector."""
+    every = torch.linalg.eigvalsh(a.double())
+    truth = every[every.abs().argmax()]
+    slips = {
+        "the sign is lost: a length has none": truth.abs(),
+        "the largest eigenvalue, not the largest in absolute value": every.max(),
+        "the smallest in absolute value": every[every.abs().argmin()],
+    }
+    slips = {words: wrong.to(a.dtype) for words, wrong in slips.items()}
+    with case(name):
+        try:
+            with forbid_changes(a):
+                pair = answer(a, tol)
+        except RuntimeError as error:
+            words = f"it gave up (RuntimeError: {error}), though there is an answer: does the rule"
+            raise AssertionError(f"{words} hold for a negative eigenvalue, and for 0?") from None
+        fits = isinstance(pair, (tuple, list)) and len(pair) == 2
+        assert fits, "return the pair (eigenvalue, eigenvector): is there an answer yet?"
+        value, v = pair
+        if isinstance(value, torch.Tensor) and value.numel() == 1 and truth != 0:
+            size, far = abs(truth.item()), abs(value.item() - truth.item())
+            near = 3 * tol * size + 1e-12 < far < 1e-3 * size
+            words = "the eigenvalue is nearly right: is |Av - λv| compared with tol · |λ|?"
+            assert not near, words
+        check_value(value, truth.to(a.dtype), "the eigenvalue", slips, rtol=3 * tol, atol=1e-12)
+        check_form(v, a[0], "the eigenvector")
+        length = v.double().square().sum().sqrt().item()
+        assert abs(length - 1) < 1e-4, f"the eigenvector has length {length:.4g}, expected 1"
+        left = (a.double() @ v.double() - truth * v.double()).square().sum().sqrt().item()
+        assert left <= 3 * tol * abs(truth) + 1e-12, f"|Av - λv| is {left:.1e}, not small"
+
+
+def check_steps(
+    operators: Answer,
+    case: every_case,
+    a: torch.Tensor,
+    name: str,
+    steps: int,
+    settles: bool,
+    at_most: int,
+) -> None:
+    """How many products with the matrix ran, and whether it gave up where it should."""
+    n = len(a)
+    with case(f"{name}, max_steps={steps}"):
+        notes, raised, pair = operators("power_iteration", a, 1e-5, steps)
+        banned = [op for op, *_ in notes if "linalg" in op and "norm" not in op]
+        assert not banned, f"{banned[0]} ran: the products are to do it"
+        assert not (settles and raised), f"{raised} was raised, though {steps} steps are enough"
+        assert raised or pair is not None, "it returned None: is there an answer yet?"
+        words = "an answer was returned; where nothing settles, raise RuntimeError"
+        assert settles or raised, words
+        assert settles or raised == "RuntimeError", f"{raised} was raised, expected RuntimeError"
+        # A product: one argument has the matrix's size, the new result a vector's.
+        ran = sum(
+            bool(new) and prod(size) == n and n * n in map(prod, sizes)
+            for _, sizes, size, new in notes
+        )
+        words = f"{ran} products with the matrix ran, at most {at_most}"
+        assert ran <= at_most, f"{words}: one a step, and stop as soon as |Av - λv| is small"
+        assert ran, "no product with the matrix ran: is it made by PyTorch?"
+        words = f"{ran} products ran before it gave up, expected max_steps, {steps}"
+        assert settles or ran == steps, words
+        if settles:
+            fits = isinstance(pair, (tuple, list)) and len(pair) == 2
+            assert fits, "return the pair (eigenvalue, eigenvector): is there an answer yet?"
+            every = torch.linalg.eigvalsh(a)
+            check_close(pair[0], every[every.abs().argmax()], "the eigenvalue", rtol=1e-3)
+            check_form(pair[1], a[0], "the eigenvector")
+            check_close(a @ pair[1], pair[0] * pair[1], "A v", rtol=1e-2, atol=1e-3)
+
+
+def check_qr(answer: Answer, case: every_case, a: torch.Tensor, name: str) -> None:
+    """Q and R of both ways."""
+    n = a.shape[1]
+    for modified in (False, True):
+        with case(f"{name}, modified={modified}"):
+            with forbid_changes(a), count_operators() as counts:
+                pair = answer(a, modified)
+            fits = isinstance(pair, (tuple, list)) and len(pair) == 2
+            assert fits, "return the pair (Q, R): is there an answer yet?"
+            banned = [op for op in counts if "geqrf" in op or ("linalg" in op and "norm" not in op)]
+            assert not banned, f"{', '.join(banned)} ran: build it from products and lengths"
+            words = f"{counts.total()} operators for {n} columns: is it made elsewhere?"
+            assert counts.total() >= 2 * n, words
+            q, r = pair
+            check_form(q, a, "Q")
+            check_form(r, a.new_empty(n, n), "R")
+            nan = q.isnan().any() or r.isnan().any()
+            assert not nan, "there is NaN: a length of 0?"
+            words = "R has entries below the diagonal: r[i, j] belongs to q[:, i] and a[:, j]"
+            assert torch.equal(r, r.triu()), words
+            lengths = q.square().sum(0)
+            words = f"the columns of Q have the squared lengths {lengths.tolist()}, expected 1"
+            assert (lengths - 1).abs().max() < 1e-3, words
+            off = (q.T @ q - torch.eye(n).to(a)).abs().max().item()
+            assert off < 1e-3, f"columns of Q are not orthogonal: a product is {off:.2g}"
+            check_close(q @ r, a, "Q @ R", rtol=1e-4, atol=1e-4 * a.abs().max().item())
+            assert (r.diagonal() > 0).all(), "the diagonal of R should be positive (lengths)"
+
+
+def check_lost(answer: Answer, case: every_case, a: torch.Tensor, name: str) -> None:
+    """That nearly equal columns stay orthogonal the modified way, and do not the classical way."""
+    n = a.shape[1]
+    for modified in (False, True):
+        with case(f"{name}, modified={modified}"):
+            try:
+                pair = answer(a, modified)
+            except Exception:  # the judge may know another kind, with other words
+                raise AssertionError("it stops with an error for nearly equal columns") from None
+            fits = isinstance(pair, (tuple, list)) and len(pair) == 2
+            assert fits, "return the pair (Q, R): is there an answer yet?"
+            q, r = pair
+            check_form(q, a, "Q")
+            check_form(r, a.new_empty(n, n), "R")
+            assert not q.isnan().any(), "there is NaN in Q: a length of 0?"
+            check_close(q @ r, a, "Q @ R", rtol=1e-3, atol=1e-4)
+            lost = (q.T @ q - torch.eye(n).to(q)).abs().max().item()
+            words = f"orthogonality is lost ({lost:.2g}): take each coefficient from what is left"
+            assert lost < 1e-3 or not modified, words
+            words = "too orthogonal: the classical way takes all coefficients from the given column"
+            assert lost > 0.1 or modified, words
+
+
+def check_fit(
+    answer: Answer,
+    case: every_case,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    truth: torch.Tensor,
+    name: str,
+    ways: tuple[str, ...] = ("normal", "qr", "lstsq"),
+    rtol: float = 1e-4,
+    atol: float = 1e-4,
+) -> None:
+    """Least squares: the values, in each way."""
+    for how in ways:
+        with case(f'"{how}", {name}'):
+            with forbid_changes(a, b):
+                x = answer(a, b, how)
+            check_close(x, truth, "x", rtol=rtol, atol=atol)
+
+
+def check_fit_way(
+    answer: Answer, operators: Answer, case: every_case, a: torch.Tensor, name: str
+) -> None:
+    """Least squares: which factorisation ran, and how often."""
+    square = [a.shape[-1]] * 2
+    for how in FITS:
+        with case(f'"{how}", {name}'):
+            with count_operators() as counts:
+                x = answer(a, a.sum(-1), how)
+            check_close(x, torch.ones_like(a[:, 0]), "x", rtol=1e-3, atol=1e-3)
+            inverses = {"linalg_inv_ex", "linalg_pinv", "cholesky_inverse", "_linalg_svd"}
+            inverses = sorted(inverses & set(counts))
+            assert not inverses, f"{', '.join(inverses)} ran: solve, don't invert"
+            notes, *_ = operators("least_squares", a, a.sum(-1), how)
+            # Both arguments are square matrices: the right-hand side is the identity.
+            whole = [
+                op
+                for op, sizes, *_ in notes
+                if "solve" in op and len(sizes) > 1 and all(size[-2:] == square for size in sizes)
+            ]
+            words = "ran on a square right-hand side: that makes an inverse; solve for b"
+            assert not whole, f"{', '.join(sorted(set(whole)))} {words}"
+            ran = sum(counts[operator] for operator in FITS[how])
+            assert ran == 1, f"{FIT_NAMES[how]} ran {ran} times for the whole batch, expected once"
+            other = [key for key in FITS if key != how and any(counts[op] for op in FITS[key])]
+            what = FIT_NAMES[other[0]] if other else ""
+            assert not other, f"{what} ran as well: it belongs to {other[0]!r}" + (
+                "; R is triangular, use that" if how == "qr" else ""
+            )

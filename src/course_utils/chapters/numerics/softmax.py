@@ -1,0 +1,138 @@
+"""Exercises 4.6 and 4.7: logsumexp that never breaks, and softmax under a mask."""
+
+from __future__ import annotations
+
+import torch
+
+from course_utils.chapters.numerics.notes import Answer
+from course_utils.learner.calls import check_rules
+from course_utils.learner.cases import every_case
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_close
+from course_utils.learner.values import check_value
+
+OWN_LOGSUMEXP = (
+    "*logsumexp*", "logaddexp*", "*softmax*", "*softmin*", "logcumsumexp", "*_loss*",
+    "*cross_entropy*", "log_prob",
+)  # fmt: skip
+
+
+def check_logsumexp(calls: Answer, case: every_case, x: torch.Tensor, dim: int, name: str) -> None:
+    """The value of a logsumexp, and that it is not the library's."""
+    truth = torch.logsumexp(x.double(), dim)
+    with case(f"x {name}, dim={dim}"):
+        with forbid_changes(x):
+            result, names, changed, _ = calls("stable_logsumexp", x, dim)
+        check_rules(names, changed, *OWN_LOGSUMEXP)
+        top = x.double().amax(dim)
+        slips = {
+            "overflow or underflow: subtract the largest before the power": x.exp().sum(dim).log(),
+            "the maximum was subtracted, but is not added again": truth - top,
+            "this is the maximum alone": top,
+            "one maximum for all rows: rows far below it vanish": (
+                (x - x.max()).exp().sum(dim).log() + x.max() if x.numel() else truth
+            ),
+            "this is the sum of the powers, without the logarithm": x.double().exp().sum(dim),
+        }
+        nan = isinstance(result, torch.Tensor) and result.isnan().any()
+        assert not nan, "there is NaN: is there ∞ − ∞ somewhere?"
+        loose = {2: 1e-2, 4: 1e-5, 8: 1e-9}[x.itemsize]
+        slips = {words: wrong.to(x.dtype) for words, wrong in slips.items()}
+        check_value(result, truth.to(x.dtype), "the sum", slips, rtol=loose, atol=loose)
+
+
+def check_logsumexp_slope(
+    gradient: Answer, case: every_case, x: torch.Tensor, dim: int, name: str
+) -> None:
+    """The gradient of a logsumexp: softmax, and 0 for a row of minus infinity."""
+    size = x.sum(dim).shape
+    weights = torch.arange(1.0, size.numel() + 1).view(size).to(x)
+    right = x.double().softmax(dim).nan_to_num() * weights.unsqueeze(dim)
+    with case(f"the gradient with x {name}, dim={dim}"):
+        slope = gradient("stable_logsumexp", x, dim, weights=weights)
+        assert not slope.isnan().any(), "it is NaN: 0 · ∞ somewhere?"
+        # In float32 PyTorch's own is as far off as x is large: softmax is exp(x - result) there.
+        loose = 1e-3 if x.itemsize == 4 else 1e-8
+        words = "0 everywhere: is the graph cut, or the maximum not added again?"
+        slips = {words: torch.zeros_like(x)}
+        check_value(slope, right.to(x), "the gradient", slips, rtol=loose, atol=loose)
+
+
+def check_masked(
+    answer: Answer, case: every_case, scores: torch.Tensor, mask: torch.Tensor, dim: int, name: str
+) -> None:
+    """The value of a softmax under a mask."""
+    scores, mask = scores.clone(), mask.clone()  # an answer that changes them spoils no other case
+    x, whole = scores.double(), mask.expand(scores.shape)
+    truth = x.masked_fill(~mask, -torch.inf).softmax(dim).masked_fill(~mask, 0)
+    slips = {
+        "the number put into a masked place is not below all scores; −∞ is": (
+            x.masked_fill(~mask, -1e4).softmax(dim) * mask
+        ),
+        "it is not below all scores, the number put into a masked place; −∞ is": (
+            x.masked_fill(~mask, -1e9).softmax(dim) * mask
+        ),
+        "the masked scores still count in the sum below, or as the largest": x.softmax(dim) * mask,
+        "0 everywhere: do all powers underflow?": torch.zeros_like(x),
+        "a score of 0 is not hidden: e⁰ is 1": (x * mask).softmax(dim),
+        "a score of 0 is not hidden: e⁰ is 1 in the sum": (x * mask).softmax(dim) * mask,
+        "the mask is the other way round: True means allowed": (
+            x.masked_fill(mask, -torch.inf).softmax(dim).masked_fill(mask, 0)
+        ),
+        "it adds up to 1 along another dimension than dim": (
+            x.masked_fill(~mask, -torch.inf).softmax(-1 if dim != -1 else 0).masked_fill(~mask, 0)
+        ),
+    }
+    if scores.itemsize == 2:
+        hidden = scores.masked_fill(~mask, -torch.inf)
+        rounded = (hidden - hidden.logsumexp(dim, keepdim=True)).exp().masked_fill(~mask, 0)
+        words = (
+            "minus a logsumexp in half precision, which rounds too much: take float32 on the way"
+        )
+        slips = {words: rounded.double(), **slips}
+    with case(f"{name}, dim={dim}"):
+        try:
+            with forbid_changes(scores, mask):
+                result = answer(scores, mask, dim)
+        except RuntimeError as error:
+            if "overflow" not in str(error):
+                raise
+            words = "a constant such as -1e9 does not fit into half precision, whose largest number"
+            raise AssertionError(f"{words} is 65504; −∞ exists in every dtype") from None
+        known = isinstance(result, torch.Tensor) and result.shape == scores.shape
+        if known:
+            none = ~whole.any(dim, keepdim=True).expand(scores.shape)
+            words = "a row with everything masked should be zeros"
+            assert not result[none].isnan().any(), f"{words}, it is NaN"
+            assert (result[none] == 0).all(), f"{words}, not uniform"
+            assert not result.isnan().any(), "there is NaN: an overflow, or 0 / 0?"
+        loose = {2: 1e-2, 4: 1e-5, 8: 1e-9}[scores.itemsize]
+        if scores.itemsize > 2 and scores.numel():  # x - logsumexp is right, too, and rounds x
+            size = 8 * torch.finfo(scores.dtype).eps * scores.abs().max().item()
+            loose = max(loose, min(size, 0.03))
+        right = truth.to(scores.dtype)
+        check_value(result, right, "the result", slips, rtol=loose, atol=loose / 10)
+        assert (result[~whole] == 0).all(), "a masked place is not exactly 0"
+
+
+def check_masked_slope(
+    gradient: Answer,
+    calls: Answer,
+    case: every_case,
+    scores: torch.Tensor,
+    mask: torch.Tensor,
+    dim: int,
+    name: str,
+) -> None:
+    """The gradient of a softmax under a mask, and that its arguments stay."""
+    truth = scores.masked_fill(~mask, -torch.inf).softmax(dim).masked_fill(~mask, 0)
+    weights = torch.arange(1.0, scores.numel() + 1).view(scores.shape).to(truth) % 7
+    average = (truth * weights).sum(dim, keepdim=True)
+    with case(f"the gradient with {name}, dim={dim}"):
+        slope = gradient("masked_softmax", scores, mask, dim, weights=weights)
+        words = "it is NaN: mask before the bad place as well as after it"
+        assert not slope.isnan().any(), words
+        check_close(slope, truth * (weights - average), "it", rtol=1e-5, atol=1e-6)
+    with case(f"the arguments after {name}"):
+        _, names, changed, _ = calls("masked_softmax", scores, mask, dim)
+        check_rules(names, changed)

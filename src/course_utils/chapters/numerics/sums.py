@@ -1,0 +1,137 @@
+"""Exercises 4.4 and 4.5: sums that keep their digits, and the covariance."""
+
+from __future__ import annotations
+
+import torch
+
+from course_utils.chapters.numerics.notes import Answer, check_form
+from course_utils.learner.calls import check_rules
+from course_utils.learner.cases import every_case
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_close
+from course_utils.learner.gradients import gradient_of
+from course_utils.learner.operators import count_operators
+from course_utils.learner.values import check_value
+
+BANNED_SUMS = ("sum", "nansum", "cumsum", "mean", "mm", "mv", "bmm", "dot", "addmm", "addmv")
+
+
+def check_sum_error(answer: Answer, case: every_case, x: torch.Tensor, name: str) -> None:
+    """The error of a sum in each way, in units of rounding."""
+    exact, size, n = x.double().sum(0), x.double().abs().sum(0), len(x)
+    depth, unit = max(n - 1, 1).bit_length(), 2.0**-24
+    bounds = {"naive": n, "pairwise": depth + 1, "compensated": 2.01}  # in units
+    hints = {
+        "naive": "are all rows added?",
+        "pairwise": "is a row lost where their number is odd?",
+        "compensated": "is what was lost taken from the next row, and with the right sign?",
+    }
+    for how, bound in bounds.items():
+        with case(f'"{how}", x {name}'):
+            with forbid_changes(x):
+                result = answer(x, how)
+            check_form(result, exact.float(), "the sum")
+            assert not result.isnan().any(), "a sum is NaN"
+            error = ((result.double() - exact).abs() / size.clamp_min(1e-30) / unit).max().item()
+            assert error <= bound, f"error {error:.4g} u, at most {bound:.4g} u: {hints[how]}"
+
+
+def check_sum_way(answer: Answer, case: every_case, x: torch.Tensor, name: str) -> None:
+    """A sum in each way: how many additions ran, and nothing else."""
+    n, depth = len(x), max(len(x) - 1, 1).bit_length()
+    loop, back = (sum(rows, x.new_zeros(x.shape[1])) for rows in (x, x.flip(0)))  # Python's sum
+    few, many = {"pairwise": 3 * depth + 3}, {"pairwise": len(x).bit_length() - 1}
+    for how in ("naive", "pairwise", "compensated"):
+        with case(f'"{how}", x {name}'):
+            with count_operators() as counts:
+                result = answer(x, how)
+            check_close(result, loop, "the sum", rtol=1e-4, atol=1e-3)
+            assert not counts["_to_copy"], "a dtype was converted; stay in float32"
+            found = [name for name in BANNED_SUMS if counts[name]]
+            assert not found, f"{', '.join(found)} ran; add up in float32 by yourself"
+            words = "that is the sum from the last row to the first"
+            turned = torch.equal(result, back) and not torch.equal(loop, back)
+            assert how != "naive" or not turned, words
+            same = how != "naive" or torch.equal(result, loop)
+            assert same, "not what a loop over the rows gives to the last digit: is it more exact?"
+            adds = sum(counts[op] for op in ("add", "add_", "sub", "sub_", "rsub"))
+            words = f"{adds} additions for {n} rows; add halves to halves"
+            assert adds <= few.get(how, 10 * n + 10), words
+            words = f"{adds} of PyTorch's additions for {n} rows: is the sum made elsewhere?"
+            assert adds >= many.get(how, n - 1), words
+
+
+def check_covariance(
+    answer: Answer,
+    case: every_case,
+    x: torch.Tensor,
+    weights: torch.Tensor | None,
+    name: str,
+    rtol: float = 1e-4,
+    atol: float = 1e-5,
+) -> None:
+    """Covariance matrices beside torch.cov, one after the other."""
+    *batch, n, d = x.shape
+    flat, many = x.double().reshape(-1, n, d), torch.ones(n) if weights is None else weights
+    many = many.to(flat).expand(*batch, n).reshape(-1, n)
+    truth = [torch.cov(one.T, aweights=w).reshape(d, d) for one, w in zip(flat, many, strict=True)]
+    truth = torch.stack(truth)
+    w, total = many[..., None], many.sum(-1)[:, None, None]
+    free = total - many.square().sum(-1)[:, None, None] / total
+    z, plain = flat - (w * flat).sum(1, keepdim=True) / total, flat - flat.mean(1, keepdim=True)
+    slips = {
+        "it is divided by the sum of weights; the formula's divisor is smaller": truth
+        * free
+        / total,
+        "it is divided by n - 1; with weights the divisor is W - V / W": truth * free / (n - 1),
+        "it is divided by W - 1, which is for counts (fweights); here it is W - V / W": truth
+        * free
+        / (total - 1),
+        "the weights stand on both sides of the product: once is enough": (w * z).mT
+        @ (w * z)
+        / free,
+        "the mean that is subtracted has no weights": (w * plain).mT @ plain / free,
+        "the weights are in the mean alone, not in the product": z.mT @ z / free,
+        "it is the sum of products, not divided": truth * free,
+    }
+    shape, given = (*batch, d, d), (x,) if weights is None else (x, weights)
+    slips = {words: wrong.reshape(shape).to(x.dtype) for words, wrong in slips.items()}
+    with case(name):
+        with forbid_changes(*given), count_operators() as counts:
+            result = answer(*given)
+        if n != d and isinstance(result, torch.Tensor) and result.shape[-2:] == (n, n):
+            raise AssertionError("the observations lie in the rows, the variables in the columns")
+        right = truth.reshape(shape).to(x.dtype)
+        check_value(result, right, "the covariance", slips, rtol=rtol, atol=atol)
+        ran = counts.total()
+        assert ran < 60, f"{ran} operators ran: is there a loop?"
+
+
+def _covariance(x: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
+    w = (torch.ones_like(x[..., 0]) if weights is None else weights).unsqueeze(-1)
+    total = w.sum(-2, keepdim=True)
+    z = x - (w * x).sum(-2, keepdim=True) / total
+    return (w * z).mT @ z / (total - w.square().sum(-2, keepdim=True) / total)
+
+
+def check_covariance_way(
+    calls: Answer,
+    gradient: Answer,
+    case: every_case,
+    x: torch.Tensor,
+    weights: torch.Tensor,
+    name: str,
+) -> None:
+    """A covariance: what it calls, and its gradients."""
+    for given in ((x, weights), (x,)):
+        with case(f"{name}, {'with' if len(given) == 2 else 'without'} weights"):
+            _, names, changed, _ = calls("covariance", *given)
+            check_rules(names, changed, "cov", "corrcoef")
+            pair = gradient("covariance", *given), gradient_of(_covariance, *given)
+            found, right = ([a] if isinstance(a, torch.Tensor) else a for a in pair)
+            names = "the gradient by x", "the gradient by the weights"
+            for what, slope, truth in zip(names, found, right, strict=False):
+                words = f"{what} is not finite: is there a root of a weight that is 0?"
+                assert slope.isfinite().all(), words
+                slips = {"0 everywhere: was it detached?": torch.zeros_like(truth)}
+                check_value(slope, truth, what, slips, rtol=1e-3, atol=1e-4)

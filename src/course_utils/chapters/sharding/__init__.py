@@ -1,0 +1,29 @@
+"""What chapter 18 tries its exercises with: small jobs on several processes, and their checks.
+
+Functions named ``check_…`` compare what came back from the ranks with one process's own result, and
+say which known slip an answer shows. The others run inside the ranks.
+"""
+
+from course_utils.chapters.sharding.checkpoints import check_checkpoint, checkpoint_trial
+from course_utils.chapters.sharding.elastic import Training, check_elastic, elastic_trial
+from course_utils.chapters.sharding.fully_sharded import (
+    check_fully_sharded,
+    gather_rows,
+    ledger,
+    run_fully_sharded,
+    scatter_mean_rows,
+    some_of,
+)
+from course_utils.chapters.sharding.jobs import attempt, local, on_ranks, random_like
+from course_utils.chapters.sharding.optimizers import check_sharded_optimizer, train_sharded
+from course_utils.chapters.sharding.schedules import (
+    check_run,
+    check_schedules,
+    draw_timeline,
+    make_stage,
+    run_stage,
+)
+from course_utils.chapters.sharding.tensor_parallel import (
+    check_tensor_parallel,
+    run_tensor_parallel,
+)

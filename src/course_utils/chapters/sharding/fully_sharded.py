@@ -1,0 +1,166 @@
+"""Exercise 18.3: parameters that no rank has whole."""
+
+from __future__ import annotations
+
+import torch
+import torch.distributed as dist
+from torch.distributed.tensor.debug import CommDebugMode
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from course_utils.chapters.sharding.jobs import random_like
+from course_utils.learner.checks import check_close
+from course_utils.learner.tracebacks import ends_in_notebook
+
+ledger = {"gathers": 0, "scatters": 0, "most": 0}
+still_alive: list = []
+
+
+def gather_rows(shard: torch.Tensor) -> torch.Tensor:
+    """The whole matrix, from the rows of every rank. It notes how many are alive."""
+    rows, columns = shard.shape
+    gathered = torch.empty(rows * dist.get_world_size(), columns)
+    dist.all_gather_into_tensor(gathered, shard.detach().contiguous())
+    # A copy is counted: gloo's thread may hold what it has written to for a moment longer.
+    whole = gathered.clone()
+    still_alive.append(StorageWeakRef(whole.untyped_storage()))
+    still_alive[:] = [matrix for matrix in still_alive if not matrix.expired()]
+    ledger["gathers"] += 1
+    ledger["most"] = max(ledger["most"], len(still_alive))
+    return whole
+
+
+def scatter_mean_rows(gradient: torch.Tensor) -> torch.Tensor:
+    """This rank's rows of the mean of all ranks' gradients."""
+    rows, columns = gradient.shape
+    mine = torch.empty(rows // dist.get_world_size(), columns)
+    dist.reduce_scatter_tensor(mine, gradient.detach().contiguous())
+    ledger["scatters"] += 1
+    return mine / dist.get_world_size()
+
+
+def run_fully_sharded(rank, world_size, fully_sharded, sizes, batch, with_input):
+    whole = [random_like((o, i), n) / i**0.5 for n, (o, i) in enumerate(sizes)]
+    shards = [w.chunk(world_size)[rank].clone().requires_grad_() for w in whole]
+    x = random_like((batch, sizes[0][1]), 50, rank).requires_grad_(with_input)
+    with CommDebugMode() as traffic:
+        result = _forward_and_backward(rank, fully_sharded, x, shards, batch, sizes)
+    asked = ledger["gathers"] + ledger["scatters"]
+    return *result, sum(traffic.get_comm_counts().values()) - asked
+
+
+def _forward_and_backward(rank, fully_sharded, x, shards, batch, sizes):
+    out = fully_sharded(x, shards)
+    is_tensor = isinstance(out, torch.Tensor)
+    assert is_tensor, f"fully_sharded returned {out!r}, no tensor: is there an answer yet?"
+    forward = dict(ledger)
+    assert tuple(out.shape) == (batch, sizes[-1][0]), (
+        f"the result has shape {tuple(out.shape)}, expected {(batch, sizes[-1][0])}: "
+        "each layer needs the whole matrix"
+    )
+    assert out.requires_grad, "the result has no graph: nothing leads back to the shards"
+    (out * random_like(out.shape, 60, rank)).sum().backward()
+    return out.detach(), [shard.grad for shard in shards], x.grad, forward, dict(ledger)
+
+
+def ordinary_stack(rank, world_size, sizes, batch, without_tanh=False):
+    """One process's output and gradients; with a slip: as if tanh had the derivative 1."""
+    whole = [random_like((o, i), n) / i**0.5 for n, (o, i) in enumerate(sizes)]
+    whole = [w.requires_grad_() for w in whole]
+    h = x = random_like((batch, sizes[0][1]), 50, rank).requires_grad_()
+    for w in whole:
+        z = h @ w.T
+        h = z + (torch.tanh(z) - z).detach() if without_tanh else torch.tanh(z)
+    (h * random_like(h.shape, 60, rank)).sum().backward()
+    return h.detach(), [w.grad for w in whole], x.grad
+
+
+@ends_in_notebook
+def check_fully_sharded(found, world_size, sizes, batch, with_input):
+    assert not isinstance(found, str), found
+    truths = [ordinary_stack(r, world_size, sizes, batch) for r in range(world_size)]
+    straight = [ordinary_stack(r, world_size, sizes, batch, True) for r in range(world_size)]
+    wrong = []
+    for rank, (out, grads, x_grad, forward, end, others) in enumerate(found):
+        check_close(out, truths[rank][0], f"rank {rank}'s output", rtol=1e-4, atol=1e-5)
+        if others:
+            wrong.append(
+                f"{others} collectives beside gather_rows and scatter_mean_rows: talk to the other "
+                "ranks only through these two"
+            )
+        if forward["gathers"] < len(sizes):
+            wrong.append("gather_rows was called less than once a layer in the forward pass")
+        if end["most"] > 2:
+            wrong.append(
+                f"{end['most']} of {len(sizes)} whole matrices were alive at once: what holds "
+                "them? An operator of autograd saves its operands; gather again in backward"
+            )
+        for n, grad in enumerate(grads):
+            name = f"shards[{n}].grad on rank {rank}"
+            if grad is None or not grad.any():
+                what = "None" if grad is None else "all zeros"
+                wrong.append(f"{name} is {what}: no gradient comes back to it from the loss")
+                continue
+            own = truths[rank][1][n].chunk(world_size)[rank]
+            if grad.shape == own.shape and torch.allclose(grad, own, 1e-4, 1e-5) and world_size > 1:
+                wrong.append(f"{name} comes from this rank's batch alone: average over the ranks")
+                continue
+            mean, no_tanh = (
+                (sum(one[1][n] for one in all_ranks) / world_size).chunk(world_size)[rank]
+                for all_ranks in (truths, straight)
+            )
+            slips = {
+                "is what comes out without the derivative of tanh": no_tanh,
+                f"is 1/{world_size} of the mean: scatter_mean_rows gives the mean already": mean
+                / world_size,
+                f"is {world_size} times what it should be: the sum, not the mean": mean
+                * world_size,
+            }
+            known = [
+                words
+                for words, slip in slips.items()
+                if grad.shape == slip.shape
+                and torch.allclose(grad, slip, 1e-4, 1e-6)
+                and not torch.allclose(mean, slip, 1e-4, 1e-6)
+            ]
+            if known:
+                wrong.append(f"{name} {known[0]}")
+                continue
+            try:
+                check_close(grad, mean, name, rtol=1e-4, atol=1e-5)
+            except AssertionError as error:
+                wrong.append(str(error))
+        if with_input and x_grad is None:
+            wrong.append("x.grad is None, though x requires grad")
+        elif with_input:
+            try:
+                check_close(x_grad, truths[rank][2], f"x.grad on rank {rank}", rtol=1e-4, atol=1e-5)
+            except AssertionError as error:
+                wrong.append(str(error))
+    assert not wrong, some_of(wrong)
+
+
+def some_of(wrong: list[str], most: int = 4) -> str:
+    """The first few, those that name a slip before bare numbers, and how many more there are."""
+    wrong = sorted(dict.fromkeys(wrong), key=lambda words: "differs in" in words)
+    more = f"; and {len(wrong) - most} more" if len(wrong) > most else ""
+    return "; ".join(wrong[:most]) + more
+
+
+def known_slip(name, found, truth, world_size, own):
+    """Words for a gradient that a known slip would give."""
+    if found is None:
+        return f"{name} is None: no gradient comes back to it"
+    if found.shape == truth.shape and world_size > 1:
+        if torch.allclose(found, truth * world_size, 1e-4, 1e-4):
+            slip = "the sum at the exit was summed again"
+            return f"{name} is {world_size} times what it should be: {slip}"
+        if name == "bias.grad" and torch.allclose(found, truth / world_size, 1e-4, 1e-4):
+            return (
+                f"{name} is 1/{world_size} of what it should be: add the whole bias after the sum"
+            )
+        if own is not None and torch.allclose(found, own, 1e-4, 1e-4):
+            return f"{name} holds only what this rank's hidden units contribute: sum over the ranks"
+    try:
+        check_close(found, truth, name, rtol=1e-4, atol=1e-4)
+    except AssertionError as error:
+        return str(error)

@@ -1,0 +1,145 @@
+"""Exercise 18.5: schedules of a pipeline."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+import torch.nn.functional as F
+
+from course_utils.chapters.sharding.jobs import random_like
+from course_utils.learner.checks import check_close
+from course_utils.learner.gradients import grad_of
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+def draw_timeline(axes, rows, title):
+    """One line a stage, one box a task: blue forward, orange backward."""
+    last = max(end for *_, end in rows)
+    for stage, task, start, end in rows:
+        colour = "#56b4e9" if task[0] == "F" else "#e69f00"
+        axes.barh(
+            stage, end - start, left=start, height=0.8, color=colour, edgecolor="black", lw=0.6
+        )
+        if end - start > last / 40:
+            axes.text((start + end) / 2, stage, task, ha="center", va="center", fontsize=8)
+    axes.set(title=title, yticks=sorted({row[0] for row in rows}), ylabel="stage")
+    axes.invert_yaxis()
+
+
+def make_stage(stage: int, stages: int, width: int, depth: int) -> nn.Module:
+    torch.manual_seed(stage)
+    layers = [layer for _ in range(depth) for layer in (nn.Linear(width, width), nn.Tanh())]
+    return nn.Sequential(*layers)
+
+
+def run_stage(rank, world_size, schedules, size=2, width=4, depth=1, rounds=1):
+    """Work off a schedule with a mean squared loss: gradients, most held, times of the tasks.
+
+    Of several rounds the times are those of the shortest: the first one opens the connections, and
+    the machine may be busy in some.
+    """
+    stage, shortest, fastest = make_stage(rank, world_size, width, depth), torch.inf, []
+    for _ in range(rounds):
+        stage.zero_grad()
+        most, times = _work_off(stage, rank, world_size, schedules[rank], size, width)
+        length = torch.tensor(times[-1][-1] if times else 0.0)
+        dist.all_reduce(length, dist.ReduceOp.MAX)
+        if length < shortest:
+            shortest, fastest = length, times
+    return [grad_of(p).clone() for p in stage.parameters()], most, fastest
+
+
+def _work_off(stage, rank, world_size, tasks, size, width):
+    pieces, last = len(tasks) // 2, rank == world_size - 1
+    held, on_their_way, most, times = {}, [], 0, []
+
+    def receive(source, number):
+        tensor = torch.empty(size, width)
+        dist.recv(tensor, source, tag=number)
+        return tensor
+
+    def send(tensor, goal, number):
+        tensor = tensor.detach().contiguous()
+        on_their_way.append((dist.isend(tensor, goal, tag=number), tensor))
+
+    dist.barrier()
+    begin = time.perf_counter()
+    for task in tasks:
+        number = int(task[1:])
+        if task[0] == "F":
+            h = receive(rank - 1, number) if rank else random_like((size, width), 40, number)
+            start = time.perf_counter()
+            out = stage(h.requires_grad_())
+            if last:
+                out = F.mse_loss(out, random_like((size, width), 41, number)) / pieces
+            held[number] = h, out
+            most = max(most, len(held))
+        else:
+            coming = None if last else receive(rank + 1, number)
+            start = time.perf_counter()
+            h, out = held.pop(number)
+            out.backward(coming)
+        times.append((rank, task, start - begin, time.perf_counter() - begin))
+        if task[0] == "F" and not last:
+            send(out, rank + 1, number)
+        if task[0] == "B" and rank:
+            send(h.grad, rank - 1, number)
+    for work, _ in on_their_way:
+        work.wait()
+    return most, times
+
+
+@ends_in_notebook
+def check_schedules(pipeline, clock, kind, stages, micro_batches):
+    schedules = []
+    for stage in range(stages):
+        what = f'pipeline("{kind}", {stage}, {stages}, {micro_batches})'
+        tasks = pipeline(kind, stage, stages, micro_batches)
+        assert tasks is not None, f"{what} is None: is there an answer yet?"
+        assert isinstance(tasks, (list, tuple)), f"{what} is a {type(tasks).__name__}, not a list"
+        texts = all(isinstance(task, str) for task in tasks)
+        assert texts, f"{what} is {tasks!r}: each task is a text such as 'F0'"
+        wanted = sorted(f"{letter}{n}" for letter in "FB" for n in range(micro_batches))
+        missing = ", ".join(task for task in wanted if task not in tasks)
+        extra = ", ".join(dict.fromkeys(t for t in tasks if tasks.count(t) > wanted.count(t)))
+        once = f"{what} is {list(tasks)}: each micro-batch's F and B belongs there once"
+        once += f"; missing: {missing}" if missing else ""
+        once += f"; too many: {extra}" if extra else ""
+        assert sorted(tasks) == wanted, once
+        held = most = 0
+        for task in tasks:
+            held += 1 if task[0] == "F" else -1
+            most = max(most, held)
+        backwards_last = all(task[0] == "F" for task in tasks[:micro_batches])
+        assert kind != "gpipe" or backwards_last, (
+            f"{what} is {list(tasks)}: all forwards come first"
+        )
+        words = f"{what} holds {most} micro-batches, at most {stages - stage}: go back sooner"
+        assert kind != "1f1b" or most <= stages - stage, words
+        schedules.append(list(tasks))
+    try:
+        ticks = max(end for *_, end in clock(schedules))
+    except ValueError as error:
+        raise AssertionError(f"{schedules}: {error}") from None
+    most = 3 * (micro_batches + stages - 1)
+    reason = "a stage waits where it could compute; does the warm-up depend on the stage?"
+    assert ticks <= most, f"{schedules} takes {ticks} ticks, at most {most}: {reason}"
+    return schedules
+
+
+@ends_in_notebook
+def check_run(found, stages, micro_batches):
+    assert not isinstance(found, str), found
+    model = nn.Sequential(*[make_stage(stage, stages, 4, 1) for stage in range(stages)])
+    x = torch.cat([random_like((2, 4), 40, n) for n in range(micro_batches)])
+    F.mse_loss(
+        model(x), torch.cat([random_like((2, 4), 41, n) for n in range(micro_batches)])
+    ).backward()
+    for stage, (grads, _) in enumerate(found):
+        for grad, parameter in zip(grads, model[stage].parameters(), strict=True):
+            check_close(
+                grad, parameter.grad, f"the gradient on stage {stage}", rtol=1e-4, atol=1e-5
+            )

@@ -1,0 +1,76 @@
+"""Exercise ``show-batch``: pictures and titles of a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+
+from course_utils.chapters.visualization.comparing import check_seen
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_equal
+from course_utils.learner.devices import device
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+def seen_show_batch(answer: Callable, *arguments) -> dict:
+    """The titles and pictures in the figure, or what went wrong."""
+    try:
+        figure = answer(*arguments)
+    except Exception as error:
+        return {"error": f"it raised {type(error).__name__}: {error}"}
+    finally:
+        plt.close("all")
+    if not isinstance(figure, plt.Figure):
+        return {"error": f"it returned {figure!r}, not the figure"}
+    shown, pictures = [axes for axes in figure.axes if axes.images], []
+    for axes in shown:
+        array = np.asarray(axes.images[0].get_array())
+        pictures.append(torch.tensor(array / (255 if array.dtype == np.uint8 else 1)).float())
+    titles = [[axes.get_title(loc=side) for side in ("left", "center", "right")] for axes in shown]
+    return {"titles": ["".join(title) for title in titles], "pictures": pictures}
+
+
+@ends_in_notebook
+def check_batch(attempt, images, labels, names, mean, std) -> None:
+    with forbid_changes(images, mean, std):
+        found = attempt(images, labels, names, mean, std)
+    hint = "; is there an answer yet? imshow wants (height, width, channel)"
+    hint = hint if "Invalid shape" in str(found) else ""
+    assert "error" not in found, found["error"] + hint
+    wanted = [names[label] for label in labels]
+    check_equal(found["titles"], wanted, "the titles, one axes for each image, in order")
+    images, m, s = images.detach().cpu(), mean.cpu()[:, None, None], std.cpu()[:, None, None]
+    for n, (x, picture) in enumerate(zip(images, found["pictures"], strict=True)):
+        truth, back = (x * s + m).clamp(0, 1), x * s + m
+        stretched = (back - back.min()) / (back.max() - back.min() + 1e-12)
+        slips = {
+            "it is still normalised: times std, plus mean": x.clamp(0, 1).permute(1, 2, 0),
+            "mean and std have changed places": (x * m + s).clamp(0, 1).permute(1, 2, 0),
+            "that normalises it once more; go back": ((x - m) / s).clamp(0, 1).permute(1, 2, 0),
+            "plus mean comes after times std": ((x + m) * s).clamp(0, 1).permute(1, 2, 0),
+            "height and width have changed places": truth.permute(2, 1, 0),
+            "view and reshape don't move the channel": truth.reshape(*x.shape[1:], 3),
+            "stretched to its own range: cut off at 0 and 1 instead": stretched.permute(1, 2, 0),
+            "stretched to its own range instead of times std, plus mean": (
+                (x - x.min()) / (x.max() - x.min() + 1e-12)
+            ).permute(1, 2, 0),
+            "clamp comes last, after times std, plus mean": (x.clamp(0, 1) * s + m).permute(
+                1, 2, 0
+            ),
+            "bytes wrap around: clamp first": ((back * 255).long() % 256).permute(1, 2, 0) / 255,
+        }
+        check_seen(picture, truth.permute(1, 2, 0), f"picture {n}", slips, atol=0.005)
+
+
+@ends_in_notebook
+def check_example(attempt, batch, needs_gradient=False, seed=0, even=False):
+    generator = torch.Generator().manual_seed(seed)
+    images = 2 * torch.randn(batch, 3, 4, 6, generator=generator).to(device)
+    mean = torch.full((3,), 0.5) if even else torch.tensor([0.5, 0.3, 0.6])
+    std = torch.full((3,), 0.25) if even else torch.tensor([0.25, 0.3, 0.2])
+    labels = torch.randint(3, (batch,), generator=generator).tolist()
+    images = images.requires_grad_(needs_gradient)
+    check_batch(attempt, images, labels, ["cat", "dog", "owl"], mean.to(device), std.to(device))

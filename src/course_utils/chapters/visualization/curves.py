@@ -1,0 +1,214 @@
+"""Exercise ``lie-detector``: what a figure's axes show of two settings."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from matplotlib.patches import Rectangle
+
+from course_utils.chapters.visualization.comparing import FAILED, tried
+from course_utils.chapters.visualization.trainings import digits, run
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+def smoothed(values: list[float], weight: float) -> list[float]:
+    """TensorBoard's smoothing: an exponential mean, corrected for its start."""
+    mean, shown = 0.0, []
+    for n, value in enumerate(values, start=1):
+        mean = weight * mean + (1 - weight) * value
+        shown.append(mean / (1 - weight**n))
+    return shown
+
+
+@functools.cache
+def two_settings() -> dict:
+    """What A and B left behind: curves as lists, errors as 10 x 10 arrays of counts."""
+    runs = [run(data=100, seed=seed, rate=0.2) for seed in range(5)]
+    errors = {}
+    for name, seen in {"A": runs[0], "B": run(data=100, rate=0.02)}.items():
+        guess, truth = seen["network"](digits()[2]).argmax(1), digits()[3]
+        table = torch.zeros(10, 10)
+        for right, wrong in zip(
+            truth[guess != truth].tolist(), guess[guess != truth].tolist(), strict=True
+        ):
+            table[right, wrong] += 1
+        errors[name] = table.numpy()
+    return {
+        "accuracy": {name: 1 - table.sum() / 500 for name, table in errors.items()},
+        "loss": runs[0]["loss"], "validation": runs[0]["validation"],
+        "seeds": [seen["accuracy"] for seen in runs], "errors": errors,
+    }  # fmt: skip
+
+
+def draw_lies(data: dict) -> tuple[plt.Figure, dict[str, plt.Axes]]:
+    figure, grid = plt.subplots(2, 3, figsize=(10, 5), layout="constrained")
+    names = ["cut axis", "smoothed away", "two scales", "one seed", "stopped early", "own colours"]
+    plots = dict(zip(names, grid.flat, strict=True))
+    for name, axes in plots.items():
+        axes.set_title(name)
+    low, high = sorted(data["accuracy"].values())
+    plots["cut axis"].bar(data["accuracy"].keys(), data["accuracy"].values())
+    plots["cut axis"].set(
+        ylim=(low - 0.1 * (high - low), high + 0.1 * (high - low)), ylabel="accuracy"
+    )
+    plots["smoothed away"].plot(smoothed(data["loss"], 0.97))
+    plots["smoothed away"].set(xlabel="step", ylabel="training loss")
+    plots["two scales"].plot(data["loss"], label="training loss")
+    plots["two scales"].set_xlabel("step")
+    plots["two scales"].set_ylabel("training loss", color="C0")
+    twin = plots["two scales"].twinx()
+    twin.plot(data["validation"], color="C1", label="validation loss")
+    twin.set_ylabel("validation loss", color="C1")
+    twin.set_ylim(0.4, 2.5)
+    best = max(data["seeds"], key=lambda curve: curve[-1])
+    plots["one seed"].plot(best)
+    plots["one seed"].set(xlabel="step", ylabel="accuracy")
+    stop = int(np.argmin(data["validation"]))
+    plots["stopped early"].plot(data["validation"])
+    plots["stopped early"].set(xlim=(0, stop), xlabel="step", ylabel="validation loss")
+    for n, table in enumerate(data["errors"].values()):
+        area = (11 * n, 11 * n + 10, 10, 0)
+        plots["own colours"].imshow(table, extent=area, cmap="Blues", vmin=0, vmax=table.max())
+    plots["own colours"].axvline(10.5, color="gray", lw=1)
+    plots["own colours"].set(
+        xlim=(0, 21), ylim=(10, 0), xlabel="errors of A, and of B", xticks=[], yticks=[]
+    )
+    return figure, plots
+
+
+def seen_lie_detector(answer: Callable) -> dict:
+    """For each plot, its axes (a twin counts) with limits, lines, bars and images."""
+    data = two_settings()
+    figure, plots = draw_lies(data)
+    answer(plots, data)
+    found = {}
+    for name, axes in plots.items():
+        siblings = axes.get_shared_x_axes().get_siblings(axes)
+        found[name] = []
+        for one in figure.axes:
+            if one.get_visible() and (one is axes or one in siblings):
+                lines = [line for line in one.lines if line.get_visible()]
+                images = [image for image in one.images if image.get_visible()]
+                about: dict[str, list] = {
+                    "xlim": sorted(one.get_xlim()),
+                    "ylim": sorted(one.get_ylim()),
+                }
+                about["lines"] = [
+                    (
+                        np.array(line.get_xdata(), float).tolist(),
+                        np.array(line.get_ydata(), float).tolist(),
+                    )
+                    for line in lines
+                ]
+                bars = [bar for bar in one.patches if isinstance(bar, Rectangle)]
+                about["bars"] = [bar.get_height() for bar in bars if bar.get_visible()]
+                about["images"] = [
+                    (
+                        list(map(float, image.get_clim())),
+                        np.array(image.get_array(), float).tolist(),
+                    )
+                    for image in images
+                ]
+                found[name].append(about)
+    plt.close(figure)
+    return found
+
+
+def has_curve(about: dict, curve: list[float]) -> bool:
+    """Whether a visible line has this curve, over the steps."""
+    steps = np.arange(len(curve))
+    return any(
+        len(ys) == len(curve) and np.allclose(xs, steps) and np.allclose(ys, curve)
+        for xs, ys in about["lines"]
+    )
+
+
+@ends_in_notebook
+def check_curve(parts: list[dict], curve: list[float], missing: str) -> None:
+    """Refuse where no visible line has this curve, and say why."""
+    check_axes(parts)
+    elsewhere = any(
+        len(ys) == len(curve) and np.allclose(ys, curve)
+        for part in parts
+        for _, ys in part["lines"]
+    )
+    late = "the line is there, but its x are not the steps, counted from 0"
+    assert any(has_curve(part, curve) for part in parts), late if elsewhere else missing
+
+
+@ends_in_notebook
+def check_axes(parts: list[dict]) -> None:
+    assert parts, "this axes is hidden, or no longer in its figure: repair it in place"
+
+
+def inside(about: dict, curve: list[float]) -> bool:
+    """Whether the limits of both axes hold the whole curve."""
+    (left, right), (low, high) = about["xlim"], about["ylim"]
+    return left <= 0 and right >= len(curve) - 1 and low <= min(curve) and high >= max(curve)
+
+
+@ends_in_notebook
+def check_two_scales(parts: list[dict], data: dict) -> None:
+    limits = []
+    for name in ("loss", "validation"):
+        check_curve(parts, data[name], f"data[{name!r}] is no line of it any more")
+        holder = [part for part in parts if has_curve(part, data[name])]
+        assert inside(holder[0], data[name]), f"points of data[{name!r}] lie outside the limits"
+        limits.append(holder[0]["ylim"])
+    shown = np.round(limits, 2).tolist()
+    assert np.allclose(*limits), f"the two losses still have two scales: {shown}"
+
+
+@ends_in_notebook
+def check_own_colours(parts: list[dict], data: dict) -> None:
+    images = [image for part in parts for image in part["images"]]
+    found = [[c for c, a in images if np.array_equal(a, t)] for t in data["errors"].values()]
+    assert all(found), "one of the two images is gone"
+    shown = [limits[0] for limits in found]
+    assert np.allclose(shown[0], shown[1]), f"the colour limits still differ: {shown}"
+    most = max(table.max() for table in data["errors"].values())
+    holds = shown[0][0] <= 0 and shown[0][1] >= most
+    assert holds, f"numbers up to {most:g} lie outside {shown[0]}"
+
+
+@ends_in_notebook
+def check_lies(case, attempt) -> None:
+    """Each of the six plots, a case of its own."""
+    data = two_settings()
+    found = tried(case, "the repair", attempt)
+    if found is FAILED:
+        return
+    with case("cut axis"):
+        check_axes(found["cut axis"])
+        bars, (low, high) = found["cut axis"][0]["bars"], found["cut axis"][0]["ylim"]
+        assert np.allclose(sorted(bars), sorted(data["accuracy"].values())), "the bars have changed"
+        assert low <= 0, (
+            f"the axis begins at {low:.3f}: a bar's length means nothing unless it begins at 0"
+        )
+        assert high >= max(bars), "the bars reach beyond the axis"
+    with case("smoothed away"):
+        check_curve(found["smoothed away"], data["loss"], "no visible line holds the raw loss")
+    with case("two scales"):
+        check_two_scales(found["two scales"], data)
+    with case("one seed"):
+        shown = sum(any(has_curve(p, c) for p in found["one seed"]) for c in data["seeds"])
+        words = "the number of seeds with a visible line: expected 5, got"
+        for curve in data["seeds"]:
+            check_curve(found["one seed"], curve, f"{words} {shown} (draw each seed's own curve)")
+    with case("stopped early"):
+        check_curve(
+            found["stopped early"],
+            data["validation"],
+            "the whole validation loss is no line of it any more",
+        )
+        holder = [part for part in found["stopped early"] if has_curve(part, data["validation"])]
+        assert any(inside(part, data["validation"]) for part in holder), (
+            "points still lie outside the limits"
+        )
+    with case("own colours"):
+        check_axes(found["own colours"])
+        check_own_colours(found["own colours"], data)

@@ -1,0 +1,108 @@
+"""Exercise ``embedding-map``: principal directions, neighbours, the projector's files."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.utils.tensorboard import SummaryWriter
+
+from course_utils.chapters.visualization.comparing import FAILED, check_seen, on_cpu, tried
+from course_utils.learner.changes import forbid_changes
+from course_utils.learner.checks import check_equal
+from course_utils.learner.devices import device
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+def seen_embedding_map(answer: Callable, features: torch.Tensor, labels: list[str]) -> dict:
+    """What was returned, and the files for the projector."""
+    with tempfile.TemporaryDirectory() as folder:
+        writer = SummaryWriter(folder)
+        result = answer(writer, features, labels)
+        writer.close()
+        tables = [np.loadtxt(file, ndmin=2) for file in Path(folder).rglob("tensors.tsv")]
+        words = [file.read_text().splitlines() for file in Path(folder).rglob("metadata.tsv")]
+    found = {"tables": [torch.tensor(table) for table in tables], "labels": words}
+    return found | {"result": on_cpu(result)}
+
+
+@ends_in_notebook
+def check_pca(mine: torch.Tensor, features: torch.Tensor) -> None:
+    x = features.detach().double().cpu()
+    centred = x - x.mean(0)
+    u, _, v = torch.linalg.svd(centred, full_matrices=False)
+    truth, raw = centred @ v[:2].T, torch.linalg.svd(x, full_matrices=False)
+    assert isinstance(mine, torch.Tensor), f"the coordinates are {mine!r}, no tensor"
+    check_equal(tuple(mine.shape), (len(x), 2), "the shape of the coordinates")
+    mine = mine.double()
+    flips = (mine * truth).sum(0).sign()
+    flips[flips == 0] = 1
+    slips = {
+        "the features were not centred": x @ raw.Vh[:2].T,
+        "the directions fit, but the features were not centred before they were projected": x
+        @ v[:2].T,
+        "scaled to equal lengths (that is U alone); times the singular values": u[:, :2],
+        "one mean was taken over everything; each feature has its own": (x - x.mean())
+        @ torch.linalg.svd(x - x.mean(), full_matrices=False).Vh[:2].T,
+        "the last two directions, the shortest; take the first": centred @ v[-2:].T,
+        "the first two features are no principal directions": centred[:, :2],
+        "columns of V were taken; what torch calls Vh has the directions in its rows": centred
+        @ v[:, :2]
+        if v.shape[0] == v.shape[1]
+        else truth + 1,
+    }
+    for words, slip in slips.items():
+        signs = (mine * slip).sum(0).sign() if slip.shape == mine.shape else 1
+        same = slip.shape == mine.shape and torch.allclose(mine * signs, slip, 1e-3, 1e-3)
+        if same and not torch.allclose(mine * flips, truth, 1e-3, 1e-3):
+            raise AssertionError(f"the coordinates: {words}")
+    check_seen(mine * flips, truth, "the coordinates", {}, rtol=1e-3, atol=1e-3)
+
+
+@ends_in_notebook
+def check_neighbours(mine: torch.Tensor, features: torch.Tensor) -> None:
+    far = torch.cdist(features.detach().double().cpu(), features.detach().double().cpu())
+    mine = torch.as_tensor(mine)
+    check_equal(tuple(mine.shape), (len(far),), "the shape of the neighbours")
+    rows = torch.arange(len(far))
+    assert mine.dtype not in (torch.float32, torch.float64), (
+        "the neighbours are floats, not indices"
+    )
+    assert not (mine == rows).all(), "each sample is its own neighbour: leave it out"
+    own = rows[mine == rows].tolist()
+    assert not own, f"samples {own} are their own neighbours"
+    best = far.masked_fill(torch.eye(len(far), dtype=torch.bool), float("inf")).amin(1)
+    wrong = rows[far[rows, mine] > best + 1e-6].tolist()
+    where = "a nearer sample exists (by all the features, not in the map?)"
+    assert not wrong, f"{where} for samples {wrong[:6]}"
+
+
+@ends_in_notebook
+def check_map(case, attempt, name, features):
+    labels, features = [f"sample {n}" for n in range(len(features))], features.to(device)
+    with forbid_changes(features):
+        found = tried(case, name, attempt, features, labels)
+    if found is FAILED:
+        return
+    parts = found["result"]
+    is_pair = isinstance(parts, (tuple, list)) and len(parts) == 2
+    assert is_pair, f"{parts!r} is no pair: is there an answer yet?"
+    with case(f"{name}: coordinates"):
+        check_pca(parts[0], features)
+    with case(f"{name}: neighbours"):
+        check_neighbours(parts[1], features)
+    with case(f"{name}: the projector's files"):
+        assert found["tables"], "nothing was handed to the projector"
+        check_seen(
+            found["tables"][0],
+            features.cpu().double(),
+            "the projector's table",
+            {"centred; it gets the features as they are": (features - features.mean(0)).cpu()},
+            rtol=1e-3,
+            atol=1e-4,
+        )
+    with case(f"{name}: the projector's labels"):
+        check_equal(found["labels"], [labels], "the projector's labels", "metadata=labels")

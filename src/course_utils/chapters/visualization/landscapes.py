@@ -1,0 +1,187 @@
+"""Exercise ``loss-landscape``: the loss along a direction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+from course_utils.chapters.visualization.comparing import FAILED, check_seen, on_cpu, tried
+from course_utils.chapters.visualization.trainings import digits
+from course_utils.learner.checks import check_equal
+from course_utils.learner.devices import device
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+@torch.no_grad()
+def loss_at(
+    model: nn.Module, weights: list[torch.Tensor], x: torch.Tensor, y: torch.Tensor
+) -> float:
+    """The loss with other weights; the model's own stay."""
+    names = [name for name, _ in model.named_parameters()]
+    output = torch.func.functional_call(model, dict(zip(names, weights, strict=True)), (x,))
+    return F.cross_entropy(output, y).item()
+
+
+def make_valley(factor: float = 1.0, kind: str = "dense") -> nn.Module:
+    """A network near a minimum; ``factor`` rescales two of its layers, not the function."""
+    torch.manual_seed(4)
+    if kind == "dense":
+        model = nn.Sequential(nn.Flatten(), nn.Linear(64, 20), nn.ReLU(), nn.Linear(20, 10))
+    else:
+        convs = nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Conv2d(3, 4, 3), nn.ReLU()
+        model = nn.Sequential(*convs, nn.Flatten(), nn.Linear(64, 10))
+    model, (x, y, *_) = model.to(device), digits()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(60):
+        loss = F.cross_entropy(model(x[:200]), y[:200])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    weight, bias, next_weight, *_ = model.parameters()
+    with torch.no_grad():
+        weight *= factor
+        bias *= factor
+        next_weight /= factor
+    model.zero_grad()
+    return model.eval()
+
+
+def make_direction(model: nn.Module, seed: int = 0) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(p.shape, generator=generator).to(p.device) for p in model.parameters()]
+
+
+def make_slice(kind: str) -> tuple:
+    """A model, a direction, images and labels."""
+    x, y = digits()[0][:60], digits()[1][:60]
+    if kind == "the example":
+        model = nn.Sequential(nn.Linear(2, 2)).to(device)
+        with torch.no_grad():
+            model.get_parameter("0.weight").copy_(torch.tensor([[3.0, 4], [0, 1]]))
+            model.get_parameter("0.bias").copy_(torch.tensor([0.5, -0.5]))
+        direction = [torch.tensor([[1.0, 0], [0, -2]]).to(device), torch.ones(2).to(device)]
+        return (
+            model,
+            direction,
+            torch.tensor([[1.0, 2], [0, -1]]).to(device),
+            torch.tensor([0, 1]).to(device),
+        )
+    model = make_valley(10 if "rescaled" in kind else 1, "conv" if "conv" in kind else "dense")
+    direction = make_direction(model)
+    if "zeros" in kind:
+        direction[0][1] = 0
+    return model, direction, x, y
+
+
+def seen_landscape(answer: Callable, kind: str, alphas: list[float]) -> tuple:
+    """The losses, and what is not as it was."""
+    model, direction, x, y = make_slice(kind)
+    before, plan = [p.detach().clone() for p in model.parameters()], [d.clone() for d in direction]
+    losses, left = answer(model, direction, alphas, x, y), []
+    if not all(map(torch.equal, before, model.parameters())):
+        pairs = zip(before, model.parameters(), strict=True)
+        near = all(torch.allclose(p, q, 1e-3, 1e-4) for p, q in pairs)
+        why = "keep a copy, subtracting rounds" if near else "put them back at the end"
+        left.append(f"the weights are not exactly what they were: {why}")
+    if not all(map(torch.equal, plan, direction)):
+        left.append("the direction has changed")
+    if any(p.grad is not None for p in model.parameters()):
+        left.append("a parameter has a gradient")
+    if isinstance(losses, (list, tuple)):
+        losses = [float(v) for v in losses]
+    return on_cpu(losses), left
+
+
+def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
+    model, direction, x, y = make_slice(kind)
+    weights = [p.detach() for p in model.parameters()]
+
+    def norm(t, dims=None):
+        return t.norm() if dims is None else t.flatten(1).norm(dim=1).view(-1, *[1] * (t.dim() - 1))
+
+    def along(scale, biases=False, pile=False):
+        moves = [
+            scale(w, d) if w.dim() > 1 else (d * norm(w) / norm(d) if biases else 0 * d)
+            for w, d in zip(weights, direction, strict=True)
+        ]
+        moves = [torch.nan_to_num(m, 0, 0, 0) for m in moves]
+        sums = np.cumsum(alphas).tolist() if pile else alphas
+        return torch.tensor(
+            [
+                loss_at(model, [w + a * m for w, m in zip(weights, moves, strict=True)], x, y)
+                for a in sums
+            ]
+        )
+
+    def right(w, d):
+        return d * norm(w, 1) / norm(d, 1)
+
+    def drifting():
+        now, losses = list(weights), []
+        for a in alphas:
+            now = [
+                w + a * torch.nan_to_num(right(w, d), 0, 0, 0) if w.dim() > 1 else w
+                for w, d in zip(now, direction, strict=True)
+            ]
+            losses.append(loss_at(model, now, x, y))
+        return torch.tensor(losses)
+
+    slips = {
+        "the direction is not normalised": along(lambda w, d: d),
+        "scaled by the whole tensor's norm; each filter has its own": along(
+            lambda w, d: d * norm(w) / norm(d)
+        ),
+        "scaled to norm 1; wanted is the norm of the weight's filter": along(
+            lambda w, d: d / norm(d, 1)
+        ),
+        "multiplied by the filter's norm, but not divided by the direction's own": along(
+            lambda w, d: d * norm(w, 1)
+        ),
+        "biases are not moved": along(right, biases=True),
+        "each alpha counts from the start, not from where the last one ended": along(
+            right, pile=True
+        ),
+        "measure by the weights that the model came with, and count from them": drifting(),
+        "a filter is all of p[i], not each of its kernels": along(
+            lambda w, d: (
+                d * w.norm(dim=(2, 3), keepdim=True) / d.norm(dim=(2, 3), keepdim=True)
+                if w.dim() > 2
+                else right(w, d)
+            )
+        ),
+        "filters are along the first dimension, p[i], not the second": along(
+            lambda w, d: d * w.norm(dim=0, keepdim=True) / d.norm(dim=0, keepdim=True)
+        ),
+        "filters are along the first dimension, p[i]": along(
+            lambda w, d: (
+                d * (w.norm(dim=1, keepdim=True) / d.norm(dim=1, keepdim=True))
+                if w.dim() > 2
+                else d * w.norm(dim=0) / d.norm(dim=0)
+            )
+        ),
+    }
+    return along(right), slips
+
+
+@ends_in_notebook
+def check_slice(case, attempt, kind, alphas):
+    found = tried(case, kind, attempt, kind, alphas)
+    if found is FAILED:
+        return
+    losses, left = found
+    assert losses is not None, "it returned None: is there an answer yet?"
+    truth, slips = true_landscape(kind, alphas)
+    with case(f"{kind}: losses"):
+        values = torch.as_tensor(losses)
+        assert not values.isnan().any(), (
+            "NaN: where a filter of the direction is 0, its norm is, too; it stays 0"
+            if "zeros" in kind
+            else "NaN among the losses"
+        )
+        check_seen(torch.as_tensor(losses), truth, "the losses", slips, rtol=2e-3, atol=1e-4)
+    with case(f"{kind}: the model afterwards"):
+        check_equal(left, [], "what is not as it was")

@@ -1,0 +1,152 @@
+"""Exercise ``network-drawn``: a network's modules as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+import torch.nn as nn
+
+from course_utils.chapters.visualization.comparing import FAILED, tried
+from course_utils.learner.checks import check_equal
+from course_utils.learner.devices import device
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+class Twice(nn.Module):
+    """Its modules are called in another order than they are listed in, and one twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head, self.act = nn.Linear(6, 2, bias=False), nn.Tanh()
+        self.body = nn.Sequential(nn.Linear(5, 6), nn.Dropout(0.5))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.act(self.act(self.body(x))))
+
+
+def make_drawn(kind: str) -> tuple[nn.Module, torch.Tensor]:
+    torch.manual_seed(0)
+    if kind == "the example":
+        return nn.Sequential(nn.Conv2d(4, 8, 3, padding=1)).to(device), torch.ones(1, 4, 10, 10).to(
+            device
+        )
+    if kind == "strides and groups, batch 3":
+        layers: list[nn.Module] = []
+        layers += [nn.Conv2d(4, 8, 3, stride=2, bias=False), nn.BatchNorm2d(8), nn.ReLU()]
+        layers += [nn.Conv2d(8, 6, (1, 3), groups=2), nn.Flatten(), nn.Linear(72, 5)]
+        return nn.Sequential(*layers).to(device), torch.rand(3, 4, 9, 11).to(device)
+    if kind == "one linear layer alone, one dimension":
+        return nn.Linear(3, 4).to(device), torch.rand(3).to(device)
+    if kind == "grouped pixels":
+        return nn.Conv2d(6, 6, 5, groups=6, dilation=2).to(device), torch.rand(2, 6, 12, 12).to(
+            device
+        )
+    return Twice().to(device), torch.rand(2, 7, 5).to(device)
+
+
+TABLES = {
+    "the example": [("0", (1, 8, 10, 10), 296, 28800)],
+    "strides and groups, batch 3": [
+        ("0", (3, 8, 4, 5), 288, 3 * 8 * 4 * 5 * 4 * 9),
+        ("1", (3, 8, 4, 5), 16, 0),
+        ("2", (3, 8, 4, 5), 0, 0),
+        ("3", (3, 6, 4, 3), 6 * 4 * 3 + 6, 3 * 6 * 4 * 3 * 4 * 3),
+        ("4", (3, 72), 0, 0),
+        ("5", (3, 5), 365, 3 * 5 * 72),
+    ],
+    "called twice, three dimensions": [
+        ("body.0", (2, 7, 6), 36, 2 * 7 * 6 * 5),
+        ("body.1", (2, 7, 6), 0, 0),
+        ("act", (2, 7, 6), 0, 0),
+        ("act", (2, 7, 6), 0, 0),
+        ("head", (2, 7, 2), 12, 2 * 7 * 2 * 6),
+    ],
+    "one linear layer alone, one dimension": [("", (4,), 16, 12)],
+    "grouped pixels": [("", (2, 6, 4, 4), 6 * 25 + 6, 2 * 6 * 16 * 25)],
+}
+
+
+INPUT_PIXELS = {"0": 9 * 11, "3": 4 * 5}  # of the convolutions with strides and groups
+
+
+def seen_network_drawn(answer: Callable, kind: str) -> tuple:
+    """The table, and what is not as it was."""
+    model, x = make_drawn(kind)
+    model.train()
+    for module in list(model.modules())[-1:]:
+        module.eval()
+    modes, buffers = [m.training for m in model.modules()], [b.clone() for b in model.buffers()]
+    table = answer(model, x)
+    left = {
+        "a hook is left": any(m._forward_hooks or m._forward_pre_hooks for m in model.modules()),
+        "a mode has changed": modes != [m.training for m in model.modules()],
+        "a buffer has changed: it ran in training mode": not all(
+            map(torch.equal, buffers, model.buffers())
+        ),
+        "a parameter has a gradient": any(p.grad is not None for p in model.parameters()),
+    }
+    if isinstance(table, (list, tuple)):
+        table = [list(row) if isinstance(row, (list, tuple)) else row for row in table]
+        table = [
+            [int(v) if isinstance(v, (torch.Tensor, np.generic)) else v for v in row]
+            if isinstance(row, list)
+            else row
+            for row in table
+        ]
+    return table, [words for words, is_so in left.items() if is_so]
+
+
+@ends_in_notebook
+def check_table(case, attempt, kind: str) -> None:
+    found = tried(case, kind, attempt, kind)
+    if found is FAILED:
+        return
+    table, left = found
+    truth = TABLES[kind]
+    with case(f"{kind}: rows"):
+        assert isinstance(table, list), f"it returned {table!r}, no list: is there an answer yet?"
+        assert all(isinstance(row, list) and len(row) == 4 for row in table), (
+            f"rows need four entries: {table!r}"
+        )
+        names = [row[0] for row in table]
+        why = (
+            "the model itself, if it has no children, is called ''"
+            if truth[0][0] == ""
+            else "no row for a module with children"
+            if len(names) > len(truth)
+            else "in the order of the calls, one for each call"
+        )
+        check_equal(names, [row[0] for row in truth], "the names", why)
+    names_fit = isinstance(table, list) and [row[0] for row in table if isinstance(row, list)] == [
+        row[0] for row in truth
+    ]
+    for mine, row in zip(table if names_fit else (), truth, strict=names_fit):
+        name, _, parameters, macs = row
+        with case(f"{kind}: {name or 'the module itself'}, shape"):
+            check_equal(mine[1], row[1], "the output's shape")
+        with case(f"{kind}: {name or 'the module itself'}, parameters"):
+            check_equal(mine[2], parameters, "the number of parameters, biases too")
+        with case(f"{kind}: {name or 'the module itself'}, MACs"):
+            batch, pixels = row[1][0], int(np.prod(row[1][2:])) if len(row[1]) == 4 else 1
+            reasons = {
+                macs // batch // pixels: "at each output pixel, and for the whole batch",
+                macs // pixels: "a kernel is used again at each output pixel",
+                macs // batch: "for the whole batch, not one sample",
+                6 * macs: "a group sees only its own input channels",
+                2 * macs: "these are FLOPs: one MAC is two",
+                macs + int(np.prod(row[1])): "without biases",
+            }
+            if len(row[1]) == 3:
+                words = "a sum for each position of the middle dimension, too"
+                reasons |= {macs // row[1][1]: words, macs // batch // row[1][1]: words}
+            if kind.startswith("strides") and name in INPUT_PIXELS:
+                seen = macs // pixels * INPUT_PIXELS[name]
+                reasons[seen] = "a sum for each output pixel; the input has more of them"
+            if name == "3":
+                reasons[2 * macs] = "twice as many: FLOPs, or the channels of both groups"
+            because = reasons.get(mine[3], "") if mine[3] != macs else ""
+            check_equal(mine[3], macs, "the MACs", because or "outputs times what each sums over")
+    with case(f"{kind}: the model afterwards"):
+        check_equal(left, [], "what is not as it was")

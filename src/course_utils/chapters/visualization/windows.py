@@ -1,0 +1,161 @@
+"""Exercise ``visdom-live``: the windows that a second server would show."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from course_utils.chapters.visualization.comparing import FAILED, check_seen, tried
+from course_utils.learner.checks import check_equal
+from course_utils.learner.servers import visdom_server
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+def seen_visdom_live(answer: Callable, steps: list[tuple], about: dict) -> dict:
+    """How many points were there before each step, and the windows that a second server would show.
+
+    It would read them from the files that the first one saved.
+    """
+    late, held = [], {}
+
+    def points_of(client) -> list[int]:
+        text = client.get_window_data("loss", "run")
+        return [len(curve["x"]) for curve in json.loads(text)["content"]["data"]] if text else []
+
+    with tempfile.TemporaryDirectory() as folder:
+        with visdom_server(folder, page=False) as server:
+            watcher = server.client("watch")
+
+            def training():
+                for done, entry in enumerate(steps):
+                    if done and points_of(watcher) != [done, done]:
+                        late.append((done, points_of(watcher)))
+                    yield entry
+
+            answer(server.client(), training(), about)
+        for env in ("run", "evaluation"):
+            saved = Path(folder, f"{env}.json")
+            held[env] = json.loads(saved.read_text())["jsons"] if saved.exists() else {}
+    return {"late": late, "held": held}
+
+
+def traces(window: dict) -> list[dict]:
+    return window["content"]["data"]
+
+
+@ends_in_notebook
+def check_windows(case, attempt, steps: list, about: dict) -> None:
+    """Each window of the table, as a second server would show it."""
+    found = tried(case, "the whole", attempt, steps, about)
+    if found is FAILED:
+        return
+    with case("live"):
+        words = "step {} was over, and the curves of window 'loss' held {} points: "
+        words += "send both numbers, by update='append', before you take the next entry"
+        assert not found["late"], words.format(*found["late"][0]) if found["late"] else ""
+    wanted = {
+        "run": ("loss", "map", "cloud", "spikes"), "evaluation": ("confusion", "samples", "note")
+    }  # fmt: skip
+    for env, names in wanted.items():
+        held = found["held"][env]
+        for name in names:
+            with case(f"{env}/{name}"):
+                other = next((e for e in wanted if name in found["held"][e]), None)
+                missing = (
+                    f"it is in environment {other!r}"
+                    if other
+                    else "a second server has no such window"
+                )
+                no_windows = (
+                    ": no environment was saved, its windows went elsewhere (env=…), or there is "
+                    "no answer yet"
+                )
+                hint = "" if any(found["held"].values()) else no_windows
+                assert name in held, missing + hint
+                WINDOWS[name](held[name], steps, about)
+
+
+@ends_in_notebook
+def check_loss(window, steps, about) -> None:
+    curves = {curve["name"]: curve for curve in traces(window)}
+    check_equal(sorted(curves), ["train", "validation"], "the names of the lines")
+    for column, name in enumerate(("train", "validation"), start=1):
+        check_equal(
+            [float(v) for v in curves[name]["x"]],
+            [float(s[0]) for s in steps],
+            f"the steps of {name}",
+        )
+        check_seen(
+            torch.tensor(curves[name]["y"]), torch.tensor([s[column] for s in steps]), name, {}
+        )
+
+
+@ends_in_notebook
+def check_scatter(window, steps, about) -> None:
+    classes = about["classes"].cpu()
+    check_equal(len(traces(window)), len(classes.unique()), "the number of classes that are shown")
+    for curve, number in zip(traces(window), classes.unique(), strict=True):
+        check_equal((curve["type"], curve["mode"]), ("scatter", "markers"), "the kind of plot")
+        mine = torch.tensor([curve["x"], curve["y"]]).T
+        check_seen(
+            mine, about["points"].cpu()[classes == number], f"the points of class {number}", {}
+        )
+
+
+@ends_in_notebook
+def check_cloud(window, steps, about) -> None:
+    check_equal([curve["type"] for curve in traces(window)], ["scatter3d"], "the kind of plot")
+    mine = torch.tensor([traces(window)[0][axis] for axis in "xyz"]).T
+    check_seen(mine, about["cloud"].cpu(), "the points", {})
+
+
+@ends_in_notebook
+def check_spikes(window, steps, about) -> None:
+    heights = traces(window)[0]["y"]
+    check_equal(
+        heights[:3:2],
+        [0.0, None],
+        "the foot of a spike, and the gap behind it (is it a stem plot?)",
+    )
+    check_seen(torch.tensor(heights[1::3]), about["spikes"].cpu(), "the heights", {})
+
+
+@ends_in_notebook
+def check_heat(window, steps, about) -> None:
+    check_equal(traces(window)[0]["type"], "heatmap", "the kind of plot")
+    slips = {
+        "upside down": about["confusion"].cpu().flip(0),
+        "transposed": about["confusion"].cpu().T,
+    }
+    check_seen(torch.tensor(traces(window)[0]["z"]), about["confusion"].cpu(), "the numbers", slips)
+
+
+@ends_in_notebook
+def check_samples(window, steps, about) -> None:
+    from PIL import Image
+
+    check_equal(window["type"], "image", "the kind of window")
+    code = base64.b64decode(window["content"]["src"].partition(",")[2])
+    width, height = Image.open(io.BytesIO(code)).size
+    batch, _, h, w = about["samples"].shape
+    assert width * height >= batch * h * w, (
+        f"a picture of {width} x {height} can't hold {batch} images"
+    )
+
+
+@ends_in_notebook
+def check_note(window, steps, about) -> None:
+    check_equal(window["type"], "text", "the kind of window")
+    check_equal(window["content"], about["note"], "the text")
+
+
+WINDOWS = {
+    "loss": check_loss, "map": check_scatter, "cloud": check_cloud, "spikes": check_spikes,
+    "confusion": check_heat, "samples": check_samples, "note": check_note,
+}  # fmt: skip

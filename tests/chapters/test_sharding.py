@@ -1,0 +1,81 @@
+"""What chapter 18 tries its exercises with."""
+
+import pytest
+import torch
+
+from course_utils import LaunchTimeout
+from course_utils.chapters import sharding
+
+
+def test_random_numbers_depend_on_all_seeds_and_on_nothing_else():
+    torch.manual_seed(5)
+    state = torch.get_rng_state()
+    first = sharding.random_like((3, 2), 1, 2)
+    assert torch.equal(first, sharding.random_like((3, 2), 1, 2))
+    assert not torch.equal(first, sharding.random_like((3, 2), 2, 1))
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def raise_on_rank_1(rank, world_size):
+    if rank == 1:
+        raise ValueError("rank 1 does not want to")
+    return rank
+
+
+def test_an_attempt_gives_values_or_words():
+    assert sharding.attempt(lambda rank, world_size: rank, 2) == [0, 1]
+    assert "rank 1 does not want to" in sharding.attempt(raise_on_rank_1, 2)
+
+
+def gather_twice(rank, world_size, keep):
+    shard, kept = torch.full((1, 2), float(rank)), []
+    for _ in range(3):
+        whole = sharding.gather_rows(shard)
+        kept += [whole] if keep else []
+        values = whole.tolist()
+        del whole
+    mean = sharding.scatter_mean_rows(torch.tensor([[1.0, 2.0], [3.0, 4.0]]) * (rank + 1))
+    return values, mean.tolist(), sharding.ledger["most"]
+
+
+@pytest.mark.parametrize(("keep", "most"), [(True, 3), (False, 1)])
+def test_the_ledger_counts_the_matrices_that_are_alive(keep, most):
+    found = sharding.on_ranks(gather_twice, 2, keep)
+    whole = [[0.0, 0.0], [1.0, 1.0]]
+    assert found == [(whole, [[1.5, 3.0]], most), (whole, [[4.5, 6.0]], most)]
+
+
+def never(training, folder, rank, steps, every):
+    pass
+
+
+def test_a_job_that_runs_nothing_is_told_so():
+    found = sharding.elastic_trial(never, 2, 1, ("",))
+    with pytest.raises(AssertionError, match=r"training\.run was not called"):
+        sharding.check_elastic(found, 2, 1, ("",))
+
+
+def test_after_a_job_that_hung_the_next_one_gets_less_time(monkeypatch):
+    given = []
+
+    def ready(function, world_size, *args, timeout):
+        given.append(timeout)
+        if function is None:
+            raise LaunchTimeout("after some seconds ranks 0, 1 were not through", [])
+        return [function]
+
+    monkeypatch.setattr("course_utils.chapters.sharding.jobs.on_ranks", ready)
+    for function in ("goes", None, None, "goes", "goes"):
+        sharding.attempt(function, 2)
+    assert given == [8.0, 8.0, 4.0, 4.0, 8.0]
+
+
+def test_a_save_that_hangs_is_not_taken_for_a_killed_one():
+    words = "after 8 seconds ranks 0, 1 were not through\nin sharded_checkpoint, line 3"
+    with pytest.raises(AssertionError, match=r"dcp\.save and dcp\.load are for all of them"):
+        sharding.check_checkpoint(words, 2, [0, 1], "table", 1)
+
+
+def test_a_slip_that_has_a_name_comes_before_bare_numbers():
+    words = sharding.some_of(["a differs in 1", "b differs in 2", "c was forgotten"] * 2, most=2)
+    assert words == "c was forgotten; a differs in 1; and 1 more"

@@ -1,0 +1,80 @@
+"""What each named answer is promised: by a check in a notebook, and by the judge."""
+
+import re
+
+from course_utils.project import Chapter
+from support.answers import (
+    Answer,
+    chapters,
+    checks_of,
+    exercises,
+    model_answer,
+    read_answers,
+    verdicts_of,
+)
+from support.judged import judge_answer
+
+CHANGED = "an argument was changed"
+DECIMALS = re.compile(r"-?\d+\.\d+(e[-+]?\d+)?")
+MESSAGE_STARTS_WITH_KIND = re.compile(r"^\w+(Error|Exception): ")
+EXERCISES = [(chapter, exercise) for chapter in chapters() for exercise in exercises(chapter)]
+CASES = [
+    (chapter, answer)
+    for chapter, exercise in EXERCISES
+    for answer in [
+        model_answer(chapter, exercise),
+        *(answer for answer in read_answers(chapter) if answer.exercise == exercise),
+    ]
+]
+
+
+def label(case) -> str:
+    """How a failure names a chapter, an exercise or an answer."""
+    if isinstance(case, Answer):
+        return f"{case.exercise}-{'right' if case.right else 'wrong'}-{case.name}"
+    return case.name if isinstance(case, Chapter) else case
+
+
+def complaint(chapter: Chapter, answer: Answer) -> str | None:
+    """What is not as promised when an answer is run, or None."""
+    verdicts = verdicts_of(chapter, answer)
+    expected = {check.metadata.nbgrader.grade_id for check in checks_of(chapter, answer.exercise)}
+    if set(verdicts) != expected:
+        return f"ran {sorted(verdicts)}, not {sorted(expected)}"
+    raised = {name: error for name, error in verdicts.items() if error is not None}
+    if answer.right:
+        return "\n".join(f"{name}: {error!r}" for name, error in raised.items()) or None
+    if not raised:
+        return "every check passes: give it a visible case, or call the answer right"
+    said = "\n".join(str(error) for error in raised.values())
+    for error in raised.values():
+        # A wrong answer may fail by itself, but then its author says so by the exception's name.
+        if not isinstance(error, AssertionError) and type(error).__name__ not in answer.says:
+            return f"raises {error!r}, not an AssertionError"
+    names = {type(error).__name__ for error in raised.values()}
+    missing = [words for words in answer.says if words not in said and words not in names]
+    return f"the words {missing} are not in:\n{said or 'no words'}" if missing else None
+
+
+def words(error: BaseException | None) -> str | None:
+    """What a verdict says; None where the check passed."""
+    if error is None:
+        return None
+    # An exception of a kind of its own has its name in front of its words; and what training came
+    # to differs in its last digits.
+    return DECIMALS.sub("…", MESSAGE_STARTS_WITH_KIND.sub("", str(error)))
+
+
+def differences(chapter, answer: Answer) -> list[str]:
+    """Where the judge and the learner's own notebook do not say the same."""
+    plain, judged = verdicts_of(chapter, answer), judge_answer(chapter, answer)
+    assert plain.keys() == judged.keys()
+    if any(CHANGED in (words(error) or "") for error in judged.values()):
+        # In a notebook a changed argument stays changed, and later cases may fail for that; the
+        # judge hands over its own to each. The answer has to be refused in both.
+        return [] if any(plain.values()) else [f"the notebook says nothing, the judge: {judged}"]
+    return [
+        f"{check}: {plain[check]!r}, the judge: {judged[check]!r}"
+        for check in plain
+        if words(plain[check]) != words(judged[check])
+    ]
