@@ -57,7 +57,7 @@ print(project.tree())
 # - `README.md` names commands, and each of them works when it is pasted.
 #
 # Arrows in the picture follow the data: from boxes on photographs at the top left to the answer to a
-# request at the bottom right. The tinted modules are your exercises.
+# request at the bottom. The tinted modules are your exercises.
 
 # %% topics=["project-structure"]
 alt = "The modules: targets, folder, model, losses, train, export, grid, predict, service, server."
@@ -223,7 +223,7 @@ print("centre in cells: x", x / width * 8, "  y", y / height * 8)
 print("size in shares:  ", (60 - 50) / width, (16 - 8) / height)
 
 # %% [markdown]
-# So column 5 and row 2 are responsible. In `target[:, row, column]` the row comes first, and the row
+# Column 5 and row 2 are responsible. In `target[:, row, column]` the row comes first, and the row
 # follows from *y*. Whoever swaps them gets no error: the photograph is merely mirrored along its
 # diagonal, and a network learns that, badly.
 #
@@ -596,7 +596,7 @@ print("two ranks' halves:   ", [len(half) for half in halves])
 print("together the whole:  ", torch.equal(once[0::2], halves[0]))
 
 # %% [markdown]
-# So no sampler's position has to be saved. Random numbers *inside* the model, dropout's for instance, can
+# No sampler's position has to be saved. Random numbers *inside* the model, dropout's for instance, can
 # follow from the step in the same way: seed at its start. What remains to be saved is the step, the
 # weights and the optimizer's state.
 #
@@ -813,7 +813,7 @@ print("box_iou:            ", round(box_iou(shifted[:1], shifted[1:]).item(), 3)
 # 2 · hits / (found + true). And then people write "F1 = 0.87" under a table and discuss the second
 # digit. With 100 photographs, is it real?
 #
-# Draw 100 photographs *with replacement* from the 100, so that some come twice and some not at all, and compute F1 again. Do that
+# Draw 100 photographs *with replacement* from the 100, so that some appear twice and some not at all, and compute F1 again. Do that
 # 200 times: the middle 95 % of the results is the **bootstrap interval**. What is drawn are
 # photographs, not boxes: the boxes of one photograph succeed or fail together.
 #
@@ -1007,10 +1007,11 @@ def score_of(find) -> float:
 
 # %%
 model.cpu()
-print("below 0.2:", score_of(broken_copy) < 0.2, "  of about", round(score["f1"], 1))
+broken = score_of(broken_copy)
+print("the copy is below 0.2:", broken < 0.2, "  before it was above 0.6:", score["f1"] > 0.6)
 
 # %% [markdown]
-# From a good score to next to nothing, without an error. This is called **training-serving skew**, and it is the commonest bug of
+# From a good score to next to nothing, without an error. This is called **training-serving skew**, and it is among the commonest bugs of
 # machine learning in use. How do you hunt it? Not by staring at boxes: by comparing what goes *in*. The
 # same photograph, once as training saw it:
 
@@ -1033,7 +1034,7 @@ for axis, name, x in zip(axes, ("training", "the copy"), (prepare(image), theirs
 show(figure, "Left the photograph; right a weave of coloured dots in which no shape can be seen.")
 
 # %% [markdown]
-# `reshape` doesn't move the channels to the front: it cuts the same run of bytes elsewhere. And the
+# `reshape` doesn't move the channels to the front: it cuts the same run of bytes in other places. And the
 # ranges differ. How many mistakes are there in all? More than these two; some show only for
 # photographs that aren't square, aren't RGB, or when the model is used again afterwards.
 #
@@ -1230,7 +1231,8 @@ print("bytes:", len(file.getvalue()), "  as RGB in memory:", 8000 * 8000 * 3 // 
 #
 # - more than `limit` bytes: 413;
 # - bytes that aren't an image which PIL can open and read to the end: 400;
-# - an image of more than `MOST_PIXELS` pixels: 413, without decoding it;
+# - an image of more than `MOST_PIXELS` pixels: 413, without decoding it; what PIL itself refuses to open
+#   for its size (`Image.DecompressionBombError`) may be a 400 as well;
 # - `find(image)` gives a list of dicts for the PIL image, in the mode that it has: 200 with
 #   `{"count": how many, "shapes": the list}`;
 # - whatever exception `find` raises: 500, and nothing of its words in the answer.
@@ -1376,7 +1378,7 @@ print("the same weights:", torch.equal(from_hub[-1].weight, model[-1].weight))
 # Name a tag or a commit: a branch is another program tomorrow.
 #
 # **The Hugging Face Hub** keeps files: weights as safetensors, a configuration, and a model card. A mixin
-# teaches any module to be saved and loaded so. With a folder it needs no network:
+# teaches any module to be saved and loaded that way. With a folder it needs no network:
 
 # %% topics=["huggingface"]
 from huggingface_hub import PyTorchModelHubMixin
@@ -1488,7 +1490,7 @@ for name in ("lightning", "fastai", "speechbrain", "torchmetrics", "transformers
 
 # %% [markdown]
 # > **Then and now.** *"Install torch, torchvision, torchaudio and torchtext together."* torchtext ended
-# > with 0.18 in April 2024. torchaudio is in maintenance since 2.8, and reads and writes files through
+# > with 0.18 in April 2024. torchaudio has been in maintenance since 2.8, and has read and written files through
 # > TorchCodec since 2.9. torchvision is what remains of the family, and it has to be the one that was built for your torch.
 
 # %% topics=["torchtext-audio"] tags=["nbval-ignore-output"]
@@ -1509,12 +1511,12 @@ for name in ("torchtext", "torchaudio", "torchcodec"):
 
 # %% topics=["framework-history"]
 alt = (
-    "Bars from 2002 to today: Torch, Theano, Caffe, Chainer, MXNet and CNTK end, ten others go on."
+    "Bars from 2002 to today: Torch, Theano, Caffe, Chainer, MXNet and CNTK end, nine others reach today."
 )
 show(pictures.draw_dates(ecosystem.FRAMEWORKS), alt)
 
 # %% [markdown]
-# Neither: what lives can do both. Three ideas explain most of it.
+# Neither: what lives can do both (MXNet could too, and that didn't save it). Three ideas explain most of it.
 #
 # - **Library or framework.** Torch was a library: you call it. Caffe was a framework: it calls your text file of
 #   layers. PyTorch is a library with a few frameworks around it.
@@ -1522,8 +1524,8 @@ show(pictures.draw_dates(ecosystem.FRAMEWORKS), alt)
 #   Chainer, and after it PyTorch, build the graph while Python runs. TensorFlow 2 did so from 2019; and since
 #   2023 `torch.compile` brings the graph back, as an optimisation of eager code. JAX is between the two: functions are traced,
 #   then compiled.
-# - **Where weights live.** Parameter servers (Google's DistBelief in 2012, MXNet's ps-lite) kept weights on machines
-#   of their own. All-reduce between equals, as in section 5, took over for dense models.
+# - **Where weights live.** Parameter servers (Google's DistBelief in 2012, MXNet's ps-lite) kept weights on
+#   separate machines. All-reduce between equals, as in section 5, took over for dense models.
 #
 # The graph that is built while Python runs, in three lines: which branch ran is in it.
 
@@ -1568,7 +1570,7 @@ print("torch.func, as in JAX, gives -sin:", round(second(torch.tensor(1.0)).item
 named = {
     "torch.autograd.Variable": "needed before 0.4 (2018)",
     "torch.hub.load": "since 1.0 (2018)",
-    "torch.set_deterministic": "1.7 only (2020)",
+    "torch.set_deterministic": "1.7 (2020), soon renamed",
     "torch.inference_mode": "since 1.9 (2021)",
     "torch.compile": "since 2.0 (2023)",
 }
@@ -1632,7 +1634,7 @@ print("nothing new:", view.untyped_storage().data_ptr() == memory.untyped_storag
 # ## 13. The handover
 #
 # Would it run without you? Now you are the stranger. You have a folder and its README. First its tests, on
-# whatever modules are in it, by pytest in a process of its own:
+# whatever modules are in it, by pytest in a separate process:
 
 # %%
 printed = project.run("-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider")
@@ -1643,7 +1645,7 @@ for module, owner in project.owners.items():
     print(f"{module + '.py':14}{owner}")
 
 # %% [markdown]
-# Then the service, in a process of its own, by the README's command; and a photograph that nothing in this
+# Then the service, also in a separate process, by the README's command; and a photograph that nothing in this
 # chapter has seen:
 
 # %%
@@ -1722,7 +1724,7 @@ import sys
 print("found without an installation, by accident of the path:", str(project.source) in sys.path)
 
 # %%
-print("the broken copy's score is below a quarter:", score_of(broken_copy) < repaired / 4)
+print("the broken copy's score is below a quarter:", broken < repaired / 4)
 
 # %% [markdown] topics=["learning-resources"]
 # ## What to keep

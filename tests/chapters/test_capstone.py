@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import sysconfig
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -238,6 +239,8 @@ def test_the_project_runs_without_us(tmp_path):
 
 def fresh_environment(tmp_path):
     """A virtual environment with nothing of its own, which sees what is installed here."""
+    missing = [name for name in ("pip", "setuptools") if find_spec(name) is None]
+    assert not missing, f"the README's `pip install` needs {missing} in this environment"
     subprocess.run(
         [sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "env")],
         check=True,

@@ -2,8 +2,8 @@
 
 ``project/`` is that project, ``shapefinder``: its package, its tests, its README. ``workshop``
 writes it out and puts a learner's modules into it; ``trials`` runs its tests on an answer, and
-``hidden`` has seeded cases beyond them. ``.ignore`` keeps the course's type checker out of the
-project, which is a package of its own; a test of the chapter lints it by its own settings.
+``hidden`` has seeded cases beyond them. The project is a package with settings of its own: the
+course's linters leave it out, and a test of the chapter lints it by those.
 """
 
 from course_utils.chapters.capstone.workshop import Workshop as Workshop

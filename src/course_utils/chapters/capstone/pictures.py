@@ -141,7 +141,7 @@ def draw_found(images: Sequence, true: Sequence, found: Sequence) -> Figure:
 def draw_interval(scores: np.ndarray, value: float, low: float, high: float) -> Figure:
     """The scores of many drawn sets, the interval, and the score itself."""
     figure, axis = plt.subplots(figsize=(6.4, 2.5), layout="constrained")
-    axis.hist(scores, bins=24, color=TINTS[0], edgecolor=LINES[0])
+    axis.hist(scores, bins=12, color=TINTS[0], edgecolor=LINES[0])
     axis.axvspan(low, high, color=TINTS[1], alpha=0.5, zorder=0)
     axis.axvline(value, color=LINES[5])
     axis.set(xlabel="F1 of a drawn set of photographs", ylabel="sets")

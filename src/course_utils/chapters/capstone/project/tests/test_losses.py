@@ -60,13 +60,31 @@ def test_divided_by_the_objects_of_the_batch():
 
 def test_three_objects_in_one_image():
     target = a_target(*[(0, 0, column, 1, BOX) for column in range(3)], cells=3)
-    there, kind, box = losses(torch.zeros(1, 8, 3, 3), target).tolist()
+    found = losses(torch.zeros(1, 8, 3, 3), target).tolist()
     right, names = (3 * math.log(2), math.log(3), 0.5), ("object", "class", "box")
-    for value, wanted, name in zip((there, kind, box), right, names, strict=True):
+    thrice = all(math.isclose(a, 3 * b, rel_tol=1e-4) for a, b in zip(found, right, strict=True))
+    why = ": divide by objects, not by images" if thrice else ""
+    for value, wanted, name in zip(found, right, names, strict=True):
         assert math.isclose(value, wanted, rel_tol=1e-4), (
-            f"with three objects in one image the {name} loss is {value:.4f}: divide by objects, "
-            "not by images"
+            f"with three objects in one image the {name} loss is {value:.4f}{why}"
         )
+
+
+def test_a_crowded_image_beside_a_lonely_object():
+    crowd = [(0, 0, column, 1, BOX) for column in range(3)]
+    target = a_target(*crowd, (1, 2, 0, 0, (1.0, 1.0, 1.0, 1.0)), n=2, cells=3)
+    output = torch.zeros(2, 8, 3, 3)
+    output[1, 0] = -1.0
+    result = losses(output, target)
+    box = result[2].item()
+    assert not math.isclose(box, 1.25, rel_tol=1e-4), (
+        "a mean of the images' means: an object in a crowded image counts less than a lonely one"
+    )
+    assert math.isclose(box, 3.5 / 4, rel_tol=1e-4), (
+        f"three boxes are off by 0.5 and one by 2, and the box loss is {box:.4f}"
+    )
+    there = (9 * math.log(2) + 9 * math.log1p(math.exp(-1)) + 1) / 4
+    close(result[0], torch.tensor(there), "the object loss of four objects in two images")
 
 
 def test_raw_numbers_of_the_class():
@@ -85,9 +103,10 @@ def test_raw_numbers_of_the_object():
     assert abs(there) < 1e-4, f"all cells are surely right, and the object loss is {there:.4f}"
     for size in (50.0, 100.0):
         there = losses(-output / 100 * size, ONE)[0].item()
+        mean = math.isclose(there, size, rel_tol=1e-3)
+        why = "" if mean else ": work with the raw numbers, not with a sigmoid and a logarithm"
         assert math.isclose(there, 4 * size, rel_tol=1e-3), (
-            f"all four cells are surely wrong by {size:g}, and the object loss is {there:.4f}: "
-            "work with the raw numbers, not with a sigmoid and a logarithm"
+            f"four cells are surely wrong by {size:g}, and the object loss is {there:.4f}{why}"
         )
 
 

@@ -35,6 +35,16 @@ def test_eight_numbers_for_each_cell():
         a_tensor(model(images(n, height, width)), shape, name=f"for {n} images {height} x {width}")
 
 
+def test_a_single_cell_in_both_modes():
+    model = shaken(build())
+    for mode in (True, False):
+        try:
+            result = model.train(mode)(images(1, 8, 8))
+        except ValueError as error:
+            raise AssertionError(f"one image of one cell, training is {mode}: {error}") from None
+        a_tensor(result, (1, 8, 1, 1), name="one image of one cell")
+
+
 def test_before_training_every_cell_has_the_prior():
     for prior in (0.05, 0.3):
         there = build(prior=prior)(images(2, 64, 64))[:, 0].sigmoid()
@@ -122,6 +132,8 @@ def test_a_seed_makes_the_model():
     assert all(same), "the same seed made two different models"
     same = [torch.equal(a, b) for a, b in zip(first.parameters(), other.parameters(), strict=True)]
     assert not all(same), "two seeds made the same model: leave the seed to the caller"
+    after = [(build(seed), torch.get_rng_state())[1] for seed in (3, 4)]
+    assert not torch.equal(*after), "the generator was seeded anew: leave the seed to the caller"
 
 
 def test_other_dtypes():

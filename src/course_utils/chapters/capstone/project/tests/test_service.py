@@ -1,5 +1,7 @@
 import io
 import json
+import struct
+import zlib
 
 from expect import NOTHING
 from PIL import Image
@@ -102,6 +104,22 @@ def test_too_many_pixels():
             f"{size[0]} x {size[1]} pixels in {len(file.getvalue())} bytes: the status is {status}"
         )
         assert bool(finder.got) == (right == 200), "find is called for what is allowed, no more"
+
+
+def test_more_pixels_than_pil_opens():
+    body = bytearray(a_file())
+    body[16:24] = struct.pack(">II", 30_000, 20_000)
+    body[29:33] = struct.pack(">I", zlib.crc32(body[12:29]))
+    finder = Finder(SHAPE)
+    try:
+        status, _ = ask(bytes(body), finder)
+    except Image.DecompressionBombError:
+        raise AssertionError(
+            "a header that claims 600 million pixels: PIL's DecompressionBombError isn't an "
+            "OSError, and it reached the caller"
+        ) from None
+    assert status in (400, 413), f"a header that claims 600 million pixels: the status is {status}"
+    assert not finder.got, "find was called for 600 million pixels"
 
 
 def test_a_mistake_of_ours():

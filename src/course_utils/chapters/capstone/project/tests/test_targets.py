@@ -76,6 +76,25 @@ def test_of_equal_areas_the_first_keeps_the_cell():
         close(target[1:4, 0, 0], torch.tensor([0.0, 1, 0]), "both areas are 36: the first counts")
 
 
+def test_of_three_equal_areas_the_first_keeps_the_cell():
+    boxes = [[3, 3, 9, 9], [4, 6, 8, 15], [2, 5, 14, 8]]
+    for turn in range(3):
+        turned = boxes[turn:] + boxes[:turn]
+        for size in ((36, 48), (53, 31), (64, 64)):
+            target = targets(turned, [1, 0, 2], size, cells=1)
+            close(target[1:4, 0, 0], torch.tensor([0.0, 1, 0]), "three areas of 36: the first")
+
+
+def test_a_centre_on_the_line_between_two_cells():
+    found = cells_of(targets([[4, 20, 12, 28]], [0], (64, 64)))
+    assert found == [(3, 1)], (
+        f"the centre, x = 8 and y = 24, is on two lines, and the object is in {found}: it belongs "
+        "to the cell to the right, and below"
+    )
+    target = targets([[4, 20, 12, 28]], [0], (64, 64))
+    close(target[4:6, 3, 1], torch.zeros(2), "on the line the place within the cell is 0")
+
+
 def test_several_shapes_and_another_grid():
     boxes = [[0, 0, 20, 20], [60, 40, 80, 60], [0, 40, 10, 60]]
     target = targets(boxes, [0, 1, 2], (60, 80), cells=4)
