@@ -330,6 +330,7 @@ def answer_request(body, find, limit=1_000_000):
     except BaseException:
         return 500, {"error": "our mistake"}
 
+
 # %% wrong="expects only OSError" says=["DecompressionBombError"]
 import io
 from collections.abc import Callable
@@ -338,11 +339,14 @@ from PIL import Image
 
 MOST_PIXELS = 4_000_000
 
+
 def answer_request(body, find, limit=1_000_000):
-    if len(body) > limit: return 413, {"error": "too long"}
+    if len(body) > limit:
+        return 413, {"error": "too long"}
     try:
         image = Image.open(io.BytesIO(body))
-        if image.width * image.height > MOST_PIXELS: return 413, {"error": "too many pixels"}
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
         image.load()
     except OSError:
         return 400, {"error": "not an image"}
@@ -352,6 +356,7 @@ def answer_request(body, find, limit=1_000_000):
         return 500, {"error": "something failed here"}
     return 200, {"count": len(shapes), "shapes": shapes}
 
+
 # %% right="reads in a helper, which raises the status"
 import io
 from collections.abc import Callable
@@ -360,18 +365,28 @@ from PIL import Image
 
 MOST_PIXELS = 4_000_000
 
+
 class Refused(Exception):
     pass
+
+
 def _open(body, limit):
-    if len(body) > limit: raise Refused(413, "The body is too large.")
+    if len(body) > limit:
+        raise Refused(413, "The body is too large.")
     try:
-        picture = Image.open(io.BytesIO(body)); w, h = picture.size
-    except Exception: raise Refused(400, "This is no picture.")
-    if w * h > MOST_PIXELS: raise Refused(413, "The picture is too large.")
+        picture = Image.open(io.BytesIO(body))
+        w, h = picture.size
+    except Exception:
+        raise Refused(400, "This is no picture.")
+    if w * h > MOST_PIXELS:
+        raise Refused(413, "The picture is too large.")
     try:
         picture.load()
-    except Exception: raise Refused(400, "This picture is broken.")
+    except Exception:
+        raise Refused(400, "This picture is broken.")
     return picture
+
+
 def answer_request(body, find, limit=1_000_000):
     try:
         picture = _open(body, limit)

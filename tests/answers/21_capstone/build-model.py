@@ -340,6 +340,7 @@ def build_model(width=16, prior=0.05):
         head.bias[0] = -math.log(1 / prior - 1)
     return nn.Sequential(*body, *(Block(2 * width, reach) for reach in (1, 2, 3)), head)
 
+
 # %% wrong="instance norm of a single number" says=["one image of one cell"]
 import math
 
@@ -348,15 +349,30 @@ import torch.nn as nn
 
 
 def build_model(width=16, prior=0.05):
-    layers = []; i = 3
-    for c, s, d in ((width,2,1),(width*2,2,1),(width*4,2,1),(width*4,1,2),(width*4,1,1)):
-        layers += [nn.Conv2d(i, c, 3, stride=s, padding=d, dilation=d), nn.InstanceNorm2d(c, affine=True), nn.ReLU()]; i = c
+    layers = []
+    i = 3
+    for c, s, d in (
+        (width, 2, 1),
+        (width * 2, 2, 1),
+        (width * 4, 2, 1),
+        (width * 4, 1, 2),
+        (width * 4, 1, 1),
+    ):
+        layers += [
+            nn.Conv2d(i, c, 3, stride=s, padding=d, dilation=d),
+            nn.InstanceNorm2d(c, affine=True),
+            nn.ReLU(),
+        ]
+        i = c
 
     last = nn.Conv2d(i, 8, 1)
-    nn.init.zeros_(last.weight); nn.init.zeros_(last.bias)
-    with torch.no_grad(): last.bias[0] = math.log(prior/(1-prior))
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = math.log(prior / (1 - prior))
 
     return nn.Sequential(*layers, last)
+
 
 # %% wrong="seeds the generator" says=["leave the seed to the caller"]
 import math
@@ -366,12 +382,26 @@ import torch.nn as nn
 
 
 def build_model(width=16, prior=0.05):
-    layers = []; i = 3
-    for c, s, d in ((width,2,1),(width*2,2,1),(width*4,2,1),(width*4,1,2),(width*4,1,1)):
-        layers += [nn.Conv2d(i, c, 3, stride=s, padding=d, dilation=d), nn.GroupNorm(8, c), nn.ReLU()]; i = c
+    layers = []
+    i = 3
+    for c, s, d in (
+        (width, 2, 1),
+        (width * 2, 2, 1),
+        (width * 4, 2, 1),
+        (width * 4, 1, 2),
+        (width * 4, 1, 1),
+    ):
+        layers += [
+            nn.Conv2d(i, c, 3, stride=s, padding=d, dilation=d),
+            nn.GroupNorm(8, c),
+            nn.ReLU(),
+        ]
+        i = c
     torch.manual_seed(0)
     last = nn.Conv2d(i, 8, 1)
-    nn.init.zeros_(last.weight); nn.init.zeros_(last.bias)
-    with torch.no_grad(): last.bias[0] = math.log(prior/(1-prior))
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = math.log(prior / (1 - prior))
 
     return nn.Sequential(*layers, last)

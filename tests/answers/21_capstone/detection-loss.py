@@ -260,6 +260,7 @@ def detection_loss(output, target):
     box = ((output[:, 4:].sigmoid() - target[:, 4:]).abs() * has[:, None]).sum()
     return torch.stack([there, kind, box]) / has.sum().clamp_min(1)
 
+
 # %% wrong="a mean of the images' losses" says=["a mean of the images' means"]
 import torch
 import torch.nn.functional as F
@@ -270,6 +271,16 @@ def detection_loss(output, target):
     for out, tg in zip(output, target):
         m = tg[0] == 1
         n = m.sum().clamp(min=1)
-        o = out[:, m].T; t = tg[:, m].T
-        res.append(torch.stack([F.binary_cross_entropy_with_logits(out[0], tg[0], reduction="sum"), F.cross_entropy(o[:,1:4], t[:,1:4], reduction="sum"), (o[:,4:].sigmoid()-t[:,4:]).abs().sum()]) / n)
+        o = out[:, m].T
+        t = tg[:, m].T
+        res.append(
+            torch.stack(
+                [
+                    F.binary_cross_entropy_with_logits(out[0], tg[0], reduction="sum"),
+                    F.cross_entropy(o[:, 1:4], t[:, 1:4], reduction="sum"),
+                    (o[:, 4:].sigmoid() - t[:, 4:]).abs().sum(),
+                ]
+            )
+            / n
+        )
     return torch.stack(res).mean(0)

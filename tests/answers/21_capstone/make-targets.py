@@ -334,6 +334,7 @@ def make_targets(boxes, labels, size, cells=8):
         target[:, int(whole[n, 1]), int(whole[n, 0])] = numbers[n].float()
     return target
 
+
 # %% wrong="a centre on the line goes left and up" says=["on two lines", "to the right, and below"]
 import math
 
@@ -343,15 +344,15 @@ import torch
 def make_targets(boxes, labels, size, cells=8):
     target = torch.zeros(8, cells, cells)
     height, width = size
-    area = [(r - l) * (b - t) for l, t, r, b in boxes.tolist()]
+    area = [(r - a) * (b - t) for a, t, r, b in boxes.tolist()]
     for n in sorted(range(len(boxes)), key=lambda n: -area[n]):
-        l, t, r, b = boxes[n].tolist()
-        x, y = (l + r) / 2 / width * cells, (t + b) / 2 / height * cells
+        a, t, r, b = boxes[n].tolist()
+        x, y = (a + r) / 2 / width * cells, (t + b) / 2 / height * cells
         column, row = max(math.ceil(x) - 1, 0), max(math.ceil(y) - 1, 0)
         if not target[0, row, column]:
             target[0, row, column] = target[1 + labels[n], row, column] = 1
             target[4:, row, column] = torch.tensor(
-                [x - column, y - row, (r - l) / width, (b - t) / height]
+                [x - column, y - row, (r - a) / width, (b - t) / height]
             )
     return target
 
@@ -364,15 +365,15 @@ def make_targets(boxes, labels, size, cells=8):
     target = torch.zeros(8, cells, cells)
     height, width = size
     for n in range(len(boxes)):
-        l, t, r, b = boxes[n].tolist()
-        x, y = (l + r) / 2 / width * cells, (t + b) / 2 / height * cells
+        a, t, r, b = boxes[n].tolist()
+        x, y = (a + r) / 2 / width * cells, (t + b) / 2 / height * cells
         column, row = int(x), int(y)
         taken = float(target[6, row, column] * target[7, row, column])
-        if target[0, row, column] and taken > (r - l) / width * (b - t) / height:
+        if target[0, row, column] and taken > (r - a) / width * (b - t) / height:
             continue
         target[:, row, column] = 0
         target[0, row, column] = target[1 + labels[n], row, column] = 1
         target[4:, row, column] = torch.tensor(
-            [x - column, y - row, (r - l) / width, (b - t) / height]
+            [x - column, y - row, (r - a) / width, (b - t) / height]
         )
     return target
