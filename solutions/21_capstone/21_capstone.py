@@ -933,7 +933,7 @@ assert score["f1"] > 0.6
 print("the interval is wider than 0.03:", score["high"] - score["low"] > 0.03)
 
 # %%
-singles = torch.tensor([kept_evaluate(found, true, 1, seed)["low"] for seed in range(60)])
+singles = pictures.drawn_scores(kept_evaluate, found, true)
 alt = "F1 of drawn sets spreads over some hundredths around the score, which is a red line."
 picture = pictures.draw_interval(singles.numpy(), score["f1"], score["low"], score["high"])
 show(picture, alt)
