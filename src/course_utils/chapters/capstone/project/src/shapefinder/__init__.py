@@ -1,0 +1,3 @@
+"""Finds circles, squares and triangles: class, box and count."""
+
+SHAPES = ("circle", "square", "triangle")

@@ -1,0 +1,102 @@
+import contextlib
+import io
+import sys
+from dataclasses import asdict, dataclass
+
+from expect import NOTHING
+
+from shapefinder.config import Config, read_config
+
+
+@dataclass(frozen=True)
+class Other:
+    name: str = "x"
+    count: int = 3
+    ratio: float = 2.0
+    fast: bool = False
+    safe: bool = True
+
+
+def read(words, kind=Other):
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            result = read_config(words, kind)
+    except SystemExit:
+        raise AssertionError(f"the words {words} are all right and ended the program") from None
+    assert result is not None, NOTHING
+    assert type(result) is kind, (
+        f"the result is a {type(result).__name__}, not an object of the dataclass {kind.__name__}"
+    )
+    return asdict(result)
+
+
+def status_of(words):
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            result = read_config(words, Other)
+    except SystemExit as told:
+        return told.code
+    assert result is not None, NOTHING
+    return "none: it returned"
+
+
+def test_without_words_every_field_has_its_default():
+    assert read([]) == asdict(Other()), "without words the dataclass's defaults count"
+    default = read_config([])
+    assert default is not None, NOTHING
+    assert type(default).__name__ == "Config", "without a second argument a Config is made"
+    assert default == type(default)(), "without words every field of Config has its default"
+    assert {"data", "out", "steps", "rate"} <= set(vars(Config())), "Config lost a field"
+
+
+def test_a_value_has_the_type_of_its_field():
+    result = read(["--count", "7", "--ratio", "5", "--name", "12"])
+    for name, right in (("count", 7), ("ratio", 5.0), ("name", "12")):
+        value = result[name]
+        assert (type(value), value) == (type(right), right), (
+            f"{name} is {value!r}: an option's text becomes what its default is"
+        )
+
+
+def test_a_bool_is_switched_on_and_off():
+    on, off = read(["--fast", "--safe"]), read(["--no-fast", "--no-safe"])
+    assert on["fast"] is True and on["safe"] is True, "--fast and --safe mean True"
+    assert off["fast"] is False and off["safe"] is False, "--no-fast and --no-safe mean False"
+
+
+def test_a_bool_takes_no_text():
+    assert status_of(["--safe", "False"]) == 2, (
+        'bool("False") is True: a bool is switched by --safe and --no-safe, and takes no text'
+    )
+
+
+def test_every_dataclass_will_do():
+    @dataclass
+    class Small:
+        depth: int = 1
+
+    why = "the options follow from the fields of the dataclass that was handed in"
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            found = read_config(["--depth", "9"], Small)
+    except SystemExit:
+        raise AssertionError(why) from None
+    assert found == Small(9), why if found is not None else NOTHING
+
+
+def test_what_does_not_fit_ends_with_status_2():
+    for words in (["--speed", "1"], ["--count", "many"], ["--count", "1.5"], ["stray"]):
+        status = status_of(words)
+        assert status == 2, f"{words}: the program ends with status 2, not {status}"
+
+
+def test_the_words_are_those_that_were_handed_in():
+    words, before = ["--count", "5"], sys.argv
+    sys.argv = ["prog", "--count", "8"]
+    try:
+        found = read(words)["count"]
+    finally:
+        sys.argv = before
+    assert found == 5, "read the words of the argument, not the program's own"
+    assert words == ["--count", "5"], "the list of words was changed"
+    assert read([])["count"] == 3, "a second call remembers the words of the first"

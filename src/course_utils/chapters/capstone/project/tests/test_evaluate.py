@@ -1,0 +1,122 @@
+import math
+
+import torch
+from expect import NOTHING
+
+from shapefinder.evaluate import evaluate
+
+A, B, C = (0.0, 0.0, 0.4, 0.4), (0.5, 0.5, 0.9, 0.9), (0.0, 0.5, 0.4, 0.9)
+NAMES = ["precision", "recall", "f1", "count", "low", "high"]
+
+
+def score(*images, **options):
+    """Each image is a list of found (confidence, label, box) and a list of true (label, box)."""
+    found = [torch.tensor([(s, k, *b) for s, k, b in f]).reshape(-1, 6) for f, _ in images]
+    true = [torch.tensor([(k, *b) for k, b in t]).reshape(-1, 5) for _, t in images]
+    before = [one.clone() for one in found + true]
+    state = torch.get_rng_state()
+    result = evaluate(found, true, **options)
+    assert torch.equal(torch.get_rng_state(), state), "torch's default generator was used"
+    assert all(map(torch.equal, before, found + true)), "found or true was changed"
+    assert result is not None, NOTHING
+    assert isinstance(result, dict), f"a {type(result).__name__} came back, not a dict"
+    assert sorted(result) == sorted(NAMES), f"the keys are {list(result)}"
+    for name, value in result.items():
+        assert type(value) is float, f"{name} is a {type(value).__name__}, not a float"
+        assert math.isfinite(value), f"{name} is {value}"
+    return result
+
+
+def check(result, why, **right):
+    for name, value in right.items():
+        assert abs(result[name] - value) < 1e-6, f"{why}: {name} is {result[name]:.4f}"
+
+
+def test_all_found():
+    result = score(([(0.9, 0, A), (0.8, 1, B)], [(0, A), (1, B)]))
+    check(result, "everything was found", precision=1, recall=1, f1=1, count=1, low=1, high=1)
+
+
+def test_precision_and_recall():
+    result = score(([(0.9, 0, A), (0.8, 0, B), (0.7, 0, C)], [(0, A)]))
+    check(result, "one of three found boxes is right, and nothing is missed",
+          precision=1 / 3, recall=1, f1=0.5, count=0)  # fmt: skip
+    result = score(([(0.9, 0, A)], [(0, A), (1, B), (2, C)]))
+    check(result, "one box was found of three", precision=1, recall=1 / 3, f1=0.5, count=0)
+
+
+def test_a_shape_is_found_once():
+    result = score(([(0.9, 0, A), (0.8, 0, A)], [(0, A)]))
+    check(result, "two boxes on the same shape are a hit and a miss", precision=0.5, recall=1)
+
+
+def test_another_class_is_no_hit():
+    for mine, right in ((1, 0), (0, 1), (2, 0)):
+        result = score(([(0.9, mine, A)], [(right, A)]))
+        check(result, "the box is right and the class wrong", precision=0, recall=0, f1=0, count=1)
+    result = score(([(0.9, 1, A)], [(0, A), (1, (0.0, 0.0, 0.4, 0.3))]))
+    check(result, "the best box of its own class counts, not the best of all",
+          precision=1, recall=0.5)  # fmt: skip
+
+
+def test_half_an_overlap_is_enough():
+    wide, half = (0.0, 0.0, 0.5, 0.5), (0.0, 0.0, 0.5, 0.25)
+    result = score(([(0.9, 0, half)], [(0, wide)]))
+    check(result, "intersection over union is exactly 0.5", precision=1, recall=1)
+    result = score(([(0.9, 0, (0.0, 0.0, 0.5, 0.24))], [(0, wide)]))
+    check(result, "intersection over union is 0.48", precision=0, recall=0)
+
+
+def test_the_surest_chooses_first():
+    # The surer box fits both shapes, the first one better; the other box fits the first alone.
+    first, second = (0.0, 0.0, 0.4, 0.4), (0.12, 0.0, 0.52, 0.4)
+    boxes = [(0.9, 0, (0.05, 0.0, 0.45, 0.4)), (0.6, 0, (0.0, 0.0, 0.3, 0.4))]
+    for found in (boxes, boxes[::-1]):
+        for true in ([(0, first), (0, second)], [(0, second), (0, first)]):
+            why = (
+                "the surest box takes the shape that it overlaps most, in whatever order boxes "
+                "and shapes come, and leaves none for the other"
+            )
+            check(score((found, true)), why, precision=0.5, recall=0.5)
+
+
+def test_a_taken_shape_leaves_the_next_best():
+    left, right = (0.0, 0.0, 0.4, 0.4), (0.1, 0.0, 0.5, 0.4)
+    both = [(0.9, 0, (0.02, 0.0, 0.42, 0.4)), (0.6, 0, (0.02, 0.0, 0.42, 0.4))]
+    result = score((both, [(0, left), (0, right)]))
+    check(result, "the second box overlaps the shape that is still free by more than half",
+          precision=1, recall=1)  # fmt: skip
+
+
+def test_shares_over_all_images():
+    many = [(0.9 - n / 10, 0, box) for n, box in enumerate((A, B, C))]
+    images = (many, [(0, A)]), ([(0.9, 0, A)], [(0, A)])
+    result = score(*images)
+    check(result, "the sums over all images are divided, not averaged image by image",
+          precision=0.5, recall=1, f1=2 / 3, count=0.5)  # fmt: skip
+
+
+def test_a_share_of_nothing_is_one():
+    check(score(([], [])), "nothing is there and nothing found",
+          precision=1, recall=1, f1=1, count=1, low=1, high=1)  # fmt: skip
+    check(score(([], [(0, A)])), "nothing was found", precision=1, recall=0, f1=0, count=0)
+    check(score(([(0.9, 0, A)], [])), "nothing is there", precision=0, recall=1, f1=0, count=0)
+
+
+GOOD = [(0.9, 0, A)], [(0, A)]
+BAD = [(0.9, 0, B)], [(0, A), (0, C)]
+LOW, HIGH = 13 / 72, 6 / 7  # of f1, for six good and four bad images
+
+
+def test_the_interval():
+    result = score(*[GOOD] * 6, *[BAD] * 4, draws=100, seed=3)
+    check(result, "six images of ten are right", f1=12 / 24)
+    check(result, "of 100 drawn sets with seed 3: the 2.5 % and 97.5 % quantiles of their f1",
+          low=LOW, high=HIGH)  # fmt: skip
+
+
+def test_the_interval_again():
+    images = [GOOD] * 6 + [BAD] * 4
+    first, second = score(*images), score(*images)
+    assert first == second, "the same images gave two different intervals: seed the generator"
+    assert first["low"] < first["f1"] < first["high"], "f1 lies within its interval"

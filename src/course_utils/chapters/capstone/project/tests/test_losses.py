@@ -1,0 +1,151 @@
+import math
+
+import torch
+from expect import a_tensor, close
+
+from shapefinder.losses import detection_loss
+
+
+def a_target(*objects, n=1, cells=2, dtype=torch.float32):
+    """Objects are (image, row, column, class, box)."""
+    target = torch.zeros(n, 8, cells, cells, dtype=dtype)
+    for image, row, column, kind, box in objects:
+        target[image, 0, row, column] = target[image, 1 + kind, row, column] = 1
+        target[image, 4:, row, column] = torch.tensor(box, dtype=dtype)
+    return target
+
+
+BOX = (0.5, 0.25, 0.5, 0.75)
+ONE = a_target((0, 0, 1, 0, BOX))
+TWO = a_target((0, 0, 1, 0, BOX), (1, 1, 1, 2, (0.5, 0.5, 0.5, 0.1)), n=2)
+
+
+def losses(output, target, dtype=torch.float32):
+    before = output.detach().clone(), target.clone()
+    result = detection_loss(output, target)
+    a_tensor(result, (3,), dtype, "the losses")
+    kept = torch.equal(output.detach(), before[0]) and torch.equal(target, before[1])
+    assert kept, "output or target was changed"
+    return result
+
+
+def test_zeros_everywhere():
+    there, kind, box = losses(torch.zeros(1, 8, 2, 2), ONE).tolist()
+    assert not math.isclose(there, math.log(2), rel_tol=1e-4), (
+        "the object loss is a mean over the cells: wanted is the sum, divided by the objects"
+    )
+    assert math.isclose(there, 4 * math.log(2), rel_tol=1e-4), (
+        f"the object loss of four cells, each knowing nothing, is {there:.4f}"
+    )
+    assert math.isclose(kind, math.log(3), rel_tol=1e-4), (
+        f"the class loss of an object, each of three classes equally likely, is {kind:.4f}"
+    )
+    assert not math.isclose(box, 0.125, rel_tol=1e-4), (
+        "the box loss is a mean over four numbers: wanted is their sum"
+    )
+    assert math.isclose(box, 0.5, rel_tol=1e-4), (
+        f"with sigmoid(0) = 0.5 the box is off by 0, 0.25, 0 and 0.25; the loss is {box:.4f}"
+    )
+
+
+def test_divided_by_the_objects_of_the_batch():
+    there, kind, box = losses(torch.zeros(2, 8, 2, 2), TWO).tolist()
+    for value, right, name in ((there, 4 * math.log(2), "object"), (kind, math.log(3), "class")):
+        assert math.isclose(value, right, rel_tol=1e-4), (
+            f"the {name} loss of two images with an object each is {value:.4f}: as for one image, "
+            "since the sum is divided by the number of objects"
+        )
+    assert math.isclose(box, 0.45, rel_tol=1e-4), f"the box loss of two objects is {box:.4f}"
+
+
+def test_three_objects_in_one_image():
+    target = a_target(*[(0, 0, column, 1, BOX) for column in range(3)], cells=3)
+    found = losses(torch.zeros(1, 8, 3, 3), target).tolist()
+    right, names = (3 * math.log(2), math.log(3), 0.5), ("object", "class", "box")
+    thrice = all(math.isclose(a, 3 * b, rel_tol=1e-4) for a, b in zip(found, right, strict=True))
+    why = ": divide by objects, not by images" if thrice else ""
+    for value, wanted, name in zip(found, right, names, strict=True):
+        assert math.isclose(value, wanted, rel_tol=1e-4), (
+            f"with three objects in one image the {name} loss is {value:.4f}{why}"
+        )
+
+
+def test_a_crowded_image_beside_a_lonely_object():
+    crowd = [(0, 0, column, 1, BOX) for column in range(3)]
+    target = a_target(*crowd, (1, 2, 0, 0, (1.0, 1.0, 1.0, 1.0)), n=2, cells=3)
+    output = torch.zeros(2, 8, 3, 3)
+    output[1, 0] = -1.0
+    result = losses(output, target)
+    box = result[2].item()
+    assert not math.isclose(box, 1.25, rel_tol=1e-4), (
+        "a mean of the images' means: an object in a crowded image counts less than a lonely one"
+    )
+    assert math.isclose(box, 3.5 / 4, rel_tol=1e-4), (
+        f"three boxes are off by 0.5 and one by 2, and the box loss is {box:.4f}"
+    )
+    there = (9 * math.log(2) + 9 * math.log1p(math.exp(-1)) + 1) / 4
+    close(result[0], torch.tensor(there), "the object loss of four objects in two images")
+
+
+def test_raw_numbers_of_the_class():
+    output = torch.zeros(1, 8, 2, 2)
+    output[0, 1, 0, 1] = 2.0
+    kind = losses(output, ONE)[1].item()
+    assert math.isclose(kind, math.log(math.e**2 + 2) - 2, rel_tol=1e-4), (
+        f"the class loss of the raw numbers 2, 0, 0 is {kind:.4f}: one softmax, no more"
+    )
+
+
+def test_raw_numbers_of_the_object():
+    output = torch.zeros(1, 8, 2, 2)
+    output[0, 0] = torch.tensor([[-100.0, 100.0], [-100.0, -100.0]])
+    there = losses(output, ONE)[0].item()
+    assert abs(there) < 1e-4, f"all cells are surely right, and the object loss is {there:.4f}"
+    for size in (50.0, 100.0):
+        there = losses(-output / 100 * size, ONE)[0].item()
+        mean = math.isclose(there, size, rel_tol=1e-3)
+        why = "" if mean else ": work with the raw numbers, not with a sigmoid and a logarithm"
+        assert math.isclose(there, 4 * size, rel_tol=1e-3), (
+            f"four cells are surely wrong by {size:g}, and the object loss is {there:.4f}{why}"
+        )
+
+
+def test_cells_without_an_object_have_neither_class_nor_box():
+    output = torch.zeros(1, 8, 2, 2)
+    output[:, 1:, 1] = 7.0  # no object in row 1
+    output[:, 1:, 0, 0] = -7.0
+    close(losses(output, ONE)[1:], losses(torch.zeros(1, 8, 2, 2), ONE)[1:],
+          "class or box numbers of empty cells count")  # fmt: skip
+
+
+def test_no_object_at_all():
+    output = torch.zeros(2, 8, 2, 2, requires_grad=True)
+    result = losses(output, a_target(n=2))
+    assert not result.isnan().any(), "without an object the sums are divided by 1, not by 0"
+    close(result, torch.tensor([8 * math.log(2), 0.0, 0.0]), "without an object")
+    result.sum().backward()
+    assert output.grad is not None and not output.grad.isnan().any(), "the gradient is NaN"
+
+
+def test_the_gradient():
+    output = torch.zeros(1, 8, 2, 2, requires_grad=True)
+    result = losses(output, ONE)
+    assert result.requires_grad, "the losses have no graph: were they made of plain numbers?"
+    result.sum().backward()
+    there, kind, box = output.grad[0, 0], output.grad[0, 1:4], output.grad[0, 4:]
+    close(there, torch.tensor([[0.5, -0.5], [0.5, 0.5]]), "the gradient of the object's numbers")
+    close(kind[:, 0, 1], torch.tensor([-2.0, 1, 1]) / 3, "the gradient of the class's numbers")
+    close(box[:, 0, 1].abs(), torch.tensor([0, 0.25, 0, 0.25]), "the gradient of the box's numbers")
+    assert not output.grad[0, 1:, 1].any(), "class and box of an empty cell have a gradient"
+
+
+def test_float64():
+    target = a_target((0, 0, 1, 0, BOX), dtype=torch.float64)
+    losses(torch.zeros(1, 8, 2, 2, dtype=torch.float64), target, torch.float64)
+
+
+def test_not_a_square():
+    target = torch.zeros(1, 8, 1, 3)
+    target[0, :, 0, 2] = torch.tensor([1.0, 0, 1, 0, *BOX])
+    close(losses(torch.zeros(1, 8, 1, 3), target),
+          torch.tensor([3 * math.log(2), math.log(3), 0.5]), "a grid of one row")  # fmt: skip

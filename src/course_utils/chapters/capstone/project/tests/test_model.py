@@ -1,0 +1,145 @@
+from unittest.mock import patch
+
+import torch
+import torch.nn as nn
+from expect import NOTHING, a_tensor, close
+
+from shapefinder.model import build_model
+
+
+def build(seed=0, **options):
+    torch.manual_seed(seed)
+    model = build_model(**options)
+    assert model is not None, NOTHING
+    assert isinstance(model, nn.Module), f"a {type(model).__name__} came back, not a module"
+    return model
+
+
+def shaken(model):
+    """The same model with other weights, as after some training."""
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.1 * torch.randn(parameter.shape, generator=generator)
+    return model
+
+
+def images(n, height, width, seed=2):
+    return torch.randn(n, 3, height, width, generator=torch.Generator().manual_seed(seed))
+
+
+def test_eight_numbers_for_each_cell():
+    model = build()
+    for n, height, width in ((2, 64, 64), (1, 48, 80), (3, 8, 16)):
+        shape = (n, 8, height // 8, width // 8)
+        a_tensor(model(images(n, height, width)), shape, name=f"for {n} images {height} x {width}")
+
+
+def test_a_single_cell_in_both_modes():
+    model = shaken(build())
+    for mode in (True, False):
+        try:
+            result = model.train(mode)(images(1, 8, 8))
+        except ValueError as error:
+            raise AssertionError(f"one image of one cell, training is {mode}: {error}") from None
+        a_tensor(result, (1, 8, 1, 1), name="one image of one cell")
+
+
+def test_before_training_every_cell_has_the_prior():
+    for prior in (0.05, 0.3):
+        there = build(prior=prior)(images(2, 64, 64))[:, 0].sigmoid()
+        close(there, torch.full_like(there, prior), f"with prior {prior}, sigmoid of number 0")
+    there = build()(images(1, 64, 64))[:, 0].sigmoid()
+    close(there, torch.full_like(there, 0.05), "without a prior it is 0.05")
+
+
+def test_the_width_counts():
+    small, large = (sum(p.numel() for p in build(width=w).parameters()) for w in (8, 24))
+    assert 4 * small < large < 10 * small, (
+        f"{small} parameters at width 8 and {large} at width 24: all layers grow with the width"
+    )
+    default = sum(p.numel() for p in build().parameters())
+    assert default <= 250_000, f"{default} parameters, at most 250000 are allowed"
+    assert default == sum(p.numel() for p in build(width=16).parameters()), "the width is 16"
+
+
+def test_the_numbers_are_raw():
+    output = shaken(build())(images(4, 64, 64))
+    for channel in range(8):
+        low, high = output[:, channel].min().item(), output[:, channel].max().item()
+        assert low < 0 or high > 1, (
+            f"number {channel} lies from {low:.2g} to {high:.2g}: the last layer's numbers are "
+            "raw, without an activation behind them"
+        )
+    assert (output < 0).any(), "no number is negative: is there an activation behind the last?"
+
+
+def held(x, groups, weight=None, bias=None, eps=1e-5):
+    """Group norm whose mean and variance count as constants: they come from the whole image."""
+    parts = x.unflatten(1, (groups, -1))
+    with torch.no_grad():
+        variance, mean = torch.var_mean(parts, (2, 3, 4), correction=0, keepdim=True)
+    y = ((parts - mean) / (variance + eps).sqrt()).flatten(1, 2)
+    y = y if weight is None else y * weight[:, None, None]
+    return y if bias is None else y + bias[:, None, None]
+
+
+def held_instance(x, *means, weight=None, bias=None, eps=1e-5, **others):
+    return held(x, x.shape[1], weight, bias, eps)
+
+
+def test_a_cell_sees_the_pixels_around_it():
+    x = images(1, 128, 128).requires_grad_()
+    model = shaken(build()).eval()
+    home = "torch.nn.functional."
+    with patch(home + "group_norm", held), patch(home + "instance_norm", held_instance):
+        model(x)[0, :, 8, 8].square().sum().backward()
+    seen = x.grad[0].abs().sum(0) > 0
+    assert seen.any(), "a cell depends on no pixel at all"
+    rows, columns = seen.any(1).nonzero(), seen.any(0).nonzero()
+    for name, low, high in (("y", rows.min(), rows.max()), ("x", columns.min(), columns.max())):
+        assert low <= 64 - 16 and high >= 71 + 16, (
+            f"the cell of pixels 64 to 71 sees {int(low)} to {int(high)} along {name}, and should "
+            "see 16 more on every side: a shape is larger than a cell"
+        )
+
+
+def test_an_image_is_judged_alone():
+    model, x = shaken(build()), images(3, 64, 64)
+    for mode in (True, False):
+        model.train(mode)
+        together, alone = model(x)[1:2], model(x[1:2])
+        name = "training" if mode else "evaluation"
+        why = f"in {name} mode an image's numbers depend on the others"
+        close(together, alone, why, 1e-3, 1e-4)
+
+
+def test_both_modes_agree():
+    model, x = shaken(build()), images(2, 64, 64)
+    close(model.train()(x), model.eval()(x), "training and evaluation mode differ", 1e-4, 1e-5)
+
+
+def test_every_parameter_is_used():
+    model = shaken(build())
+    model(images(2, 64, 64)).square().sum().backward()
+    idle = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()]
+    assert not idle, f"no gradient reaches {idle[:3]}: make no layer that forward does not use"
+
+
+def test_a_seed_makes_the_model():
+    first, second, other = build(3), build(3), build(4)
+    same = [torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True)]
+    assert all(same), "the same seed made two different models"
+    same = [torch.equal(a, b) for a, b in zip(first.parameters(), other.parameters(), strict=True)]
+    assert not all(same), "two seeds made the same model: leave the seed to the caller"
+    after = [(build(seed), torch.get_rng_state())[1] for seed in (3, 4)]
+    assert not torch.equal(*after), "the generator was seeded anew: leave the seed to the caller"
+
+
+def test_other_dtypes():
+    model = build().double()
+    a_tensor(model(images(1, 64, 64).double()), (1, 8, 8, 8), torch.float64, "in float64")
+    x = images(1, 64, 64)
+    before = x.clone()
+    shaken(build())(x)
+    assert torch.equal(x, before), "the images were changed"

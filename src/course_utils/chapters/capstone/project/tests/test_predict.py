@@ -1,0 +1,124 @@
+import math
+
+import torch
+import torch.nn as nn
+from expect import NOTHING, close
+from PIL import Image
+
+from shapefinder.folder import prepare
+from shapefinder.predict import find_shapes
+
+
+def an_image(mode="RGB", size=(100, 60)):
+    ramp = Image.linear_gradient("L").resize(size)
+    picture = Image.merge("RGB", [ramp, ramp.rotate(90).resize(size), Image.new("L", size, 40)])
+    return picture.convert(mode)
+
+
+class Fixed(nn.Module):
+    """Whatever it gets, it finds the same shapes, and it remembers what it got."""
+
+    def __init__(self, *objects, dtype=torch.float32):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(1, dtype=dtype))
+        self.part = nn.Dropout(0.5)
+        self.objects, self.got, self.modes, self.graphs = objects, [], [], []
+
+    def forward(self, x):
+        self.got.append(x.detach().clone())
+        self.modes.append((self.training, self.part.training))
+        self.graphs.append(torch.is_grad_enabled())
+        assert x.dtype == self.weight.dtype, f"{x.dtype} came, and the weights differ"
+        output = torch.full((len(x), 8, 8, 8), -9.0, dtype=self.weight.dtype)
+        for row, column, label, sure in self.objects:
+            output[:, 0, row, column] = math.log(sure / (1 - sure))
+            output[:, 1 + label, row, column] = 9.0
+            output[:, 4:6, row, column] = 0.0
+            output[:, 6:, row, column] = -math.log(3)  # a quarter of width and height
+        return output + 0 * self.weight
+
+
+def find(model, image):
+    result = find_shapes(model, image)
+    assert result is not None, NOTHING
+    assert isinstance(result, list), f"a {type(result).__name__} came back, not a list"
+    for shape in result:
+        assert isinstance(shape, dict), f"the list holds a {type(shape).__name__}, not dicts"
+        assert set(shape) == {"shape", "confidence", "box"}, f"the keys are {sorted(shape)}"
+        plain = type(shape["confidence"]) is float and type(shape["box"]) is list
+        assert plain and all(type(edge) is float for edge in shape["box"]), (
+            "confidence is a float and the box a list of four floats"
+        )
+    return result
+
+
+def test_the_model_gets_what_it_was_trained_on():
+    for mode in ("RGB", "L", "RGBA", "P", "CMYK"):
+        model, image = Fixed(), an_image(mode)
+        find(model, image)
+        x, right = model.got[0], prepare(image)[None]
+        assert x.shape == right.shape, f"{mode}: the model got {tuple(x.shape)}"
+        close(x, right, f"mode {mode}: the model's pixels are not those of training", 0, 1e-6)
+
+
+def test_names():
+    for label, name in enumerate(("circle", "square", "triangle")):
+        found = find(Fixed((3, 3, label, 0.9)), an_image())
+        assert [one["shape"] for one in found] == [name], (
+            f"label {label} is a {name}, and was called {[one['shape'] for one in found]}"
+        )
+
+
+def test_boxes_in_pixels_of_the_image():
+    for size in ((100, 60), (60, 100), (64, 64)):
+        (found,) = find(Fixed((2, 5, 0, 0.9)), an_image(size=size))
+        width, height = size
+        right = [11 / 16 - 1 / 8, 5 / 16 - 1 / 8, 11 / 16 + 1 / 8, 5 / 16 + 1 / 8]
+        right = [share * side for share, side in zip(right, (width, height) * 2, strict=True)]
+        off = max(abs(a - b) for a, b in zip(found["box"], right, strict=True))
+        assert off < 1e-2, (
+            f"in an image {width} wide and {height} high the box {found['box']} is off by "
+            f"{off:.1f} pixels"
+        )
+
+
+def test_the_surest_first():
+    objects = [(1, 1, 0, 0.6), (5, 5, 1, 0.95), (1, 6, 2, 0.8)]
+    found = find(Fixed(*objects), an_image())
+    assert [round(one["confidence"], 2) for one in found] == [0.95, 0.8, 0.6], (
+        f"confidences {[round(one['confidence'], 2) for one in found]}: the surest comes first"
+    )
+
+
+def test_nothing_to_find():
+    assert find(Fixed(), an_image()) == [], "where nothing is found the list is empty"
+    assert find(Fixed((1, 1, 0, 0.4)), an_image()) == [], "below a confidence of 0.5 nothing counts"
+
+
+def test_modes():
+    for outer in (True, False):
+        model = Fixed((3, 3, 1, 0.9)).train(outer)
+        model.part.train(not outer)
+        find(model, an_image())
+        assert model.modes[0] == (False, False), "the model ran in training mode"
+        assert model.training is outer, "the model's mode has changed"
+        assert model.part.training is not outer, "the mode of a part of the model has changed"
+
+
+def test_no_graph():
+    model = Fixed((3, 3, 1, 0.9))
+    find(model, an_image())
+    assert model.graphs == [False], "the model ran with a graph"
+    assert torch.is_grad_enabled(), "gradients stay switched off behind the call"
+
+
+def test_other_weights():
+    (found,) = find(Fixed((3, 3, 1, 0.9), dtype=torch.float64), an_image())
+    assert found["shape"] == "square", "a model in float64 found something else"
+
+
+def test_the_image_stays():
+    image = an_image("RGBA")
+    before = image.copy()
+    find(Fixed((3, 3, 1, 0.9)), image)
+    assert image == before, "the image was changed"

@@ -1,0 +1,135 @@
+import io
+import json
+import struct
+import zlib
+
+from expect import NOTHING
+from PIL import Image
+
+from shapefinder.service import answer_request
+
+SHAPE = {"shape": "circle", "confidence": 0.9, "box": [1.0, 2.0, 3.0, 4.0]}
+
+
+def a_file(size=(30, 20), kind="PNG", mode="RGB"):
+    file = io.BytesIO()
+    Image.linear_gradient("L").resize(size).convert(mode).save(file, kind)
+    return file.getvalue()
+
+
+class Finder:
+    def __init__(self, *found, error=None):
+        self.found, self.error, self.got = list(found), error, []
+
+    def __call__(self, image):
+        assert isinstance(image, Image.Image), f"find got a {type(image).__name__}, not an image"
+        image.load()
+        self.got.append((image.size, image.mode))
+        if self.error:
+            raise self.error
+        return self.found
+
+
+def ask(body, finder, *limit):
+    result = answer_request(body, finder, *limit)
+    assert result is not None, NOTHING
+    assert isinstance(result, tuple) and len(result) == 2, "a status and a dict are wanted"
+    status, content = result
+    assert isinstance(status, int) and isinstance(content, dict), (
+        f"a {type(status).__name__} and a {type(content).__name__} came back, not int and dict"
+    )
+    json.dumps(content)
+    if status != 200:
+        assert set(content) == {"error"} and isinstance(content["error"], str), (
+            f'a refusal is {{"error": words}}, not {content}'
+        )
+    return status, content
+
+
+def test_shapes_are_found():
+    for found in ([], [SHAPE], [SHAPE, SHAPE]):
+        finder = Finder(*found)
+        status, content = ask(a_file(), finder)
+        assert status == 200, f"{len(found)} shapes were found, and the status is {status}"
+        assert content == {"count": len(found), "shapes": found}, (
+            f"{len(found)} shapes were found; the answer has the keys {sorted(content)}, and count "
+            f"{content.get('count')}"
+        )
+        assert finder.got == [((30, 20), "RGB")], f"find was called with {finder.got}"
+
+
+def test_other_kinds_of_images():
+    for kind, mode in (("JPEG", "L"), ("PNG", "RGBA"), ("GIF", "P"), ("BMP", "RGB")):
+        finder = Finder(SHAPE)
+        assert ask(a_file(kind=kind, mode=mode), finder)[0] == 200, f"{kind} is an image as well"
+        assert finder.got == [((30, 20), mode)], "find gets the image as it is"
+
+
+def test_what_is_no_image():
+    whole = a_file((300, 200), "JPEG")
+    for name, body in (
+        ("no bytes", b""),
+        ("text", b"hello"),
+        ("half a JPEG file", whole[: len(whole) // 2]),
+        ("half a PNG file", a_file()[:60]),
+    ):
+        finder = Finder(SHAPE)
+        status, _ = ask(body, finder)
+        assert status == 400, f"{name}: the status is {status}, and the caller's mistake is a 400"
+        assert not finder.got, f"{name}: find was called all the same"
+
+
+def test_too_many_bytes():
+    body, finder = a_file(), Finder(SHAPE)
+    assert ask(body, finder, len(body))[0] == 200, "exactly the limit is allowed"
+    finder = Finder(SHAPE)
+    status, _ = ask(body, finder, len(body) - 1)
+    assert status == 413, f"a byte too many: the status is {status}, not 413"
+    assert not finder.got, "find was called with too many bytes"
+    status, _ = ask(b"x" * 1_000_001, finder)
+    assert status == 413, f"without a limit it is a million: the status is {status}, not 413"
+
+
+def test_too_many_pixels():
+    for size, right in (
+        ((2000, 2000), 200),
+        ((4000, 900), 200),
+        ((2001, 2000), 413),
+        ((8000, 1000), 413),
+    ):
+        file, finder = io.BytesIO(), Finder(SHAPE)
+        Image.new("1", size).save(file, "PNG")
+        status, _ = ask(file.getvalue(), finder)
+        assert status == right, (
+            f"{size[0]} x {size[1]} pixels in {len(file.getvalue())} bytes: the status is {status}"
+        )
+        assert bool(finder.got) == (right == 200), "find is called for what is allowed, no more"
+
+
+def test_more_pixels_than_pil_opens():
+    body = bytearray(a_file())
+    body[16:24] = struct.pack(">II", 30_000, 20_000)
+    body[29:33] = struct.pack(">I", zlib.crc32(body[12:29]))
+    finder = Finder(SHAPE)
+    try:
+        status, _ = ask(bytes(body), finder)
+    except Image.DecompressionBombError:
+        raise AssertionError(
+            "a header that claims 600 million pixels: PIL's DecompressionBombError isn't an "
+            "OSError, and it reached the caller"
+        ) from None
+    assert status in (400, 413), f"a header that claims 600 million pixels: the status is {status}"
+    assert not finder.got, "find was called for 600 million pixels"
+
+
+def test_a_mistake_of_ours():
+    for error in (RuntimeError("a secret place"), ValueError("a secret"), KeyError("a secret")):
+        status, content = ask(a_file(), Finder(error=error))
+        assert status == 500, f"find raised {type(error).__name__}: the status is {status}"
+        assert "secret" not in content["error"], "what went wrong inside is told to the caller"
+
+
+def test_one_request_after_another():
+    finder = Finder(SHAPE)
+    for body, right in ((b"x", 400), (a_file(), 200), (b"x", 400), (a_file(), 200)):
+        assert ask(body, finder)[0] == right, "an answer depends on the requests before it"

@@ -1,0 +1,104 @@
+import torch
+from expect import a_tensor, close
+
+from shapefinder.targets import make_targets
+
+
+def targets(boxes, labels, size, cells=8, dtype=torch.int64):
+    boxes, labels = torch.tensor(boxes, dtype=dtype).reshape(-1, 4), torch.tensor(labels).long()
+    before = boxes.clone(), labels.clone()
+    result = make_targets(boxes, labels, size, cells)
+    kept = torch.equal(boxes, before[0]) and torch.equal(labels, before[1])
+    assert kept, "boxes or labels were changed"
+    a_tensor(result, (8, cells, cells), name="the target")
+    return result
+
+
+def cells_of(target):
+    return [tuple(place) for place in (target[0] == 1).nonzero().tolist()]
+
+
+# In an image 40 high and 80 wide: centre at x = 55, y = 12, so in row 2 and column 5 of 8.
+ONE = ([[50, 8, 60, 16]], [2], (40, 80))
+
+
+def test_the_cell_holds_the_centre():
+    found = cells_of(targets(*ONE))
+    assert found != [(5, 2)], "row and column are swapped: rows count y, columns x"
+    assert found != [(2, 2)] and found != [(2, 10)], "x goes with the width, y with the height"
+    assert found == [(2, 5)], f"the object is in {found}, and its centre is in row 2, column 5"
+
+
+def test_the_eight_numbers():
+    numbers = targets(*ONE)[:, 2, 5]
+    close(numbers[:4], torch.tensor([1.0, 0, 0, 1]), "object, then one of three classes")
+    close(numbers[4:6], torch.tensor([0.5, 0.4]), "x, then y of the centre within its cell")
+    close(numbers[6:], torch.tensor([0.125, 0.2]), "width by the image's width, height by height")
+
+
+def test_other_cells_hold_zeros():
+    target = targets(*ONE)
+    target[:, 2, 5] = 0
+    assert not target.any(), "a cell without a centre has eight zeros"
+
+
+def test_a_centre_between_two_pixels():
+    target = targets([[1, 1, 4, 4]], [0], (16, 16))
+    assert cells_of(target) == [(1, 1)], "the centre is at 2.5: half pixels count"
+    close(target[4:6, 1, 1], torch.tensor([0.25, 0.25]), "the centre is at 2.5: half pixels count")
+
+
+def test_no_shape():
+    assert not targets([], [], (30, 20)).any(), "without shapes all is zero"
+
+
+def test_boxes_may_be_floating_point():
+    for dtype in (torch.float32, torch.float64):
+        target = targets([[50.0, 8.5, 61.0, 16.5]], [1], (40, 80), dtype=dtype)
+        assert cells_of(target) == [(2, 5)], f"{dtype}: the centre is in row 2, column 5"
+        numbers = torch.tensor([0.55, 0.5, 0.1375, 0.2])
+        close(target[4:, 2, 5], numbers, f"the box of a {dtype} tensor")
+
+
+def test_the_largest_shape_keeps_the_cell():
+    small, large = [10, 10, 14, 14], [8, 8, 18, 18]
+    for boxes, labels in (([small, large], [0, 2]), ([large, small], [2, 0])):
+        target = targets(boxes, labels, (64, 64))
+        where = "first" if boxes[0] == large else "last"
+        assert cells_of(target) == [(1, 1)], "both centres are in row 1, column 1"
+        close(target[1:4, 1, 1], torch.tensor([0.0, 0, 1]), f"the large shape comes {where}")
+        close(target[6:, 1, 1], torch.tensor([10.0, 10]) / 64, f"the large shape comes {where}")
+
+
+def test_of_equal_areas_the_first_keeps_the_cell():
+    for boxes in ([[4, 6, 8, 15], [3, 3, 9, 9]], [[3, 3, 9, 9], [4, 6, 8, 15]]):
+        target = targets(boxes, [1, 0], (36, 48), cells=2)
+        close(target[1:4, 0, 0], torch.tensor([0.0, 1, 0]), "both areas are 36: the first counts")
+
+
+def test_of_three_equal_areas_the_first_keeps_the_cell():
+    boxes = [[3, 3, 9, 9], [4, 6, 8, 15], [2, 5, 14, 8]]
+    for turn in range(3):
+        turned = boxes[turn:] + boxes[:turn]
+        for size in ((36, 48), (53, 31), (64, 64)):
+            target = targets(turned, [1, 0, 2], size, cells=1)
+            close(target[1:4, 0, 0], torch.tensor([0.0, 1, 0]), "three areas of 36: the first")
+
+
+def test_a_centre_on_the_line_between_two_cells():
+    found = cells_of(targets([[4, 20, 12, 28]], [0], (64, 64)))
+    assert found == [(3, 1)], (
+        f"the centre, x = 8 and y = 24, is on two lines, and the object is in {found}: it belongs "
+        "to the cell to the right, and below"
+    )
+    target = targets([[4, 20, 12, 28]], [0], (64, 64))
+    close(target[4:6, 3, 1], torch.zeros(2), "on the line the place within the cell is 0")
+
+
+def test_several_shapes_and_another_grid():
+    boxes = [[0, 0, 20, 20], [60, 40, 80, 60], [0, 40, 10, 60]]
+    target = targets(boxes, [0, 1, 2], (60, 80), cells=4)
+    assert cells_of(target) == [(0, 0), (3, 0), (3, 3)], (
+        f"in 4 by 4 cells the centres are in (0, 0), (3, 3) and (3, 0), not {cells_of(target)}"
+    )
+    close(target[1:4, 3, 3], torch.tensor([0.0, 1, 0]), "each shape keeps its own class")

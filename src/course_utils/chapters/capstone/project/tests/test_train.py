@@ -1,0 +1,276 @@
+import os
+import signal
+import tempfile
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from unittest.mock import patch
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+from expect import NOTHING, close
+from ranks import run_ranks
+
+from shapefinder.train import fit
+
+
+class Net(nn.Module):
+    """With dropout, and a layer that is frozen."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(3, 5), nn.Dropout(p), nn.Tanh(), nn.Linear(5, 1))
+        self.fixed = nn.Linear(3, 1).requires_grad_(False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        assert self.training, "the model is in evaluation mode during training"
+        return self.body(x) + self.fixed(x)
+
+
+class Run:
+    """One call of ``fit`` after the other on the same file, and what could be seen."""
+
+    def __init__(self, folder, p=0.5, plain=False):
+        self.file, self.p, self.plain = Path(folder) / "run.pt", p, plain
+        self.model, self.seen, self.at_step, self.kept = None, [], None, {}
+
+    def batch(self, step, rank, world_size):
+        self.seen.append((step, rank, world_size, torch.initial_seed()))
+        self.kept[step] = torch.load(self.file)["step"] if self.file.exists() else 0
+        if self.at_step:
+            self.at_step(step, rank)
+        generator = torch.Generator().manual_seed(step)
+        x = torch.randn(12, 3, generator=generator)[rank::world_size]
+        return x, x.sum(1, keepdim=True)
+
+    def __call__(self, steps, seed=0, every=50, at_step=None):
+        torch.manual_seed(seed)
+        self.model, self.seen, self.at_step, self.kept = Net(self.p), [], at_step, {}
+        torch.manual_seed(99)
+        kind = torch.optim.SGD if self.plain else torch.optim.Adam
+        optimizer = kind(self.model.parameters(), lr=0.05)
+        self.model.eval()
+        self.model.body[0].weight.grad = torch.full((5, 3), 1e3)  # old, and in the way
+        loss = nn.functional.mse_loss
+        done = fit(self.model, optimizer, loss, self.batch, steps, self.file, every)
+        assert done is not None, NOTHING
+        return done
+
+    def alone(self, *arguments, **named):
+        """The same, for a rank beside which another might save too."""
+        try:
+            return self(*arguments, **named)
+        except FileNotFoundError:
+            raise AssertionError("two ranks wrote one file at once: rank 0 alone saves") from None
+
+    def weights(self):
+        return torch.cat([p.detach().flatten() for p in self.model.parameters()])
+
+
+@contextmanager
+def a_run(p=0.5, plain=False):
+    with tempfile.TemporaryDirectory() as folder:
+        yield Run(folder, p, plain)
+
+
+def terminate(step, rank, when=(2, 0)):
+    if (step, rank) == when:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_the_steps_of_one_process():
+    with a_run() as run:
+        assert run(4) == 4, "fit returns how many steps of the run are done"
+        steps = [step for step, *_ in run.seen]
+        assert steps == [0, 1, 2, 3], f"batches were asked for steps {steps}, not for 0 to 3"
+        wrong = [one[1:3] for one in run.seen if one[1:3] != (0, 1)]
+        assert not wrong, f"without a group, rank and world size are 0 and 1, not {wrong[:1]}"
+        seeds = [seed for *_, seed in run.seen]
+        assert seeds == [0, 1, 2, 3], (
+            f"when the batches were asked for, torch's seeds were {seeds}: at the start of a step "
+            "call torch.manual_seed(step * world_size + rank)"
+        )
+
+
+def test_the_steps_are_those_of_the_loop():
+    with a_run(p=0.0) as run:
+        run(3)
+        torch.manual_seed(0)
+        model = Net(0.0)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+        for step in range(3):
+            x, y = Run.batch(run, step, 0, 1)
+            optimizer.zero_grad()
+            nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+        right = torch.cat([p.detach().flatten() for p in model.parameters()])
+        close(run.weights(), right, "the weights after three steps: does each start from its own "
+              "batch's gradient alone?", 1e-4, 1e-6)  # fmt: skip
+
+
+def test_the_file_holds_the_run():
+    with a_run() as run:
+        run(3)
+        assert run.file.exists(), "no file was written at the end"
+        saved = torch.load(run.file, weights_only=True)
+        assert set(saved) == {"step", "model", "optimizer"}, f"the file holds {sorted(saved)}"
+        assert saved["step"] == 3, f'after 3 steps "step" is {saved["step"]}'
+        same = torch.equal(saved["model"]["body.0.weight"], run.model.body[0].weight)
+        assert same, "the file's weights are not those after the last step"
+
+
+def test_a_run_continues_to_the_last_bit():
+    with a_run() as straight, a_run() as broken:
+        straight(6)
+        broken(3)
+        assert broken(6, seed=7) == 6, "a run that continues returns the steps of the whole run"
+        steps = [step for step, *_ in broken.seen]
+        assert steps == [3, 4, 5], f"after 3 of 6 steps come 3, 4 and 5, not {steps}"
+        assert torch.equal(straight.weights(), broken.weights()), (
+            "3 + 3 steps differ from 6: weights, the optimizer's state and the step go on from the "
+            "file, and so does the seed of each step"
+        )
+
+
+def test_a_finished_run_is_only_loaded():
+    with a_run() as run:
+        run(3)
+        before = run.weights()
+        assert run(3, seed=5) == 3 and not run.seen, "a finished run was trained further"
+        assert torch.equal(run.weights(), before), "the weights of a finished run were not loaded"
+
+
+def test_it_is_kept_every_so_often():
+    with a_run() as run:
+        run(5, every=2)
+        assert run.kept == {0: 0, 1: 0, 2: 2, 3: 2, 4: 4}, (
+            f"at the start of each step the file held {run.kept}: with every=2 it is written after "
+            "2 steps and after 4, and at the end"
+        )
+        assert torch.load(run.file)["step"] == 5, "the end of the run was not kept"
+
+
+def test_a_save_that_dies_leaves_the_file_whole():
+    def half(state, place, *more, **others):
+        if hasattr(place, "write"):
+            place.write(b"half")
+        else:
+            Path(place).write_bytes(b"half")
+        raise OSError("the disk is full")
+
+    with a_run() as run:
+        run(2)
+        with patch("torch.save", half):
+            try:
+                run(4)
+            except OSError:
+                pass
+            else:
+                raise AssertionError("the error of a save that failed was swallowed")
+        assert run.file.read_bytes() != b"half", (
+            "a save that died half-way destroyed the last good file: write beside it, then replace"
+        )
+        assert torch.load(run.file)["step"] == 2, "the last good file was changed"
+
+
+def test_sigterm_ends_the_run_after_the_step():
+    with a_run() as run:
+        mine = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        try:
+            done = run(6, at_step=terminate)
+            after = signal.getsignal(signal.SIGTERM)
+        finally:
+            signal.signal(signal.SIGTERM, mine)
+        assert done == 3, f"SIGTERM came in step 2, so 3 steps are done, not {done}"
+        assert run.file.exists() and torch.load(run.file)["step"] == 3, "the run was not kept"
+        assert after == signal.SIG_IGN, "the handler that was there before is not back"
+
+
+def test_the_handler_is_back_after_an_error():
+    def fail(step, rank):
+        raise RuntimeError("no batch")
+
+    with a_run() as run:
+        mine = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        with suppress(RuntimeError):
+            run(2, at_step=fail)
+        after = signal.signal(signal.SIGTERM, mine)
+        assert after == signal.SIG_IGN, "after an error the former handler is not back"
+
+
+def on_two_ranks():
+    """Straight to 5; broken by a SIGTERM to rank 1 alone, then to 5; and what rank 1 wrote."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def work(rank):
+            places = []
+            save = torch.save
+
+            def watched(state, place, *more, **others):
+                places.append(str(place))
+                time.sleep(0.3)  # a slow disk: the other rank has to wait for the file
+                return save(state, place, *more, **others)
+
+            straight, broken = Run(Path(folder) / "a"), Run(Path(folder) / "b")
+            with patch("torch.save", watched):
+                done = straight.alone(5, seed=rank)
+                stopped = broken(5, seed=rank, at_step=lambda *at: terminate(*at, when=(2, 1)))
+                kept = torch.load(broken.file)["step"] if broken.file.exists() else None
+                ranks = [None, None]
+                dist.all_gather_object(ranks, kept)
+                again = broken(5, seed=5 + rank) if None not in ranks else None
+            seen = [one[:3] for one in straight.seen]
+            seeds = [one[3] for one in straight.seen]
+            weights = straight.weights(), broken.weights()
+            return done, stopped, kept, again, seen, seeds, weights, len(places)
+
+        for name in "ab":
+            (Path(folder) / name).mkdir()
+        return run_ranks(work, 2)
+
+
+def test_two_ranks_and_a_signal_for_one():
+    first, second = on_two_ranks()
+    assert (first[0], second[0]) == (5, 5), "both ranks return the steps that are done"
+    for rank, one in enumerate((first, second)):
+        right = [(step, rank, 2) for step in range(5)]
+        assert one[4] == right, f"rank {rank} asked for {one[4][:2]}: step, rank, world size"
+        seeds = [2 * step + rank for step in range(5)]
+        assert one[5] == seeds, f"rank {rank} had seeds {one[5][:3]}: step * world_size + rank"
+    assert torch.equal(first[6][0], second[6][0]), (
+        "the ranks' weights differ: they start from rank 0's, and every gradient is the mean over "
+        "the ranks"
+    )
+    assert (first[1], second[1]) == (3, 3), (
+        f"rank 1 alone got SIGTERM in step 2: both stop after 3 steps, not after "
+        f"{first[1]} and {second[1]}"
+    )
+    assert (first[2], second[2]) == (3, 3), (
+        "when fit returns on any rank, the file of 3 steps is there, not "
+        f"{first[2]} and {second[2]}"
+    )
+    assert first[7] and not second[7], f"rank 1 saved {second[7]} times: rank 0 alone saves"
+    assert (first[3], second[3]) == (5, 5), "after the signal the run continues to the end"
+    assert torch.equal(first[6][0], first[6][1]), (
+        "a run of two ranks that was stopped and continued differs from one that was not"
+    )
+
+
+def test_two_ranks_equal_one_with_the_whole_batch():
+    with tempfile.TemporaryDirectory() as folder:
+
+        def work(rank):
+            run = Run(folder, p=0.0, plain=True)
+            run(4, seed=3 * rank)
+            return run.weights()
+
+        found = run_ranks(work, 2)
+    with a_run(p=0.0, plain=True) as run:
+        run(4)
+        for rank in range(2):
+            why = (
+                f"rank {rank} of 2 differs from one process with the whole batch: rank 0's weights "
+                "first, then gradients' means"
+            )
+            close(found[rank], run.weights(), why, 1e-3, 1e-5)

@@ -1,0 +1,399 @@
+# %% wrong="opens the header alone" says=["half a JPEG file"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    """Answer a request whose body is an image file: an HTTP status, and what is sent as JSON."""
+    if len(body) > limit:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+    except Image.DecompressionBombError:
+        return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+    except Exception:
+        return 400, {"error": "this is not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "the image could not be searched"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="tells what went wrong" says=["is told to the caller"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    """Answer a request whose body is an image file: an HTTP status, and what is sent as JSON."""
+    if len(body) > limit:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+        image.load()
+    except Image.DecompressionBombError:
+        return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+    except Exception:
+        return 400, {"error": "this is not an image"}
+    try:
+        shapes = find(image)
+    except Exception as error:
+        return 500, {"error": str(error)}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="looks at bytes alone" says=["2001 x 2000 pixels"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    """Answer a request whose body is an image file: an HTTP status, and what is sent as JSON."""
+    if len(body) > limit:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if False:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+        image.load()
+    except Image.DecompressionBombError:
+        return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+    except Exception:
+        return 400, {"error": "this is not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "the image could not be searched"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="blames the caller" says=["find raised RuntimeError"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    """Answer a request whose body is an image file: an HTTP status, and what is sent as JSON."""
+    if len(body) > limit:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+        image.load()
+    except Image.DecompressionBombError:
+        return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+    except Exception:
+        return 400, {"error": "this is not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 400, {"error": "the image could not be searched"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="converts first" says=["find gets the image as it is"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    """Answer a request whose body is an image file: an HTTP status, and what is sent as JSON."""
+    if len(body) > limit:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+        image.load()
+    except Image.DecompressionBombError:
+        return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+    except Exception:
+        return 400, {"error": "this is not an image"}
+    try:
+        shapes = find(image.convert("RGB"))
+    except Exception:
+        return 500, {"error": "the image could not be searched"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="one kind of error" says=["truncated"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    """Answer a request whose body is an image file: an HTTP status, and what is sent as JSON."""
+    if len(body) > limit:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+        image.load()
+    except Image.DecompressionBombError:
+        return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+    except __import__("PIL").UnidentifiedImageError:
+        return 400, {"error": "this is not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "the image could not be searched"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="off by one" says=["exactly the limit is allowed"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    """Answer a request whose body is an image file: an HTTP status, and what is sent as JSON."""
+    if len(body) >= limit:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+        image.load()
+    except Image.DecompressionBombError:
+        return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+    except Exception:
+        return 400, {"error": "this is not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "the image could not be searched"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="blames itself" says=["the caller's mistake is a 400"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    """Answer a request whose body is an image file: an HTTP status, and what is sent as JSON."""
+    if len(body) > limit:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+        image.load()
+    except Image.DecompressionBombError:
+        return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+    except Exception:
+        return 500, {"error": "this is not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "the image could not be searched"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="a limit on the sides" says=["4000 x 900"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    """Answer a request whose body is an image file: an HTTP status, and what is sent as JSON."""
+    if len(body) > limit:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if max(image.size) > 2000:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+        image.load()
+    except Image.DecompressionBombError:
+        return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+    except Exception:
+        return 400, {"error": "this is not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "the image could not be searched"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% wrong="its own limit" says=["a byte too many"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    """Answer a request whose body is an image file: an HTTP status, and what is sent as JSON."""
+    if len(body) > 1_000_000:
+        return 413, {"error": f"at most {limit} bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+        image.load()
+    except Image.DecompressionBombError:
+        return 413, {"error": f"at most {MOST_PIXELS} pixels"}
+    except Exception:
+        return 400, {"error": "this is not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "the image could not be searched"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% right="verify, then open again"
+import io
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+class Refused(Exception):
+    pass
+
+
+def opened(body):
+    try:
+        with Image.open(io.BytesIO(body)) as header:
+            wide, high = header.size
+    except Image.DecompressionBombError:
+        raise Refused(413, "too many pixels") from None
+    except Exception:
+        raise Refused(400, "not an image") from None
+    if wide * high > MOST_PIXELS:
+        raise Refused(413, "too many pixels")
+    try:
+        image = Image.open(io.BytesIO(body))
+        image.load()
+    except Exception:
+        raise Refused(400, "a damaged image") from None
+    return image
+
+
+def answer_request(body, find, limit=1_000_000):
+    try:
+        if len(body) > limit:
+            raise Refused(413, "too many bytes")
+        image = opened(body)
+    except Refused as refused:
+        return refused.args[0], {"error": refused.args[1]}
+    try:
+        shapes = list(find(image))
+        return 200, {"shapes": shapes, "count": len(shapes)}
+    except BaseException:
+        return 500, {"error": "our mistake"}
+
+
+# %% wrong="expects only OSError" says=["DecompressionBombError"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body, find, limit=1_000_000):
+    if len(body) > limit:
+        return 413, {"error": "too long"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+    except OSError:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "something failed here"}
+    return 200, {"count": len(shapes), "shapes": shapes}
+
+
+# %% right="reads in a helper, which raises the status"
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+class Refused(Exception):
+    pass
+
+
+def _open(body, limit):
+    if len(body) > limit:
+        raise Refused(413, "The body is too large.")
+    try:
+        picture = Image.open(io.BytesIO(body))
+        w, h = picture.size
+    except Exception:
+        raise Refused(400, "This is no picture.")
+    if w * h > MOST_PIXELS:
+        raise Refused(413, "The picture is too large.")
+    try:
+        picture.load()
+    except Exception:
+        raise Refused(400, "This picture is broken.")
+    return picture
+
+
+def answer_request(body, find, limit=1_000_000):
+    try:
+        picture = _open(body, limit)
+    except Refused as refused:
+        return refused.args[0], {"error": refused.args[1]}
+    try:
+        found = find(picture)
+        return 200, {"count": len(found), "shapes": found}
+    except Exception:
+        return 500, {"error": "Internal error."}

@@ -1,0 +1,407 @@
+# %% wrong="three layers alone" says=["sees 57 to 71"]
+import math
+
+import torch.nn as nn
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    """A network from images (n, 3, 8 h, 8 w) to raw numbers (n, 8, h, w).
+
+    ``prior`` is how probable an object is in each cell before training.
+    """
+    layers, before = [], 3
+    for after in (width, 2 * width, 4 * width):
+        layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.GroupNorm(8, after)]
+        layers += [nn.ReLU()]
+        before = after
+    for reach in ():
+        layers += [nn.Conv2d(before, before, 3, padding=reach, dilation=reach)]
+        layers += [nn.GroupNorm(8, before), nn.ReLU()]
+    head = nn.Conv2d(before, 8, 1)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    nn.init.constant_(head.bias[:1], math.log(prior / (1 - prior)))
+    return nn.Sequential(*layers, head)
+
+
+# %% wrong="one layer more" says=["should see 16 more on every side"]
+import math
+
+import torch.nn as nn
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    """A network from images (n, 3, 8 h, 8 w) to raw numbers (n, 8, h, w).
+
+    ``prior`` is how probable an object is in each cell before training.
+    """
+    layers, before = [], 3
+    for after in (width, 2 * width, 4 * width):
+        layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.GroupNorm(8, after)]
+        layers += [nn.ReLU()]
+        before = after
+    for reach in (1,):
+        layers += [nn.Conv2d(before, before, 3, padding=reach, dilation=reach)]
+        layers += [nn.GroupNorm(8, before), nn.ReLU()]
+    head = nn.Conv2d(before, 8, 1)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    nn.init.constant_(head.bias[:1], math.log(prior / (1 - prior)))
+    return nn.Sequential(*layers, head)
+
+
+# %% wrong="batch norm" says=["depend on the others"]
+import math
+
+import torch.nn as nn
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    """A network from images (n, 3, 8 h, 8 w) to raw numbers (n, 8, h, w).
+
+    ``prior`` is how probable an object is in each cell before training.
+    """
+    layers, before = [], 3
+    for after in (width, 2 * width, 4 * width):
+        layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.BatchNorm2d(after)]
+        layers += [nn.ReLU()]
+        before = after
+    for reach in (1, 2):
+        layers += [nn.Conv2d(before, before, 3, padding=reach, dilation=reach)]
+        layers += [nn.GroupNorm(8, before), nn.ReLU()]
+    head = nn.Conv2d(before, 8, 1)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    nn.init.constant_(head.bias[:1], math.log(prior / (1 - prior)))
+    return nn.Sequential(*layers, head)
+
+
+# %% wrong="random last layer" says=["with prior 0.05, sigmoid of number 0"]
+import math
+
+import torch.nn as nn
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    """A network from images (n, 3, 8 h, 8 w) to raw numbers (n, 8, h, w).
+
+    ``prior`` is how probable an object is in each cell before training.
+    """
+    layers, before = [], 3
+    for after in (width, 2 * width, 4 * width):
+        layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.GroupNorm(8, after)]
+        layers += [nn.ReLU()]
+        before = after
+    for reach in (1, 2):
+        layers += [nn.Conv2d(before, before, 3, padding=reach, dilation=reach)]
+        layers += [nn.GroupNorm(8, before), nn.ReLU()]
+    head = nn.Conv2d(before, 8, 1)
+    nn.init.zeros_(head.bias)
+    nn.init.constant_(head.bias[:1], math.log(prior / (1 - prior)))
+    return nn.Sequential(*layers, head)
+
+
+# %% wrong="the prior itself as bias" says=["with prior 0.05, sigmoid of number 0"]
+import math
+
+import torch.nn as nn
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    """A network from images (n, 3, 8 h, 8 w) to raw numbers (n, 8, h, w).
+
+    ``prior`` is how probable an object is in each cell before training.
+    """
+    layers, before = [], 3
+    for after in (width, 2 * width, 4 * width):
+        layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.GroupNorm(8, after)]
+        layers += [nn.ReLU()]
+        before = after
+    for reach in (1, 2):
+        layers += [nn.Conv2d(before, before, 3, padding=reach, dilation=reach)]
+        layers += [nn.GroupNorm(8, before), nn.ReLU()]
+    head = nn.Conv2d(before, 8, 1)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    nn.init.constant_(head.bias[:1], prior)
+    return nn.Sequential(*layers, head)
+
+
+# %% wrong="a sigmoid at the end" says=["raw, without an activation"]
+import math
+
+import torch.nn as nn
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    """A network from images (n, 3, 8 h, 8 w) to raw numbers (n, 8, h, w).
+
+    ``prior`` is how probable an object is in each cell before training.
+    """
+    layers, before = [], 3
+    for after in (width, 2 * width, 4 * width):
+        layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.GroupNorm(8, after)]
+        layers += [nn.ReLU()]
+        before = after
+    for reach in (1, 2):
+        layers += [nn.Conv2d(before, before, 3, padding=reach, dilation=reach)]
+        layers += [nn.GroupNorm(8, before), nn.ReLU()]
+    head = nn.Conv2d(before, 8, 1)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    nn.init.constant_(head.bias[:1], math.log(prior / (1 - prior)))
+    return nn.Sequential(*layers, head, nn.Sigmoid())
+
+
+# %% wrong="a layer that is not used" says=["make no layer that forward does not use"]
+import math
+
+import torch.nn as nn
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    """A network from images (n, 3, 8 h, 8 w) to raw numbers (n, 8, h, w).
+
+    ``prior`` is how probable an object is in each cell before training.
+    """
+    layers, before = [], 3
+    for after in (width, 2 * width, 4 * width):
+        layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.GroupNorm(8, after)]
+        layers += [nn.ReLU()]
+        before = after
+    for reach in (1, 2):
+        layers += [nn.Conv2d(before, before, 3, padding=reach, dilation=reach)]
+        layers += [nn.GroupNorm(8, before), nn.ReLU()]
+    head = nn.Conv2d(before, 8, 1)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    nn.init.constant_(head.bias[:1], math.log(prior / (1 - prior)))
+    net = nn.Sequential(*layers, head)
+    net[0].extra = nn.Linear(3, 3)
+    return net
+
+
+# %% wrong="seeds inside" says=["leave the seed to the caller"]
+import math
+
+import torch.nn as nn
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    """A network from images (n, 3, 8 h, 8 w) to raw numbers (n, 8, h, w).
+
+    ``prior`` is how probable an object is in each cell before training.
+    """
+    torch.manual_seed(0)
+    layers, before = [], 3
+    for after in (width, 2 * width, 4 * width):
+        layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.GroupNorm(8, after)]
+        layers += [nn.ReLU()]
+        before = after
+    for reach in (1, 2):
+        layers += [nn.Conv2d(before, before, 3, padding=reach, dilation=reach)]
+        layers += [nn.GroupNorm(8, before), nn.ReLU()]
+    head = nn.Conv2d(before, 8, 1)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    nn.init.constant_(head.bias[:1], math.log(prior / (1 - prior)))
+    return nn.Sequential(*layers, head)
+
+
+# %% wrong="ignores the width" says=["all layers grow with the width"]
+import math
+
+import torch.nn as nn
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    """A network from images (n, 3, 8 h, 8 w) to raw numbers (n, 8, h, w).
+
+    ``prior`` is how probable an object is in each cell before training.
+    """
+    layers, before = [], 3
+    for after in (16, 32, 64):
+        layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.GroupNorm(8, after)]
+        layers += [nn.ReLU()]
+        before = after
+    for reach in (1, 2):
+        layers += [nn.Conv2d(before, before, 3, padding=reach, dilation=reach)]
+        layers += [nn.GroupNorm(8, before), nn.ReLU()]
+    head = nn.Conv2d(before, 8, 1)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    nn.init.constant_(head.bias[:1], math.log(prior / (1 - prior)))
+    return nn.Sequential(*layers, head)
+
+
+# %% wrong="dropout" says=["training and evaluation mode differ"]
+import math
+
+import torch.nn as nn
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    """A network from images (n, 3, 8 h, 8 w) to raw numbers (n, 8, h, w).
+
+    ``prior`` is how probable an object is in each cell before training.
+    """
+    layers, before = [], 3
+    for after in (width, 2 * width, 4 * width):
+        layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.GroupNorm(8, after)]
+        layers += [nn.ReLU()]
+        before = after
+    for reach in (1, 2):
+        layers += [nn.Conv2d(before, before, 3, padding=reach, dilation=reach)]
+        layers += [nn.GroupNorm(8, before), nn.ReLU()]
+    layers += [nn.Dropout(0.2)]
+    head = nn.Conv2d(before, 8, 1)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    nn.init.constant_(head.bias[:1], math.log(prior / (1 - prior)))
+    return nn.Sequential(*layers, head)
+
+
+# %% wrong="four times a stride" says=["has shape (2, 8, 4, 4)"]
+import math
+
+import torch.nn as nn
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    """A network from images (n, 3, 8 h, 8 w) to raw numbers (n, 8, h, w).
+
+    ``prior`` is how probable an object is in each cell before training.
+    """
+    layers, before = [], 3
+    for after in (width, 2 * width, 4 * width):
+        layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.GroupNorm(8, after)]
+        layers += [nn.ReLU()]
+        before = after
+    for reach in (1, 2):
+        layers += [nn.Conv2d(before, before, 3, padding=reach, dilation=reach)]
+        layers += [nn.GroupNorm(8, before), nn.ReLU()]
+    layers += [nn.AvgPool2d(2)]
+    head = nn.Conv2d(before, 8, 1)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    nn.init.constant_(head.bias[:1], math.log(prior / (1 - prior)))
+    return nn.Sequential(*layers, head)
+
+
+# %% right="a module with a pooled neighbourhood"
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self, width, prior):
+        super().__init__()
+        self.first = nn.Conv2d(3, width, 8, stride=8)
+        self.second = nn.Conv2d(width, 2 * width, 7, padding=3)
+        self.last = nn.Conv2d(2 * width, 8, 1)
+        self.last.weight.data.zero_()
+        self.last.bias.data[0] = torch.tensor(prior).logit()
+
+    def forward(self, x):
+        return self.last(F.gelu(self.second(F.gelu(self.first(x)))))
+
+
+def build_model(width=16, prior=0.05):
+    return Net(width, prior)
+
+
+# %% right="with skips and average pooling"
+import math
+
+import torch
+import torch.nn as nn
+
+
+class Block(nn.Module):
+    def __init__(self, channels, reach):
+        super().__init__()
+        self.norm = nn.InstanceNorm2d(channels, affine=True)
+        self.conv = nn.Conv2d(channels, channels, 3, padding=reach, dilation=reach)
+
+    def forward(self, x):
+        normed = self.norm(x) if x.shape[-1] * x.shape[-2] > 1 else x
+        return x + torch.nn.functional.silu(self.conv(normed))
+
+
+def build_model(width=16, prior=0.05):
+    body = [nn.Conv2d(3, width, 3, padding=1), nn.SiLU(), nn.AvgPool2d(2)]
+    body += [nn.Conv2d(width, 2 * width, 3, padding=1), nn.SiLU(), nn.AvgPool2d(2)]
+    body += [nn.Conv2d(2 * width, 2 * width, 3, padding=1), nn.SiLU(), nn.AvgPool2d(2)]
+    head = nn.Conv2d(2 * width, 8, 1)
+    for parameter in head.parameters():
+        nn.init.zeros_(parameter)
+    with torch.no_grad():
+        head.bias[0] = -math.log(1 / prior - 1)
+    return nn.Sequential(*body, *(Block(2 * width, reach) for reach in (1, 2, 3)), head)
+
+
+# %% wrong="instance norm of a single number" says=["one image of one cell"]
+import math
+
+import torch
+import torch.nn as nn
+
+
+def build_model(width=16, prior=0.05):
+    layers = []
+    i = 3
+    for c, s, d in (
+        (width, 2, 1),
+        (width * 2, 2, 1),
+        (width * 4, 2, 1),
+        (width * 4, 1, 2),
+        (width * 4, 1, 1),
+    ):
+        layers += [
+            nn.Conv2d(i, c, 3, stride=s, padding=d, dilation=d),
+            nn.InstanceNorm2d(c, affine=True),
+            nn.ReLU(),
+        ]
+        i = c
+
+    last = nn.Conv2d(i, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = math.log(prior / (1 - prior))
+
+    return nn.Sequential(*layers, last)
+
+
+# %% wrong="seeds the generator" says=["leave the seed to the caller"]
+import math
+
+import torch
+import torch.nn as nn
+
+
+def build_model(width=16, prior=0.05):
+    layers = []
+    i = 3
+    for c, s, d in (
+        (width, 2, 1),
+        (width * 2, 2, 1),
+        (width * 4, 2, 1),
+        (width * 4, 1, 2),
+        (width * 4, 1, 1),
+    ):
+        layers += [
+            nn.Conv2d(i, c, 3, stride=s, padding=d, dilation=d),
+            nn.GroupNorm(8, c),
+            nn.ReLU(),
+        ]
+        i = c
+    torch.manual_seed(0)
+    last = nn.Conv2d(i, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = math.log(prior / (1 - prior))
+
+    return nn.Sequential(*layers, last)

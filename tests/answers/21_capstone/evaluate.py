@@ -1,0 +1,655 @@
+# %% wrong="in the order they come" says=["the surest box takes the shape"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(
+    found: list[torch.Tensor], true: list[torch.Tensor], draws: int = 200, seed: int = 0
+) -> dict[str, float]:
+    """Compare what was found with what is there.
+
+    Args:
+        found: for each image (k, 6): confidence, label, left, top, right, bottom.
+        true: for each image (m, 5): label, left, top, right, bottom.
+        draws: how often the images are drawn anew for the interval.
+        seed: of the generator that draws them.
+
+    Returns:
+        ``precision``, ``recall``, ``f1``, ``count``, and ``low`` and ``high`` of f1's interval.
+    """
+    rows = []  # for each image: hits, found, true
+    for mine, theirs in zip(found, true, strict=True):
+        free, hits = torch.ones(len(theirs), dtype=torch.bool), 0
+        for box in mine:
+            overlap = box_iou(box[None, 2:].double(), theirs[:, 1:].double())[0]
+            overlap[~free | (theirs[:, 0] != box[1])] = -1
+            if len(theirs) and overlap.max() >= 0.5:
+                free[overlap.argmax()] = False
+                hits += 1
+        rows.append([hits, len(mine), len(theirs)])
+    counts = torch.tensor(rows, dtype=torch.float64)  # (images, 3)
+
+    def share(part: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+        return torch.where(whole > 0, part / whole, 1.0)
+
+    hits, mine, theirs = counts.sum(0)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(rows), (draws, len(rows)), generator=generator)
+    sums = counts[drawn].sum(1)  # (draws, 3)
+    scores = share(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64))
+    results = {
+        "precision": share(hits, mine),
+        "recall": share(hits, theirs),
+        "f1": share(2 * hits, mine + theirs),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean(),
+        "low": low,
+        "high": high,
+    }
+    return {name: value.item() for name, value in results.items()}
+
+
+# %% wrong="finds a shape twice" says=["a hit and a miss"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(
+    found: list[torch.Tensor], true: list[torch.Tensor], draws: int = 200, seed: int = 0
+) -> dict[str, float]:
+    """Compare what was found with what is there.
+
+    Args:
+        found: for each image (k, 6): confidence, label, left, top, right, bottom.
+        true: for each image (m, 5): label, left, top, right, bottom.
+        draws: how often the images are drawn anew for the interval.
+        seed: of the generator that draws them.
+
+    Returns:
+        ``precision``, ``recall``, ``f1``, ``count``, and ``low`` and ``high`` of f1's interval.
+    """
+    rows = []  # for each image: hits, found, true
+    for mine, theirs in zip(found, true, strict=True):
+        free, hits = torch.ones(len(theirs), dtype=torch.bool), 0
+        for box in mine[mine[:, 0].argsort(descending=True, stable=True)]:
+            overlap = box_iou(box[None, 2:].double(), theirs[:, 1:].double())[0]
+            overlap[theirs[:, 0] != box[1]] = -1
+            if len(theirs) and overlap.max() >= 0.5:
+                free[overlap.argmax()] = False
+                hits += 1
+        rows.append([hits, len(mine), len(theirs)])
+    counts = torch.tensor(rows, dtype=torch.float64)  # (images, 3)
+
+    def share(part: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+        return torch.where(whole > 0, part / whole, 1.0)
+
+    hits, mine, theirs = counts.sum(0)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(rows), (draws, len(rows)), generator=generator)
+    sums = counts[drawn].sum(1)  # (draws, 3)
+    scores = share(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64))
+    results = {
+        "precision": share(hits, mine),
+        "recall": share(hits, theirs),
+        "f1": share(2 * hits, mine + theirs),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean(),
+        "low": low,
+        "high": high,
+    }
+    return {name: value.item() for name, value in results.items()}
+
+
+# %% wrong="best of all, then the class" says=["best box of its own class"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(
+    found: list[torch.Tensor], true: list[torch.Tensor], draws: int = 200, seed: int = 0
+) -> dict[str, float]:
+    """Compare what was found with what is there.
+
+    Args:
+        found: for each image (k, 6): confidence, label, left, top, right, bottom.
+        true: for each image (m, 5): label, left, top, right, bottom.
+        draws: how often the images are drawn anew for the interval.
+        seed: of the generator that draws them.
+
+    Returns:
+        ``precision``, ``recall``, ``f1``, ``count``, and ``low`` and ``high`` of f1's interval.
+    """
+    rows = []  # for each image: hits, found, true
+    for mine, theirs in zip(found, true, strict=True):
+        free, hits = torch.ones(len(theirs), dtype=torch.bool), 0
+        for box in mine[mine[:, 0].argsort(descending=True, stable=True)]:
+            overlap = box_iou(box[None, 2:].double(), theirs[:, 1:].double())[0]
+            overlap[~free] = -1
+            if len(theirs) and theirs[overlap.argmax(), 0] != box[1]:
+                overlap[:] = -1
+            if len(theirs) and overlap.max() >= 0.5:
+                free[overlap.argmax()] = False
+                hits += 1
+        rows.append([hits, len(mine), len(theirs)])
+    counts = torch.tensor(rows, dtype=torch.float64)  # (images, 3)
+
+    def share(part: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+        return torch.where(whole > 0, part / whole, 1.0)
+
+    hits, mine, theirs = counts.sum(0)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(rows), (draws, len(rows)), generator=generator)
+    sums = counts[drawn].sum(1)  # (draws, 3)
+    scores = share(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64))
+    results = {
+        "precision": share(hits, mine),
+        "recall": share(hits, theirs),
+        "f1": share(2 * hits, mine + theirs),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean(),
+        "low": low,
+        "high": high,
+    }
+    return {name: value.item() for name, value in results.items()}
+
+
+# %% wrong="a mean over photographs" says=["not averaged image by image"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(
+    found: list[torch.Tensor], true: list[torch.Tensor], draws: int = 200, seed: int = 0
+) -> dict[str, float]:
+    """Compare what was found with what is there.
+
+    Args:
+        found: for each image (k, 6): confidence, label, left, top, right, bottom.
+        true: for each image (m, 5): label, left, top, right, bottom.
+        draws: how often the images are drawn anew for the interval.
+        seed: of the generator that draws them.
+
+    Returns:
+        ``precision``, ``recall``, ``f1``, ``count``, and ``low`` and ``high`` of f1's interval.
+    """
+    rows = []  # for each image: hits, found, true
+    for mine, theirs in zip(found, true, strict=True):
+        free, hits = torch.ones(len(theirs), dtype=torch.bool), 0
+        for box in mine[mine[:, 0].argsort(descending=True, stable=True)]:
+            overlap = box_iou(box[None, 2:].double(), theirs[:, 1:].double())[0]
+            overlap[~free | (theirs[:, 0] != box[1])] = -1
+            if len(theirs) and overlap.max() >= 0.5:
+                free[overlap.argmax()] = False
+                hits += 1
+        rows.append([hits, len(mine), len(theirs)])
+    counts = torch.tensor(rows, dtype=torch.float64)  # (images, 3)
+
+    def share(part: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+        return torch.where(whole > 0, part / whole, 1.0)
+
+    hits, mine, theirs = counts.sum(0)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(rows), (draws, len(rows)), generator=generator)
+    sums = counts[drawn].sum(1)  # (draws, 3)
+    scores = share(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64))
+    results = {
+        "precision": share(counts[:, 0], counts[:, 1]).mean(),
+        "recall": share(hits, theirs),
+        "f1": share(2 * hits, mine + theirs),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean(),
+        "low": low,
+        "high": high,
+    }
+    return {name: value.item() for name, value in results.items()}
+
+
+# %% wrong="shuffles instead of drawing" says=["f1 lies within its interval"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(
+    found: list[torch.Tensor], true: list[torch.Tensor], draws: int = 200, seed: int = 0
+) -> dict[str, float]:
+    """Compare what was found with what is there.
+
+    Args:
+        found: for each image (k, 6): confidence, label, left, top, right, bottom.
+        true: for each image (m, 5): label, left, top, right, bottom.
+        draws: how often the images are drawn anew for the interval.
+        seed: of the generator that draws them.
+
+    Returns:
+        ``precision``, ``recall``, ``f1``, ``count``, and ``low`` and ``high`` of f1's interval.
+    """
+    rows = []  # for each image: hits, found, true
+    for mine, theirs in zip(found, true, strict=True):
+        free, hits = torch.ones(len(theirs), dtype=torch.bool), 0
+        for box in mine[mine[:, 0].argsort(descending=True, stable=True)]:
+            overlap = box_iou(box[None, 2:].double(), theirs[:, 1:].double())[0]
+            overlap[~free | (theirs[:, 0] != box[1])] = -1
+            if len(theirs) and overlap.max() >= 0.5:
+                free[overlap.argmax()] = False
+                hits += 1
+        rows.append([hits, len(mine), len(theirs)])
+    counts = torch.tensor(rows, dtype=torch.float64)  # (images, 3)
+
+    def share(part: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+        return torch.where(whole > 0, part / whole, 1.0)
+
+    hits, mine, theirs = counts.sum(0)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.stack([torch.randperm(len(rows), generator=generator) for _ in range(draws)])
+    sums = counts[drawn].sum(1)  # (draws, 3)
+    scores = share(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64))
+    results = {
+        "precision": share(hits, mine),
+        "recall": share(hits, theirs),
+        "f1": share(2 * hits, mine + theirs),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean(),
+        "low": low,
+        "high": high,
+    }
+    return {name: value.item() for name, value in results.items()}
+
+
+# %% wrong="the default generator" says=["torch's default generator was used"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(
+    found: list[torch.Tensor], true: list[torch.Tensor], draws: int = 200, seed: int = 0
+) -> dict[str, float]:
+    """Compare what was found with what is there.
+
+    Args:
+        found: for each image (k, 6): confidence, label, left, top, right, bottom.
+        true: for each image (m, 5): label, left, top, right, bottom.
+        draws: how often the images are drawn anew for the interval.
+        seed: of the generator that draws them.
+
+    Returns:
+        ``precision``, ``recall``, ``f1``, ``count``, and ``low`` and ``high`` of f1's interval.
+    """
+    rows = []  # for each image: hits, found, true
+    for mine, theirs in zip(found, true, strict=True):
+        free, hits = torch.ones(len(theirs), dtype=torch.bool), 0
+        for box in mine[mine[:, 0].argsort(descending=True, stable=True)]:
+            overlap = box_iou(box[None, 2:].double(), theirs[:, 1:].double())[0]
+            overlap[~free | (theirs[:, 0] != box[1])] = -1
+            if len(theirs) and overlap.max() >= 0.5:
+                free[overlap.argmax()] = False
+                hits += 1
+        rows.append([hits, len(mine), len(theirs)])
+    counts = torch.tensor(rows, dtype=torch.float64)  # (images, 3)
+
+    def share(part: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+        return torch.where(whole > 0, part / whole, 1.0)
+
+    hits, mine, theirs = counts.sum(0)
+    torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(rows), (draws, len(rows)))
+    sums = counts[drawn].sum(1)  # (draws, 3)
+    scores = share(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64))
+    results = {
+        "precision": share(hits, mine),
+        "recall": share(hits, theirs),
+        "f1": share(2 * hits, mine + theirs),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean(),
+        "low": low,
+        "high": high,
+    }
+    return {name: value.item() for name, value in results.items()}
+
+
+# %% wrong="nothing of nothing is 0" says=["nothing is there and nothing found"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(
+    found: list[torch.Tensor], true: list[torch.Tensor], draws: int = 200, seed: int = 0
+) -> dict[str, float]:
+    """Compare what was found with what is there.
+
+    Args:
+        found: for each image (k, 6): confidence, label, left, top, right, bottom.
+        true: for each image (m, 5): label, left, top, right, bottom.
+        draws: how often the images are drawn anew for the interval.
+        seed: of the generator that draws them.
+
+    Returns:
+        ``precision``, ``recall``, ``f1``, ``count``, and ``low`` and ``high`` of f1's interval.
+    """
+    rows = []  # for each image: hits, found, true
+    for mine, theirs in zip(found, true, strict=True):
+        free, hits = torch.ones(len(theirs), dtype=torch.bool), 0
+        for box in mine[mine[:, 0].argsort(descending=True, stable=True)]:
+            overlap = box_iou(box[None, 2:].double(), theirs[:, 1:].double())[0]
+            overlap[~free | (theirs[:, 0] != box[1])] = -1
+            if len(theirs) and overlap.max() >= 0.5:
+                free[overlap.argmax()] = False
+                hits += 1
+        rows.append([hits, len(mine), len(theirs)])
+    counts = torch.tensor(rows, dtype=torch.float64)  # (images, 3)
+
+    def share(part: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+        return torch.where(whole > 0, part / whole, 0.0)
+
+    hits, mine, theirs = counts.sum(0)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(rows), (draws, len(rows)), generator=generator)
+    sums = counts[drawn].sum(1)  # (draws, 3)
+    scores = share(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64))
+    results = {
+        "precision": share(hits, mine),
+        "recall": share(hits, theirs),
+        "f1": share(2 * hits, mine + theirs),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean(),
+        "low": low,
+        "high": high,
+    }
+    return {name: value.item() for name, value in results.items()}
+
+
+# %% wrong="more than a half" says=["exactly 0.5"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(
+    found: list[torch.Tensor], true: list[torch.Tensor], draws: int = 200, seed: int = 0
+) -> dict[str, float]:
+    """Compare what was found with what is there.
+
+    Args:
+        found: for each image (k, 6): confidence, label, left, top, right, bottom.
+        true: for each image (m, 5): label, left, top, right, bottom.
+        draws: how often the images are drawn anew for the interval.
+        seed: of the generator that draws them.
+
+    Returns:
+        ``precision``, ``recall``, ``f1``, ``count``, and ``low`` and ``high`` of f1's interval.
+    """
+    rows = []  # for each image: hits, found, true
+    for mine, theirs in zip(found, true, strict=True):
+        free, hits = torch.ones(len(theirs), dtype=torch.bool), 0
+        for box in mine[mine[:, 0].argsort(descending=True, stable=True)]:
+            overlap = box_iou(box[None, 2:].double(), theirs[:, 1:].double())[0]
+            overlap[~free | (theirs[:, 0] != box[1])] = -1
+            if len(theirs) and overlap.max() > 0.5:
+                free[overlap.argmax()] = False
+                hits += 1
+        rows.append([hits, len(mine), len(theirs)])
+    counts = torch.tensor(rows, dtype=torch.float64)  # (images, 3)
+
+    def share(part: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+        return torch.where(whole > 0, part / whole, 1.0)
+
+    hits, mine, theirs = counts.sum(0)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(rows), (draws, len(rows)), generator=generator)
+    sums = counts[drawn].sum(1)  # (draws, 3)
+    scores = share(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64))
+    results = {
+        "precision": share(hits, mine),
+        "recall": share(hits, theirs),
+        "f1": share(2 * hits, mine + theirs),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean(),
+        "low": low,
+        "high": high,
+    }
+    return {name: value.item() for name, value in results.items()}
+
+
+# %% wrong="takes the first that fits" says=["the surest box takes the shape that it overlaps most"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(
+    found: list[torch.Tensor], true: list[torch.Tensor], draws: int = 200, seed: int = 0
+) -> dict[str, float]:
+    """Compare what was found with what is there.
+
+    Args:
+        found: for each image (k, 6): confidence, label, left, top, right, bottom.
+        true: for each image (m, 5): label, left, top, right, bottom.
+        draws: how often the images are drawn anew for the interval.
+        seed: of the generator that draws them.
+
+    Returns:
+        ``precision``, ``recall``, ``f1``, ``count``, and ``low`` and ``high`` of f1's interval.
+    """
+    rows = []  # for each image: hits, found, true
+    for mine, theirs in zip(found, true, strict=True):
+        free, hits = torch.ones(len(theirs), dtype=torch.bool), 0
+        for box in mine[mine[:, 0].argsort(descending=True, stable=True)]:
+            overlap = box_iou(box[None, 2:].double(), theirs[:, 1:].double())[0]
+            overlap[~free | (theirs[:, 0] != box[1])] = -1
+            if len(theirs) and overlap.max() >= 0.5:
+                free[(overlap >= 0.5).nonzero()[0, 0]] = False
+                hits += 1
+        rows.append([hits, len(mine), len(theirs)])
+    counts = torch.tensor(rows, dtype=torch.float64)  # (images, 3)
+
+    def share(part: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+        return torch.where(whole > 0, part / whole, 1.0)
+
+    hits, mine, theirs = counts.sum(0)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(rows), (draws, len(rows)), generator=generator)
+    sums = counts[drawn].sum(1)  # (draws, 3)
+    scores = share(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64))
+    results = {
+        "precision": share(hits, mine),
+        "recall": share(hits, theirs),
+        "f1": share(2 * hits, mine + theirs),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean(),
+        "low": low,
+        "high": high,
+    }
+    return {name: value.item() for name, value in results.items()}
+
+
+# %% wrong="quantiles of 90 %" says=["quantiles of their f1"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(
+    found: list[torch.Tensor], true: list[torch.Tensor], draws: int = 200, seed: int = 0
+) -> dict[str, float]:
+    """Compare what was found with what is there.
+
+    Args:
+        found: for each image (k, 6): confidence, label, left, top, right, bottom.
+        true: for each image (m, 5): label, left, top, right, bottom.
+        draws: how often the images are drawn anew for the interval.
+        seed: of the generator that draws them.
+
+    Returns:
+        ``precision``, ``recall``, ``f1``, ``count``, and ``low`` and ``high`` of f1's interval.
+    """
+    rows = []  # for each image: hits, found, true
+    for mine, theirs in zip(found, true, strict=True):
+        free, hits = torch.ones(len(theirs), dtype=torch.bool), 0
+        for box in mine[mine[:, 0].argsort(descending=True, stable=True)]:
+            overlap = box_iou(box[None, 2:].double(), theirs[:, 1:].double())[0]
+            overlap[~free | (theirs[:, 0] != box[1])] = -1
+            if len(theirs) and overlap.max() >= 0.5:
+                free[overlap.argmax()] = False
+                hits += 1
+        rows.append([hits, len(mine), len(theirs)])
+    counts = torch.tensor(rows, dtype=torch.float64)  # (images, 3)
+
+    def share(part: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+        return torch.where(whole > 0, part / whole, 1.0)
+
+    hits, mine, theirs = counts.sum(0)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(rows), (draws, len(rows)), generator=generator)
+    sums = counts[drawn].sum(1)  # (draws, 3)
+    scores = share(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.05, 0.95], dtype=torch.float64))
+    results = {
+        "precision": share(hits, mine),
+        "recall": share(hits, theirs),
+        "f1": share(2 * hits, mine + theirs),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean(),
+        "low": low,
+        "high": high,
+    }
+    return {name: value.item() for name, value in results.items()}
+
+
+# %% wrong="interval of precision" says=["quantiles of their f1"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(
+    found: list[torch.Tensor], true: list[torch.Tensor], draws: int = 200, seed: int = 0
+) -> dict[str, float]:
+    """Compare what was found with what is there.
+
+    Args:
+        found: for each image (k, 6): confidence, label, left, top, right, bottom.
+        true: for each image (m, 5): label, left, top, right, bottom.
+        draws: how often the images are drawn anew for the interval.
+        seed: of the generator that draws them.
+
+    Returns:
+        ``precision``, ``recall``, ``f1``, ``count``, and ``low`` and ``high`` of f1's interval.
+    """
+    rows = []  # for each image: hits, found, true
+    for mine, theirs in zip(found, true, strict=True):
+        free, hits = torch.ones(len(theirs), dtype=torch.bool), 0
+        for box in mine[mine[:, 0].argsort(descending=True, stable=True)]:
+            overlap = box_iou(box[None, 2:].double(), theirs[:, 1:].double())[0]
+            overlap[~free | (theirs[:, 0] != box[1])] = -1
+            if len(theirs) and overlap.max() >= 0.5:
+                free[overlap.argmax()] = False
+                hits += 1
+        rows.append([hits, len(mine), len(theirs)])
+    counts = torch.tensor(rows, dtype=torch.float64)  # (images, 3)
+
+    def share(part: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+        return torch.where(whole > 0, part / whole, 1.0)
+
+    hits, mine, theirs = counts.sum(0)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(rows), (draws, len(rows)), generator=generator)
+    sums = counts[drawn].sum(1)  # (draws, 3)
+    scores = share(sums[:, 0], sums[:, 1])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64))
+    results = {
+        "precision": share(hits, mine),
+        "recall": share(hits, theirs),
+        "f1": share(2 * hits, mine + theirs),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean(),
+        "low": low,
+        "high": high,
+    }
+    return {name: value.item() for name, value in results.items()}
+
+
+# %% wrong="tensors come back" says=["not a float"]
+import torch
+from torchvision.ops import box_iou
+
+
+def evaluate(
+    found: list[torch.Tensor], true: list[torch.Tensor], draws: int = 200, seed: int = 0
+) -> dict[str, float]:
+    """Compare what was found with what is there.
+
+    Args:
+        found: for each image (k, 6): confidence, label, left, top, right, bottom.
+        true: for each image (m, 5): label, left, top, right, bottom.
+        draws: how often the images are drawn anew for the interval.
+        seed: of the generator that draws them.
+
+    Returns:
+        ``precision``, ``recall``, ``f1``, ``count``, and ``low`` and ``high`` of f1's interval.
+    """
+    rows = []  # for each image: hits, found, true
+    for mine, theirs in zip(found, true, strict=True):
+        free, hits = torch.ones(len(theirs), dtype=torch.bool), 0
+        for box in mine[mine[:, 0].argsort(descending=True, stable=True)]:
+            overlap = box_iou(box[None, 2:].double(), theirs[:, 1:].double())[0]
+            overlap[~free | (theirs[:, 0] != box[1])] = -1
+            if len(theirs) and overlap.max() >= 0.5:
+                free[overlap.argmax()] = False
+                hits += 1
+        rows.append([hits, len(mine), len(theirs)])
+    counts = torch.tensor(rows, dtype=torch.float64)  # (images, 3)
+
+    def share(part: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+        return torch.where(whole > 0, part / whole, 1.0)
+
+    hits, mine, theirs = counts.sum(0)
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(len(rows), (draws, len(rows)), generator=generator)
+    sums = counts[drawn].sum(1)  # (draws, 3)
+    scores = share(2 * sums[:, 0], sums[:, 1] + sums[:, 2])
+    low, high = scores.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64))
+    results = {
+        "precision": share(hits, mine),
+        "recall": share(hits, theirs),
+        "f1": share(2 * hits, mine + theirs),
+        "count": (counts[:, 1] == counts[:, 2]).double().mean(),
+        "low": low,
+        "high": high,
+    }
+    return {name: value for name, value in results.items()}
+
+
+# %% right="plain Python"
+import torch
+
+
+def iou(a, b):
+    wide = max(0.0, min(a[2], b[2]) - max(a[0], b[0]))
+    high = max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
+    both = wide * high
+    union = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - both
+    return both / union if union > 0 else 0.0
+
+
+def evaluate(found, true, draws=200, seed=0):
+    rows = []
+    for mine, theirs in zip(found, true):
+        left, hits = theirs.tolist(), 0
+        for box in sorted(mine.tolist(), key=lambda b: -b[0]):
+            fitting = [t for t in left if t[0] == box[1]]
+            best = max(fitting, key=lambda t: iou(t[1:], box[2:]), default=None)
+            if best is not None and iou(best[1:], box[2:]) >= 0.5:
+                left.remove(best)
+                hits += 1
+        rows.append((hits, len(mine), len(theirs)))
+
+    def ratio(a, b):
+        return a / b if b else 1.0
+
+    def f1(some):
+        return ratio(2 * sum(r[0] for r in some), sum(r[1] + r[2] for r in some))
+
+    g = torch.Generator().manual_seed(seed)
+    sets = torch.randint(len(rows), (draws, len(rows)), generator=g).tolist()
+    scores = torch.tensor([f1([rows[n] for n in one]) for one in sets], dtype=torch.float64)
+    return {
+        "precision": ratio(sum(r[0] for r in rows), sum(r[1] for r in rows)),
+        "recall": ratio(sum(r[0] for r in rows), sum(r[2] for r in rows)),
+        "f1": f1(rows),
+        "count": sum(r[1] == r[2] for r in rows) / len(rows),
+        "low": float(torch.quantile(scores, 0.025)),
+        "high": float(torch.quantile(scores, 0.975)),
+    }

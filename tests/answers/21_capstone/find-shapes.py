@@ -1,0 +1,396 @@
+# %% wrong="in training mode" says=["ran in training mode"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    """Find the shapes in one image of any size and mode.
+
+    Returns:
+        For each shape, the surest first: ``"shape"``, its name; ``"confidence"``, from 0 to 1;
+        ``"box"``, a list of left, top, right, bottom in pixels of ``image``.
+    """
+    weight = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    try:
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(weight.device, weight.dtype))
+    finally:
+        for module, training in modes:
+            module.training = training
+    scale = torch.tensor([*image.size, *image.size])
+    return [
+        {
+            "shape": SHAPES[int(row[1])],
+            "confidence": row[0].item(),
+            "box": (row[2:].cpu() * scale).tolist(),
+        }
+        for row in decode(output)[0]
+    ]
+
+
+# %% wrong="one mode for all parts" says=["the mode of a part of the model has changed"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    """Find the shapes in one image of any size and mode.
+
+    Returns:
+        For each shape, the surest first: ``"shape"``, its name; ``"confidence"``, from 0 to 1;
+        ``"box"``, a list of left, top, right, bottom in pixels of ``image``.
+    """
+    weight = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(weight.device, weight.dtype))
+    finally:
+        model.train(modes[0][1])
+    scale = torch.tensor([*image.size, *image.size])
+    return [
+        {
+            "shape": SHAPES[int(row[1])],
+            "confidence": row[0].item(),
+            "box": (row[2:].cpu() * scale).tolist(),
+        }
+        for row in decode(output)[0]
+    ]
+
+
+# %% wrong="with a graph" says=["ran with a graph"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    """Find the shapes in one image of any size and mode.
+
+    Returns:
+        For each shape, the surest first: ``"shape"``, its name; ``"confidence"``, from 0 to 1;
+        ``"box"``, a list of left, top, right, bottom in pixels of ``image``.
+    """
+    weight = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        if True:
+            output = model(prepare(image)[None].to(weight.device, weight.dtype))
+    finally:
+        for module, training in modes:
+            module.training = training
+    scale = torch.tensor([*image.size, *image.size])
+    return [
+        {
+            "shape": SHAPES[int(row[1])],
+            "confidence": row[0].item(),
+            "box": (row[2:].cpu() * scale).tolist(),
+        }
+        for row in decode(output)[0]
+    ]
+
+
+# %% wrong="height before width" says=["100 wide and 60 high"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    """Find the shapes in one image of any size and mode.
+
+    Returns:
+        For each shape, the surest first: ``"shape"``, its name; ``"confidence"``, from 0 to 1;
+        ``"box"``, a list of left, top, right, bottom in pixels of ``image``.
+    """
+    weight = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(weight.device, weight.dtype))
+    finally:
+        for module, training in modes:
+            module.training = training
+    scale = torch.tensor([*image.size[::-1], *image.size[::-1]])
+    return [
+        {
+            "shape": SHAPES[int(row[1])],
+            "confidence": row[0].item(),
+            "box": (row[2:].cpu() * scale).tolist(),
+        }
+        for row in decode(output)[0]
+    ]
+
+
+# %% wrong="names from 1" says=["label 0 is a circle"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    """Find the shapes in one image of any size and mode.
+
+    Returns:
+        For each shape, the surest first: ``"shape"``, its name; ``"confidence"``, from 0 to 1;
+        ``"box"``, a list of left, top, right, bottom in pixels of ``image``.
+    """
+    weight = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(weight.device, weight.dtype))
+    finally:
+        for module, training in modes:
+            module.training = training
+    scale = torch.tensor([*image.size, *image.size])
+    return [
+        {
+            "shape": SHAPES[int(row[1]) - 1],
+            "confidence": row[0].item(),
+            "box": (row[2:].cpu() * scale).tolist(),
+        }
+        for row in decode(output)[0]
+    ]
+
+
+# %% wrong="prepares by itself" says=["are not those of training"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    """Find the shapes in one image of any size and mode.
+
+    Returns:
+        For each shape, the surest first: ``"shape"``, its name; ``"confidence"``, from 0 to 1;
+        ``"box"``, a list of left, top, right, bottom in pixels of ``image``.
+    """
+    weight = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(
+                (
+                    (
+                        __import__("torchvision").transforms.functional.to_tensor(
+                            image.convert("RGB").resize((64, 64))
+                        )
+                        - 0.4
+                    )
+                    / 0.25
+                )[None].to(weight.device, weight.dtype)
+            )
+    finally:
+        for module, training in modes:
+            module.training = training
+    scale = torch.tensor([*image.size, *image.size])
+    return [
+        {
+            "shape": SHAPES[int(row[1])],
+            "confidence": row[0].item(),
+            "box": (row[2:].cpu() * scale).tolist(),
+        }
+        for row in decode(output)[0]
+    ]
+
+
+# %% wrong="gradients stay off" says=["the gradient mode is not as it was"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    """Find the shapes in one image of any size and mode.
+
+    Returns:
+        For each shape, the surest first: ``"shape"``, its name; ``"confidence"``, from 0 to 1;
+        ``"box"``, a list of left, top, right, bottom in pixels of ``image``.
+    """
+    weight = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        torch.set_grad_enabled(False)
+        if True:
+            output = model(prepare(image)[None].to(weight.device, weight.dtype))
+    finally:
+        for module, training in modes:
+            module.training = training
+    scale = torch.tensor([*image.size, *image.size])
+    return [
+        {
+            "shape": SHAPES[int(row[1])],
+            "confidence": row[0].item(),
+            "box": (row[2:].cpu() * scale).tolist(),
+        }
+        for row in decode(output)[0]
+    ]
+
+
+# %% wrong="tensors inside" says=["confidence is a float"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    """Find the shapes in one image of any size and mode.
+
+    Returns:
+        For each shape, the surest first: ``"shape"``, its name; ``"confidence"``, from 0 to 1;
+        ``"box"``, a list of left, top, right, bottom in pixels of ``image``.
+    """
+    weight = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(weight.device, weight.dtype))
+    finally:
+        for module, training in modes:
+            module.training = training
+    scale = torch.tensor([*image.size, *image.size])
+    return [
+        {
+            "shape": SHAPES[int(row[1])],
+            "confidence": row[0],
+            "box": (row[2:].cpu() * scale).tolist(),
+        }
+        for row in decode(output)[0]
+    ]
+
+
+# %% wrong="always float32" says=["the weights differ"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    """Find the shapes in one image of any size and mode.
+
+    Returns:
+        For each shape, the surest first: ``"shape"``, its name; ``"confidence"``, from 0 to 1;
+        ``"box"``, a list of left, top, right, bottom in pixels of ``image``.
+    """
+    weight = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(weight.device))
+    finally:
+        for module, training in modes:
+            module.training = training
+    scale = torch.tensor([*image.size, *image.size])
+    return [
+        {
+            "shape": SHAPES[int(row[1])],
+            "confidence": row[0].item(),
+            "box": (row[2:].cpu() * scale).tolist(),
+        }
+        for row in decode(output)[0]
+    ]
+
+
+# %% wrong="shrinks the image itself" says=["the image was changed"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    """Find the shapes in one image of any size and mode.
+
+    Returns:
+        For each shape, the surest first: ``"shape"``, its name; ``"confidence"``, from 0 to 1;
+        ``"box"``, a list of left, top, right, bottom in pixels of ``image``.
+    """
+    weight = next(model.parameters())
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    image.thumbnail((64, 64))
+    try:
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(weight.device, weight.dtype))
+    finally:
+        for module, training in modes:
+            module.training = training
+    scale = torch.tensor([*image.size, *image.size])
+    return [
+        {
+            "shape": SHAPES[int(row[1])],
+            "confidence": row[0].item(),
+            "box": (row[2:].cpu() * scale).tolist(),
+        }
+        for row in decode(output)[0]
+    ]
+
+
+# %% right="with inference mode and a copy"
+import copy
+
+import torch
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model, image):
+    quiet = copy.copy(model)
+    modes = {name: part.training for name, part in model.named_modules()}
+    model.eval()
+    parameter = next(iter(model.parameters()))
+    with torch.inference_mode():
+        x = prepare(image).unsqueeze(0).to(device=parameter.device, dtype=parameter.dtype)
+        rows = decode(model(x))[0].tolist()
+    for name, part in model.named_modules():
+        part.training = modes[name]
+    wide, high = image.width, image.height
+    answer = []
+    for sure, label, left, top, right, bottom in rows:
+        name = {0: "circle", 1: "square", 2: "triangle"}[round(label)]
+        box = [left * wide, top * high, right * wide, bottom * high]
+        answer.append({"box": box, "confidence": sure, "shape": name})
+    del quiet
+    return answer

@@ -1,0 +1,379 @@
+# %% wrong="row and column swapped" says=["rows count y, columns x"]
+import torch
+
+
+def make_targets(
+    boxes: torch.Tensor, labels: torch.Tensor, size: tuple[int, int], cells: int = 8
+) -> torch.Tensor:
+    """Write an image's shapes into a grid: (8, cells, cells), float32.
+
+    Args:
+        boxes: (n, 4), integer or floating point: left, top, right, bottom in pixels.
+        labels: (n,), int64: 0, 1 or 2.
+        size: height and width of the image in pixels.
+        cells: how many rows and columns the grid has.
+    """
+    height, width = size
+    target = torch.zeros(8, cells, cells, device=boxes.device)
+    left, top, right, bottom = boxes.to(torch.float64).unbind(1)
+    x, y = (left + right) / 2 / width * cells, (top + bottom) / 2 / height * cells
+    wide, high = (right - left) / width, (bottom - top) / height
+    area = (right - left) * (bottom - top)
+    for n in area.argsort(stable=True, descending=True).tolist():
+        row, column = int(x[n]), int(y[n])
+        if target[0, row, column] == 0:  # a larger shape keeps its cell
+            target[0, row, column] = target[1 + labels[n], row, column] = 1
+            target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, wide[n], high[n]])
+    return target
+
+
+# %% wrong="whole pixels" says=["half pixels count"]
+import torch
+
+
+def make_targets(
+    boxes: torch.Tensor, labels: torch.Tensor, size: tuple[int, int], cells: int = 8
+) -> torch.Tensor:
+    """Write an image's shapes into a grid: (8, cells, cells), float32.
+
+    Args:
+        boxes: (n, 4), integer or floating point: left, top, right, bottom in pixels.
+        labels: (n,), int64: 0, 1 or 2.
+        size: height and width of the image in pixels.
+        cells: how many rows and columns the grid has.
+    """
+    height, width = size
+    target = torch.zeros(8, cells, cells, device=boxes.device)
+    left, top, right, bottom = boxes.to(torch.float64).unbind(1)
+    x, y = (left + right) // 2 / width * cells, (top + bottom) / 2 / height * cells
+    wide, high = (right - left) / width, (bottom - top) / height
+    area = (right - left) * (bottom - top)
+    for n in area.argsort(stable=True, descending=True).tolist():
+        row, column = int(y[n]), int(x[n])
+        if target[0, row, column] == 0:  # a larger shape keeps its cell
+            target[0, row, column] = target[1 + labels[n], row, column] = 1
+            target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, wide[n], high[n]])
+    return target
+
+
+# %% wrong="the last shape overwrites" says=["the large shape comes last"]
+import torch
+
+
+def make_targets(
+    boxes: torch.Tensor, labels: torch.Tensor, size: tuple[int, int], cells: int = 8
+) -> torch.Tensor:
+    """Write an image's shapes into a grid: (8, cells, cells), float32.
+
+    Args:
+        boxes: (n, 4), integer or floating point: left, top, right, bottom in pixels.
+        labels: (n,), int64: 0, 1 or 2.
+        size: height and width of the image in pixels.
+        cells: how many rows and columns the grid has.
+    """
+    height, width = size
+    target = torch.zeros(8, cells, cells, device=boxes.device)
+    left, top, right, bottom = boxes.to(torch.float64).unbind(1)
+    x, y = (left + right) / 2 / width * cells, (top + bottom) / 2 / height * cells
+    wide, high = (right - left) / width, (bottom - top) / height
+    area = (right - left) * (bottom - top)
+    for n in area.argsort(stable=True, descending=True).tolist():
+        row, column = int(y[n]), int(x[n])
+        if True:  # a larger shape keeps its cell
+            target[0, row, column] = target[1 + labels[n], row, column] = 1
+            target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, wide[n], high[n]])
+    return target
+
+
+# %% wrong="of equal areas the last" says=["both areas are 36"]
+import torch
+
+
+def make_targets(
+    boxes: torch.Tensor, labels: torch.Tensor, size: tuple[int, int], cells: int = 8
+) -> torch.Tensor:
+    """Write an image's shapes into a grid: (8, cells, cells), float32.
+
+    Args:
+        boxes: (n, 4), integer or floating point: left, top, right, bottom in pixels.
+        labels: (n,), int64: 0, 1 or 2.
+        size: height and width of the image in pixels.
+        cells: how many rows and columns the grid has.
+    """
+    height, width = size
+    target = torch.zeros(8, cells, cells, device=boxes.device)
+    left, top, right, bottom = boxes.to(torch.float64).unbind(1)
+    x, y = (left + right) / 2 / width * cells, (top + bottom) / 2 / height * cells
+    wide, high = (right - left) / width, (bottom - top) / height
+    area = (right - left) * (bottom - top)
+    for n in area.argsort(stable=True).flip(0).tolist():
+        row, column = int(y[n]), int(x[n])
+        if target[0, row, column] == 0:  # a larger shape keeps its cell
+            target[0, row, column] = target[1 + labels[n], row, column] = 1
+            target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, wide[n], high[n]])
+    return target
+
+
+# %% wrong="the dtype of the boxes" says=["not torch.float32"]
+import torch
+
+
+def make_targets(
+    boxes: torch.Tensor, labels: torch.Tensor, size: tuple[int, int], cells: int = 8
+) -> torch.Tensor:
+    """Write an image's shapes into a grid: (8, cells, cells), float32.
+
+    Args:
+        boxes: (n, 4), integer or floating point: left, top, right, bottom in pixels.
+        labels: (n,), int64: 0, 1 or 2.
+        size: height and width of the image in pixels.
+        cells: how many rows and columns the grid has.
+    """
+    height, width = size
+    target = boxes.new_zeros(8, cells, cells)
+    left, top, right, bottom = boxes.to(torch.float64).unbind(1)
+    x, y = (left + right) / 2 / width * cells, (top + bottom) / 2 / height * cells
+    wide, high = (right - left) / width, (bottom - top) / height
+    area = (right - left) * (bottom - top)
+    for n in area.argsort(stable=True, descending=True).tolist():
+        row, column = int(y[n]), int(x[n])
+        if target[0, row, column] == 0:  # a larger shape keeps its cell
+            target[0, row, column] = target[1 + labels[n], row, column] = 1
+            target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, wide[n], high[n]])
+    return target
+
+
+# %% wrong="x counted from the image" says=["x, then y of the centre within its cell"]
+import torch
+
+
+def make_targets(
+    boxes: torch.Tensor, labels: torch.Tensor, size: tuple[int, int], cells: int = 8
+) -> torch.Tensor:
+    """Write an image's shapes into a grid: (8, cells, cells), float32.
+
+    Args:
+        boxes: (n, 4), integer or floating point: left, top, right, bottom in pixels.
+        labels: (n,), int64: 0, 1 or 2.
+        size: height and width of the image in pixels.
+        cells: how many rows and columns the grid has.
+    """
+    height, width = size
+    target = torch.zeros(8, cells, cells, device=boxes.device)
+    left, top, right, bottom = boxes.to(torch.float64).unbind(1)
+    x, y = (left + right) / 2 / width * cells, (top + bottom) / 2 / height * cells
+    wide, high = (right - left) / width, (bottom - top) / height
+    area = (right - left) * (bottom - top)
+    for n in area.argsort(stable=True, descending=True).tolist():
+        row, column = int(y[n]), int(x[n])
+        if target[0, row, column] == 0:  # a larger shape keeps its cell
+            target[0, row, column] = target[1 + labels[n], row, column] = 1
+            target[4:, row, column] = torch.stack([x[n], y[n], wide[n], high[n]])
+    return target
+
+
+# %% wrong="width in cells" says=["width by the image's width"]
+import torch
+
+
+def make_targets(
+    boxes: torch.Tensor, labels: torch.Tensor, size: tuple[int, int], cells: int = 8
+) -> torch.Tensor:
+    """Write an image's shapes into a grid: (8, cells, cells), float32.
+
+    Args:
+        boxes: (n, 4), integer or floating point: left, top, right, bottom in pixels.
+        labels: (n,), int64: 0, 1 or 2.
+        size: height and width of the image in pixels.
+        cells: how many rows and columns the grid has.
+    """
+    height, width = size
+    target = torch.zeros(8, cells, cells, device=boxes.device)
+    left, top, right, bottom = boxes.to(torch.float64).unbind(1)
+    x, y = (left + right) / 2 / width * cells, (top + bottom) / 2 / height * cells
+    wide, high = (right - left) / width * cells, (bottom - top) / height * cells
+    area = (right - left) * (bottom - top)
+    for n in area.argsort(stable=True, descending=True).tolist():
+        row, column = int(y[n]), int(x[n])
+        if target[0, row, column] == 0:  # a larger shape keeps its cell
+            target[0, row, column] = target[1 + labels[n], row, column] = 1
+            target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, wide[n], high[n]])
+    return target
+
+
+# %% wrong="doubles the boxes" says=["boxes or labels were changed"]
+import torch
+
+
+def make_targets(
+    boxes: torch.Tensor, labels: torch.Tensor, size: tuple[int, int], cells: int = 8
+) -> torch.Tensor:
+    """Write an image's shapes into a grid: (8, cells, cells), float32.
+
+    Args:
+        boxes: (n, 4), integer or floating point: left, top, right, bottom in pixels.
+        labels: (n,), int64: 0, 1 or 2.
+        size: height and width of the image in pixels.
+        cells: how many rows and columns the grid has.
+    """
+    height, width = size
+    target = torch.zeros(8, cells, cells, device=boxes.device)
+    boxes[:] = boxes
+    boxes.sub_(1).add_(1)
+    boxes[:, 2:] += 0
+    left, top, right, bottom = boxes.to(torch.float64).unbind(1)
+    boxes.mul_(2)
+    x, y = (left + right) / 2 / width * cells, (top + bottom) / 2 / height * cells
+    wide, high = (right - left) / width, (bottom - top) / height
+    area = (right - left) * (bottom - top)
+    for n in area.argsort(stable=True, descending=True).tolist():
+        row, column = int(y[n]), int(x[n])
+        if target[0, row, column] == 0:  # a larger shape keeps its cell
+            target[0, row, column] = target[1 + labels[n], row, column] = 1
+            target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, wide[n], high[n]])
+    return target
+
+
+# %% wrong="classes begin at number 0" says=["then one of three classes"]
+import torch
+
+
+def make_targets(
+    boxes: torch.Tensor, labels: torch.Tensor, size: tuple[int, int], cells: int = 8
+) -> torch.Tensor:
+    """Write an image's shapes into a grid: (8, cells, cells), float32.
+
+    Args:
+        boxes: (n, 4), integer or floating point: left, top, right, bottom in pixels.
+        labels: (n,), int64: 0, 1 or 2.
+        size: height and width of the image in pixels.
+        cells: how many rows and columns the grid has.
+    """
+    height, width = size
+    target = torch.zeros(8, cells, cells, device=boxes.device)
+    left, top, right, bottom = boxes.to(torch.float64).unbind(1)
+    x, y = (left + right) / 2 / width * cells, (top + bottom) / 2 / height * cells
+    wide, high = (right - left) / width, (bottom - top) / height
+    area = (right - left) * (bottom - top)
+    for n in area.argsort(stable=True, descending=True).tolist():
+        row, column = int(y[n]), int(x[n])
+        if target[0, row, column] == 0:  # a larger shape keeps its cell
+            target[0, row, column] = target[labels[n], row, column] = 1
+            target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, wide[n], high[n]])
+    return target
+
+
+# %% wrong="always eight cells" says=["raised IndexError"]
+import torch
+
+
+def make_targets(
+    boxes: torch.Tensor, labels: torch.Tensor, size: tuple[int, int], cells: int = 8
+) -> torch.Tensor:
+    """Write an image's shapes into a grid: (8, cells, cells), float32.
+
+    Args:
+        boxes: (n, 4), integer or floating point: left, top, right, bottom in pixels.
+        labels: (n,), int64: 0, 1 or 2.
+        size: height and width of the image in pixels.
+        cells: how many rows and columns the grid has.
+    """
+    height, width = size
+    target = torch.zeros(8, cells, cells, device=boxes.device)
+    left, top, right, bottom = boxes.to(torch.float64).unbind(1)
+    x, y = (left + right) / 2 / width * 8, (top + bottom) / 2 / height * cells
+    wide, high = (right - left) / width, (bottom - top) / height
+    area = (right - left) * (bottom - top)
+    for n in area.argsort(stable=True, descending=True).tolist():
+        row, column = int(y[n]), int(x[n])
+        if target[0, row, column] == 0:  # a larger shape keeps its cell
+            target[0, row, column] = target[1 + labels[n], row, column] = 1
+            target[4:, row, column] = torch.stack([x[n] - column, y[n] - row, wide[n], high[n]])
+    return target
+
+
+# %% right="every shape on its own"
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells)
+    taken = {}
+    for box, label in zip(boxes.tolist(), labels.tolist()):
+        left, top, right, bottom = box
+        x, y = (left + right) / (2 * width) * cells, (top + bottom) / (2 * height) * cells
+        place = int(y), int(x)
+        area = (right - left) * (bottom - top)
+        if area <= taken.get(place, -1):
+            continue
+        taken[place] = area
+        numbers = [1, 0, 0, 0, x % 1, y % 1, (right - left) / width, (bottom - top) / height]
+        numbers[1 + label] = 1
+        target[:, place[0], place[1]] = torch.tensor(numbers, dtype=torch.float32)
+    return target
+
+
+# %% right="from the smallest to the largest, all at once"
+import torch
+import torch.nn.functional as F
+
+
+def make_targets(boxes, labels, size, cells=8):
+    b = boxes.double()
+    extent, middle = b[:, 2:] - b[:, :2], (b[:, 2:] + b[:, :2]) / 2
+    scale = torch.tensor([size[1], size[0]], dtype=torch.float64)
+    place = middle / scale * cells
+    whole = place.floor()
+    numbers = torch.cat(
+        [torch.ones(len(b), 1), F.one_hot(labels, 3), place - whole, extent / scale], 1
+    )
+    target = torch.zeros(8, cells, cells)
+    order = sorted(range(len(b)), key=lambda n: (extent[n].prod().item(), -n))
+    for n in order:
+        target[:, int(whole[n, 1]), int(whole[n, 0])] = numbers[n].float()
+    return target
+
+
+# %% wrong="a centre on the line goes left and up" says=["on two lines", "to the right, and below"]
+import math
+
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    target = torch.zeros(8, cells, cells)
+    height, width = size
+    area = [(r - a) * (b - t) for a, t, r, b in boxes.tolist()]
+    for n in sorted(range(len(boxes)), key=lambda n: -area[n]):
+        a, t, r, b = boxes[n].tolist()
+        x, y = (a + r) / 2 / width * cells, (t + b) / 2 / height * cells
+        column, row = max(math.ceil(x) - 1, 0), max(math.ceil(y) - 1, 0)
+        if not target[0, row, column]:
+            target[0, row, column] = target[1 + labels[n], row, column] = 1
+            target[4:, row, column] = torch.tensor(
+                [x - column, y - row, (r - a) / width, (b - t) / height]
+            )
+    return target
+
+
+# %% wrong="compares rounded areas" says=["three areas of 36"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    target = torch.zeros(8, cells, cells)
+    height, width = size
+    for n in range(len(boxes)):
+        a, t, r, b = boxes[n].tolist()
+        x, y = (a + r) / 2 / width * cells, (t + b) / 2 / height * cells
+        column, row = int(x), int(y)
+        taken = float(target[6, row, column] * target[7, row, column])
+        if target[0, row, column] and taken > (r - a) / width * (b - t) / height:
+            continue
+        target[:, row, column] = 0
+        target[0, row, column] = target[1 + labels[n], row, column] = 1
+        target[4:, row, column] = torch.tensor(
+            [x - column, y - row, (r - a) / width, (b - t) / height]
+        )
+    return target

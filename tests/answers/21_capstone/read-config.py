@@ -1,0 +1,305 @@
+# %% wrong="type bool for the flags" says=["a bool is switched"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    """Make a configuration of the words of a command line, such as ``["--steps", "20"]``.
+
+    Ends with SystemExit, status 2, where a word is unknown or a value does not fit.
+    """
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for field in fields(kind):
+        how = {"type": type(field.default)}
+        parser.add_argument(f"--{field.name}", default=field.default, **how)
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="lets unknown words pass" says=["with status 2, not none"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    """Make a configuration of the words of a command line, such as ``["--steps", "20"]``.
+
+    Ends with SystemExit, status 2, where a word is unknown or a value does not fit.
+    """
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for field in fields(kind):
+        switch = {"action": argparse.BooleanOptionalAction}
+        how = switch if isinstance(field.default, bool) else {"type": type(field.default)}
+        parser.add_argument(f"--{field.name}", default=field.default, **how)
+    return kind(**vars(parser.parse_known_args(words)[0]))
+
+
+# %% wrong="every value stays text" says=["an option's text becomes what its default is"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    """Make a configuration of the words of a command line, such as ``["--steps", "20"]``.
+
+    Ends with SystemExit, status 2, where a word is unknown or a value does not fit.
+    """
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for field in fields(kind):
+        switch = {"action": argparse.BooleanOptionalAction}
+        how = switch if isinstance(field.default, bool) else {}
+        parser.add_argument(f"--{field.name}", default=field.default, **how)
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="options of Config alone" says=["the options follow from the fields"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    """Make a configuration of the words of a command line, such as ``["--steps", "20"]``.
+
+    Ends with SystemExit, status 2, where a word is unknown or a value does not fit.
+    """
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for field in fields(Config):
+        switch = {"action": argparse.BooleanOptionalAction}
+        how = switch if isinstance(field.default, bool) else {"type": type(field.default)}
+        parser.add_argument(f"--{field.name}", default=field.default, **how)
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="the program's own words" says=["read the words of the argument"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    """Make a configuration of the words of a command line, such as ``["--steps", "20"]``.
+
+    Ends with SystemExit, status 2, where a word is unknown or a value does not fit.
+    """
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for field in fields(kind):
+        switch = {"action": argparse.BooleanOptionalAction}
+        how = switch if isinstance(field.default, bool) else {"type": type(field.default)}
+        parser.add_argument(f"--{field.name}", default=field.default, **how)
+    return kind(**vars(parser.parse_args()))
+
+
+# %% wrong="whole numbers as floats" says=["count is 7.0"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    """Make a configuration of the words of a command line, such as ``["--steps", "20"]``.
+
+    Ends with SystemExit, status 2, where a word is unknown or a value does not fit.
+    """
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for field in fields(kind):
+        switch = {"action": argparse.BooleanOptionalAction}
+        how = (
+            switch
+            if isinstance(field.default, bool)
+            else {"type": (float if type(field.default) is int else type(field.default))}
+        )
+        parser.add_argument(f"--{field.name}", default=field.default, **how)
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% wrong="a dict comes back" says=["not an object of the dataclass"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    """Make a configuration of the words of a command line, such as ``["--steps", "20"]``.
+
+    Ends with SystemExit, status 2, where a word is unknown or a value does not fit.
+    """
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for field in fields(kind):
+        switch = {"action": argparse.BooleanOptionalAction}
+        how = switch if isinstance(field.default, bool) else {"type": type(field.default)}
+        parser.add_argument(f"--{field.name}", default=field.default, **how)
+    return vars(parser.parse_args(words))
+
+
+# %% wrong="no way to switch off" says=["all right and ended the program"]
+import argparse
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    data: str = "data"
+    out: str = "run"
+    steps: int = 240
+    batch: int = 32
+    rate: float = 5e-3
+    width: int = 16
+    seed: int = 0
+    every: int = 50
+    flip: bool = True
+
+
+def read_config(words: list[str], kind: type = Config) -> object:
+    """Make a configuration of the words of a command line, such as ``["--steps", "20"]``.
+
+    Ends with SystemExit, status 2, where a word is unknown or a value does not fit.
+    """
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for field in fields(kind):
+        switch = {"action": "store_true"}
+        how = switch if isinstance(field.default, bool) else {"type": type(field.default)}
+        parser.add_argument(f"--{field.name}", default=field.default, **how)
+    return kind(**vars(parser.parse_args(words)))
+
+
+# %% right="options by hand"
+import argparse
+import dataclasses
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Config:
+    steps: int = 240
+    flip: bool = True
+
+
+def read_config(words, kind=Config):
+    parser = argparse.ArgumentParser()
+    for name, default in vars(kind()).items():
+        if default is True or default is False:
+            parser.add_argument(f"--{name}", dest=name, action="store_true")
+            parser.add_argument(f"--no-{name}", dest=name, action="store_false")
+        else:
+            parser.add_argument(f"--{name}", type=default.__class__)
+    parser.set_defaults(**vars(kind()))
+    found = parser.parse_args(list(words))
+    return dataclasses.replace(kind(), **{name: getattr(found, name) for name in vars(kind())})
+
+
+# %% right="a parser without argparse"
+import sys
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Config:
+    steps: int = 240
+    rate: float = 5e-3
+    flip: bool = True
+
+
+def read_config(words, kind=Config):
+    known, values, waiting = {field.name: field.default for field in fields(kind)}, {}, list(words)
+    try:
+        while waiting:
+            word = waiting.pop(0)
+            if not word.startswith("--"):
+                raise ValueError(word)
+            name = word[2:]
+            if name.startswith("no-") and isinstance(known[name[3:]], bool):
+                values[name[3:]] = False
+            elif isinstance(known[name], bool):
+                values[name] = True
+            else:
+                values[name] = type(known[name])(waiting.pop(0))
+    except (KeyError, ValueError, IndexError):
+        sys.exit(2)
+    return kind(**values)
