@@ -4,7 +4,7 @@ import pytest
 
 import course_utils
 from support import documents
-from support.answers import ROOT, chapters
+from support.answers import ROOT, chapters, notebook_of
 from support.curriculum import meanings
 
 
@@ -49,3 +49,10 @@ def test_every_public_name_of_the_library_says_what_it_is_for():
     rows = [line for line in documents.library().splitlines() if line.startswith("| `")]
     assert sorted(row.split("`")[1] for row in rows) == sorted(course_utils.__all__)
     assert all(len(row.split(" | ")[1].strip(" |")) > 10 for row in rows), rows
+
+
+@pytest.mark.parametrize("kind", ["topics", "errata"])
+def test_every_name_of_the_curriculum_is_taught_by_a_cell(kind):
+    cells = [cell for chapter in chapters() for cell in notebook_of(chapter).cells]
+    taught = {name for cell in cells for name in cell.metadata.get(kind, [])}
+    assert not meanings(kind).keys() - taught
