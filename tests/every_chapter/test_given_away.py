@@ -3,6 +3,8 @@
 import ast
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from types import CodeType
 
 import pytest
 
@@ -29,6 +31,19 @@ def asked_for(chapter: Chapter, exercise: str) -> ast.FunctionDef | None:
     )
 
 
+def calls_the_answer(helper: Callable, name: str) -> bool:
+    """Whether a helper tries the answer out: in its place it would call itself for ever."""
+    codes = [helper.__code__]
+    for code in codes:
+        codes += [part for part in code.co_consts if isinstance(part, CodeType)]
+    if any(name in code.co_names for code in codes):
+        return True
+    # A notebook's own functions have no file; their names are seen above.
+    with suppress(OSError):
+        return "@runs_with_the_answer" in inspect.getsource(helper)
+    return False
+
+
 def given_functions(chapter: Chapter, exercise: str) -> dict[str, Callable]:
     """What the locked cells above an exercise define, or import from the chapter's package."""
     namespace: dict = {"__name__": "__main__"}
@@ -46,7 +61,12 @@ def given_functions(chapter: Chapter, exercise: str) -> dict[str, Callable]:
             module = getattr(node, "module", None) or ""
             if isinstance(node, ast.ImportFrom) and module.startswith("course_utils.chapters"):
                 names |= {alias.asname or alias.name for alias in node.names}
-    return {name: namespace[name] for name in names if inspect.isfunction(namespace[name])}
+    function = exercise.replace("-", "_")
+    return {
+        name: namespace[name]
+        for name in names
+        if inspect.isfunction(namespace[name]) and not calls_the_answer(namespace[name], function)
+    }
 
 
 def shortcuts(chapter: Chapter, exercise: str) -> Iterator[Answer]:
