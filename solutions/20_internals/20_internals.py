@@ -1123,10 +1123,8 @@ class Lazy(lazy.Noted):
         """The plain tensor, computed when it is first asked for."""
         ### BEGIN SOLUTION
         if self.known is None:
-            func, args, kwargs = tree_map(
-                lambda x: x.value() if isinstance(x, Lazy) else x, self.call
-            )
-            self.known = func(*args, **kwargs)
+            func, args, kw = tree_map(lambda x: x.value() if isinstance(x, Lazy) else x, self.call)
+            self.known = func(*args, **kw)
         return self.known
         ### END SOLUTION
 
