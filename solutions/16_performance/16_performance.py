@@ -264,7 +264,7 @@ def try_measure(case: dict) -> dict:
 def measure_it_right(
     run: Callable, synchronise: Callable, clock: Callable, warmup: int = 3, repeats: int = 7
 ) -> tuple[float, float]:
-    """The median and the spread (longest less shortest) of ``repeats`` times, as ``clock`` counts."""
+    """The median and the spread (longest less shortest) of ``repeats`` times by ``clock``."""
     ### BEGIN SOLUTION
     for _ in range(warmup):
         run()
@@ -639,7 +639,7 @@ print("has a graph: detour", away.grad_fn is not None, "; torch", here.grad_fn i
 
 # %% nbgrader={"grade_id": "chatty", "locked": true} tags=["to-be-read"]
 def chatty(model: nn.Module, optimizer: torch.optim.SGD, batches: list) -> tuple[list, int]:
-    """Train over the batches; gradients whose norm, taken over all of them, is above 1 are clipped."""
+    """Train over the batches; gradients with a norm above 1, over all of them, are clipped."""
     losses, hits = [], 0
     for x, y in batches:
         optimizer.zero_grad()
@@ -1043,8 +1043,8 @@ from course_utils.chapters.performance.pictures import draw_memory
 
 draw_memory(
     {"16 layers": [nbytes / 1024 for _, nbytes in memory.history]},
-    "Bytes alive over a step: a straight climb in the forward pass up to the loss, and a descent in "
-    "the backward pass. What is left at the end are the gradients.",
+    "Bytes alive over a step: a straight climb in the forward pass up to the loss, and a descent "
+    "in the backward pass. What is left at the end are the gradients.",
 )
 
 # %% [markdown]
@@ -1079,9 +1079,8 @@ for name, middle in {"ReLU": nn.ReLU(), "GELU": nn.GELU()}.items():
 # %% topics=["inplace-memory"] errata=["inplace-wherever-possible"]
 for inplace in (False, True):
     model = nn.Sequential(first, nn.ReLU(inplace), second)
-    print(
-        f"inplace={inplace!s:5} saves {saved_bytes(partial(model, rows)) - second.weight.nbytes} bytes"
-    )
+    saved = saved_bytes(partial(model, rows)) - second.weight.nbytes
+    print(f"inplace={inplace!s:5} saves {saved} bytes")
 mine = torch.tensor([-1.0, 1.0])
 nn.Sequential(nn.ReLU(inplace=True))(mine)
 print("the caller's tensor is now", mine.tolist())
@@ -1269,8 +1268,8 @@ print(
 # %%
 draw_memory(
     {name: histories[name] for name in ("segments: 1", "segments: 4", "segments: 16")},
-    "Bytes alive over a step. One segment: a mountain. Four: a low ridge of four teeth, half as high. "
-    "Sixteen: as high as one, and longer.",
+    "Bytes alive over a step. One segment: a mountain. Four: a low ridge of four teeth, half as "
+    "high. Sixteen: as high as one, and longer.",
 )
 
 # %% [markdown]
@@ -1401,8 +1400,11 @@ from course_utils.chapters.performance.pictures import draw_exponents
 
 generator = torch.Generator().manual_seed(0)
 spread = 2.0 ** (3.5 * torch.randn(4000, generator=generator) - 21)
-alt = "Two histograms over float16's range. An eighth of the first is below it, all of the second inside."
-draw_exponents({"as they are": spread, "times 2¹⁶": spread * 2**16}, alt)
+draw_exponents(
+    {"as they are": spread, "times 2¹⁶": spread * 2**16},
+    "Two histograms over float16's range. An eighth of the first is below it, all of the second "
+    "inside.",
+)
 
 # %% [markdown]
 # Multiplying shifts the histogram to the right. Too far, and the largest become `inf`. The best scale is the
@@ -1557,7 +1559,7 @@ from course_utils.chapters.performance.folding import RepBlock, check_fold, run_
 
 @runs_with_the_answer
 def try_fold(case: dict) -> dict:
-    """Fold a block; the convolution's output, shape and dtype, and whether the block is the same."""
+    """Fold a block; the convolution's output, shape and dtype, and whether the block changed."""
     return run_fold(fold_batch_norm, case)
 
 
@@ -1968,9 +1970,8 @@ from course_utils.chapters.performance.payoff import measure_stages
 # %%
 measured = measure_stages(train_x[:256].double(), train_y[:256])
 for name, found in measured.items():
-    print(
-        f"{name:22} {found['operators']:>5} operators {found['MB']:6.2f} MB {found['waits']:>4} waits"
-    )
+    operators, waits = found["operators"], found["waits"]
+    print(f"{name:22} {operators:>5} operators {found['MB']:6.2f} MB {waits:>4} waits")
 losses = [found["loss"] for found in measured.values()]
 print("losses differ by less than 0.001:", max(losses) - min(losses) < 1e-3)
 
@@ -1979,8 +1980,8 @@ from course_utils.chapters.performance.pictures import draw_waterfall
 
 draw_waterfall(
     measured,
-    "Three rows of bars over five stages, the largest fall of each in orange. Operators fall at the loop over rows, bytes at float32, waits "
-    "at metrics on the device.",
+    "Three rows of bars over five stages, the largest fall of each in orange. Operators fall at "
+    "the loop over rows, bytes at float32, waits at metrics on the device.",
 )
 
 # %% [markdown]
@@ -1999,7 +2000,12 @@ for name, found in measured.items():
 
 # %% topics=["torch-compile-gap"] tags=["nbval-ignore-output"]
 try_inductor = False
-function = lambda x: ((x - x.mean(1, keepdim=True)) / x.std(1, keepdim=True)).relu().sum(1)  # noqa: E731
+
+
+def function(x: torch.Tensor) -> torch.Tensor:
+    return ((x - x.mean(1, keepdim=True)) / x.std(1, keepdim=True)).relu().sum(1)
+
+
 if try_inductor and shutil.which("g++"):
     fast = torch.compile(function)
     print("equal:", torch.allclose(fast(train_x), function(train_x), atol=1e-4))

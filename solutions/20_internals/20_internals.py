@@ -27,8 +27,11 @@
 # them. You can skip any exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
-import numpy as np, torch, torch.nn as nn, torch.nn.functional as F  # fmt: skip # noqa: E401
-from course_utils import check_predictions, every_case, runs_with_the_answer, show  # noqa: F401
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from course_utils import every_case, runs_with_the_answer
 from course_utils.chapters.internals import pictures
 from course_utils.chapters.internals.scenarios import check_scenarios, play
 from course_utils.chapters.internals.small_torch import FALLTHROUGH, Handle, MyTensor
@@ -123,8 +126,9 @@ with torch.autocast("cpu"):
             ("torch.mm(a, b)", aten.mm.default, x, x),
             ("sparse + sparse", aten.add.Tensor, x.to_sparse(), x.to_sparse()),
         ],
-        "Four columns of keys, under autocast. For a + b the kernels of AutogradCPU and CPU run; add_ "
-        "also stops at ADInplaceOrView, mm also at AutocastCPU; the sparse sum ends at SparseCPU.",
+        "Four columns of keys, under autocast. For a + b the kernels of AutogradCPU and CPU run; "
+        "add_ also stops at ADInplaceOrView, mm also at AutocastCPU; the sparse sum ends at "
+        "SparseCPU.",
     )
 
 # %% [markdown]
@@ -238,8 +242,8 @@ pictures.draw_loops(
         ("the last two merged (5, 12)", (5, 12)),
         ("all merged (60)", (60,)),
     ],
-    "Sixty entries three times. Unmerged there are fifteen short runs of 4, with the last two loops "
-    "merged five runs of 12, with all merged a single run of 60.",
+    "Sixty entries three times. Unmerged there are fifteen short runs of 4, with the last two "
+    "loops merged five runs of 12, with all merged a single run of 60.",
 )
 
 # %% [markdown]
@@ -774,9 +778,12 @@ def type_promotion(x: torch.Tensor | float, y: torch.Tensor | float) -> torch.dt
         rank, dtype = (value.dim() == 0, value.dtype) if tensor else (2, numbers[type(value)])
         low, high = sorted((chain.index(dtype), ranks[rank] or 0))
         ranks[rank] = meet.get((low, high), high)
+
+    def category(place):
+        return (place > 0) + (place > 5)
+
     found = None
     for place in ranks:
-        category = lambda p: (p > 0) + (p > 5)  # noqa: E731
         if place is not None and (found is None or category(place) > category(found)):
             found = place
     return chain[found]
@@ -834,8 +841,16 @@ print(generated_from("derivatives.yaml", "- name: mul.Tensor(", lines=3))
 
 # %% topics=["out-inplace-functional"]
 into = np.abs  # the kernel: abs(x, out) writes into out
-functional = lambda x: into(x, np.empty_like(x))  # noqa: E731
-in_place = lambda x: into(x, x)  # noqa: E731
+
+
+def functional(x):
+    return into(x, np.empty_like(x))
+
+
+def in_place(x):
+    return into(x, x)
+
+
 x = np.array([-1.0, 2.0])
 print("functional", functional(x), "and x is", x)
 print("in place  ", in_place(x), "and x is", x)
@@ -1108,9 +1123,8 @@ class Lazy(lazy.Noted):
         """The plain tensor, computed when it is first asked for."""
         ### BEGIN SOLUTION
         if self.known is None:
-            ask = lambda x: x.value() if isinstance(x, Lazy) else x  # noqa: E731
-            func, args, kwargs = tree_map(ask, self.call)
-            self.known = func(*args, **kwargs)
+            func, args, kw = tree_map(lambda x: x.value() if isinstance(x, Lazy) else x, self.call)
+            self.known = func(*args, **kw)
         return self.known
         ### END SOLUTION
 
@@ -1206,14 +1220,17 @@ print(*scan_rows.signatures, sep="\n")
 # %% topics=["kernel-anatomy", "tensor-accessor-iterator"] tags=["nbval-ignore-output"]
 from course_utils.chapters.internals.compilers import compiled
 
-scan_in_c = compiled("""
-extern "C" void scan(const float* x, long rows, long steps, long s0, long s1, float decay, float* y) {
+source = """
+extern "C" void scan(
+    const float* x, long rows, long steps, long s0, long s1, float decay, float* y) {
   for (long row = 0; row < rows; ++row) {
     double total = 0;
     for (long t = 0; t < steps; ++t)
       y[row * steps + t] = total = x[row * s0 + t * s1] + decay * total;
   }
-}""", "scan")  # fmt: skip
+}
+"""
+scan_in_c = compiled(source, "scan")
 print("compiled" if scan_in_c else "no C++ compiler on this machine: nothing is lost below")
 
 # %% topics=["kernel-anatomy"] tags=["nbval-ignore-output"]
@@ -1422,9 +1439,9 @@ trace += [("malloc", "e", 4 * MIB), ("empty_cache",), ("free", "b"), ("empty_cac
 # %% topics=["internals-overview"]
 allocators.draw_memory(
     trace,
-    "Columns of memory after each of eleven steps. A segment of 6 MiB is cut into a, b and c. After a "
-    "and c are freed, e of 4 MiB finds no block and gets a segment to itself; emptying the cache gives "
-    "back nothing while b lives, and the first segment after b is freed.",
+    "Columns of memory after each of eleven steps. A segment of 6 MiB is cut into a, b and c. "
+    "After a and c are freed, e of 4 MiB finds no block and gets a segment to itself; emptying "
+    "the cache gives back nothing while b lives, and the first segment after b is freed.",
 )
 
 # %% [markdown]

@@ -5,7 +5,6 @@ import torch
 
 from course_utils.chapters.performance import breaks, flops, folding, ledger, profiles, schedules
 from course_utils.chapters.performance.bytes_written import count_written
-from course_utils.chapters.performance.leftovers import put_back
 from course_utils.chapters.performance.precision import loss_scale
 from course_utils.chapters.performance.quantising import affine
 from course_utils.chapters.performance.syncs import count_syncs
@@ -123,12 +122,3 @@ def test_broken_programs_are_several_graphs():
     rows = [(torch.tensor([1.0, 2.0]),), (torch.tensor([-1.0, -2.0]),)]
     assert all(breaks.graphs_of(program, rows) > 1 for program in breaks.BROKEN.values())
     assert breaks.graphs_of(lambda x: x.sin() * 2, rows) == 1
-
-
-def test_what_an_answer_leaves_behind_is_told_and_put_back():
-    with put_back() as left:
-        torch.set_grad_enabled(False)
-        torch.set_default_dtype(torch.float64)
-    assert left == ["grad mode", "the default dtype"]
-    assert torch.is_grad_enabled()
-    assert torch.get_default_dtype() == torch.float32

@@ -190,6 +190,7 @@ CHECK_CELL = (
     "print(torch.is_grad_enabled())\nanswer()\nfrom course_utils import passed\npassed('1.1 a', 1)"
 )
 RIGHT_CELL = "def answer(): pass"
+FIGURE_CELL = "plt.close(plt.figure())"
 
 
 def test_in_a_kernel_a_right_answer_passes_after_a_wrong_one():
@@ -199,3 +200,12 @@ def test_in_a_kernel_a_right_answer_passes_after_a_wrong_one():
     assert "behind: the default dtype is torch.float64, and was torch.float32" in first
     assert second.endswith("✓ 1.1 a: right, 1 point\n")
     assert "put back" not in second
+
+
+def test_in_a_kernel_a_first_figure_is_not_told():
+    asks = "plt.isinteractive()"
+    setup = SETUP_CELL + f"\nimport matplotlib.pyplot as plt\nprint({asks})"
+    before, _, _, said = run_warm(setup, FIGURE_CELL, RIGHT_CELL, f"print({asks})\n" + CHECK_CELL)
+    assert before == "False\n"
+    assert said.startswith("True\n")
+    assert "put back" not in said

@@ -194,8 +194,15 @@ def _printing() -> dict[str, Any]:
 
 
 def _parameters_words(before: dict[str, Any], now: dict[str, Any]) -> str:
-    """Which of matplotlib's parameters differ; which backend draws is the notebook's business."""
-    names = [name for name in before if "backend" not in name and before[name] != now.get(name)]
+    """Which of matplotlib's parameters differ, but for what a notebook's backend sets.
+
+    The inline backend comes with the first figure, and makes matplotlib interactive.
+    """
+    names = [
+        name
+        for name in before
+        if name != "interactive" and "backend" not in name and before[name] != now.get(name)
+    ]
     return f"matplotlib's rcParams differ: {', '.join(names)}" if names else ""
 
 

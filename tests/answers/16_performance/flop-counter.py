@@ -223,7 +223,7 @@ def flop_counter(run: Callable) -> dict[str, int]:
     return counts
 
 
-# %% wrong="stays on" says=["a dispatch mode that is still switched on"]
+# %% wrong="stays on" says=["a mode is entered and never left"]
 def flop_counter(run: Callable) -> dict[str, int]:
     counts: dict[str, int] = {}
 

@@ -400,7 +400,7 @@ def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
     return conv
 
 
-# %% wrong="leaves grad off" says=["grad mode"]
+# %% wrong="leaves grad off" says=["gradients are off"]
 def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
 
     def scaled(kernel, bias, norm):

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch._dynamo.utils import counters
 
-from course_utils.chapters.performance.leftovers import put_back
 from course_utils.chapters.performance.syncs import count_syncs
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -79,7 +78,7 @@ def run_mended(functions: Any, name: str, rows: list) -> dict:
         return {"kind": type(functions).__name__ if function is None else type(function).__name__}
     values, waits = [], {}
     for x in rows:
-        with put_back(), count_syncs() as counts:
+        with count_syncs() as counts:
             y = function(x)
         values.append(y.detach() if isinstance(y, torch.Tensor) else type(y).__name__)
         waits = waits or dict(counts)

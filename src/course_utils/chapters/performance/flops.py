@@ -11,7 +11,6 @@ import torch
 import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_utils.chapters.performance.leftovers import put_back, refuse_leftovers
 from course_utils.learner.tracebacks import ends_in_notebook
 
 PRODUCTS = ("mm", "addmm", "bmm", "baddbmm")
@@ -94,13 +93,9 @@ def run_counter(count: Callable[..., Any], names: list[str], device: str) -> dic
         calls.append([program() for program in programs])
         return calls[-1]
 
-    with put_back() as left:
-        found = count(run)
-    return {
-        "found": found,
-        "calls": len(calls),
-        "left": left,
-    }
+    found = count(run)
+    # A copy: a mode that is left on counts what runs afterwards, too.
+    return {"found": dict(found) if isinstance(found, dict) else found, "calls": len(calls)}
 
 
 def _truth(names: list[str], device: str, **switches: bool) -> dict:
@@ -122,7 +117,6 @@ def check_flops(outcome: dict, names: list[str], device: str) -> None:
     keys = all(isinstance(key, str) for key in found)
     assert keys, "the keys are names, such as 'addmm': func.overloadpacket.__name__"
     assert outcome["calls"] == 1, f"run was called {outcome['calls']} times; call it once"
-    refuse_leftovers(outcome["left"])
     right, mine = _truth(names, device), {key: value for key, value in found.items() if value}
     if mine == right:
         return

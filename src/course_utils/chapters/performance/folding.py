@@ -10,7 +10,6 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch import Tensor
 
-from course_utils.chapters.performance.leftovers import put_back, refuse_leftovers
 from course_utils.learner.operators import count_operators
 from course_utils.learner.tracebacks import ends_in_notebook
 from course_utils.learner.values import check_value
@@ -56,10 +55,8 @@ def run_fold(fold: Callable[..., Any], case: dict) -> dict:
     block, x = _block(case)
     block.narrow.weight.requires_grad_(False)
     before = {name: value.clone() for name, value in block.state_dict().items()}
-    with put_back() as left:
-        conv = fold(block)
+    conv = fold(block)
     found: dict[str, Any] = {"kind": type(conv).__name__, "conv": isinstance(conv, nn.Conv2d)}
-    found["left"] = left
     after = block.state_dict()
     found["same"] = before.keys() == after.keys() and all(
         torch.equal(before[n], v) for n, v in after.items()
@@ -73,8 +70,7 @@ def run_fold(fold: Callable[..., Any], case: dict) -> dict:
         with torch.no_grad(), count_operators() as counts:
             found["y"] = conv(x)
         found["kernels"] = {k: n for k, n in counts.items() if k not in ("detach", "alias")}
-        with put_back():
-            found["again"] = fold(block)(x).detach()
+        found["again"] = fold(block)(x).detach()
     return found
 
 
@@ -157,4 +153,3 @@ def check_fold(found: dict, case: dict) -> None:
     assert kernels == {"convolution": 1}, f"more than one convolution ran: {kernels}"
     assert found["eval"], "the block is no longer in eval mode"
     assert found["needs"], "requires_grad of the block's parameters was changed"
-    refuse_leftovers(found["left"])

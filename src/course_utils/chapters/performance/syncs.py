@@ -14,7 +14,6 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from course_utils.chapters.performance.leftovers import put_back, refuse_leftovers
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -137,7 +136,7 @@ def run_loop(loop: Callable[..., Any], case: dict) -> dict:
     """What a training loop leaves behind, as plain values and tensors."""
     model, optimizer, batches = _task(case)
     model.train()
-    with put_back() as left, count_syncs() as counts:
+    with count_syncs() as counts:
         found = loop(model, optimizer, batches)
     loose = isinstance(found, (tuple, list)) and len(found) == 2
     kept = [part.requires_grad for part in found if isinstance(part, torch.Tensor)] if loose else []
@@ -152,7 +151,6 @@ def run_loop(loop: Callable[..., Any], case: dict) -> dict:
         "syncs": dict(counts),
         "weights": [p.detach().cpu().clone() for p in model.parameters()],
         "momentum": len(optimizer.state),
-        "left": left,
         "training": model.training,
     }
 
@@ -217,7 +215,6 @@ def check_loop(outcome: dict, case: dict) -> None:
         raise AssertionError(f"the host waited for the device: {names}")
     assert not outcome["graph"], "losses keeps the graph of every step alive: detach"
     assert outcome["training"], "the model is no longer in training mode"
-    refuse_leftovers(outcome["left"])
 
 
 def _near(mine: list, right: list) -> bool:
