@@ -162,7 +162,11 @@ def test_a_chapter_may_have_operators_of_its_subject():
 
     found = making.mutants("y = x", {"CHANGES": (to_three,)})
     assert ("three", "y = 3") in [(mutant.operator, mutant.now) for mutant in found]
-    assert making.domain_of("99_nothing") == {}
+
+
+@pytest.mark.parametrize("chapter", ["99_nothing", "08_modules"])
+def test_a_chapter_needs_no_operators_of_its_subject(chapter):
+    assert making.domain_of(chapter) == {}
 
 
 DOUBLE = "def double(x):\n    return 2 * x"
