@@ -28,7 +28,9 @@
 # exercises. The **core path**, marked *· core*, takes less than half of it.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
-import torch, torch.nn as nn, torch.nn.functional as F, numpy as np  # fmt: skip # noqa: E401
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
 from course_utils import check_predictions, device, every_case, forbid_changes
 from course_utils import runs_with_the_answer, seed_everything, show
 from course_utils.chapters.deployment import batching, cpp, exporting, int8, loads, page, tracing
@@ -45,6 +47,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 from course_utils.chapters.deployment import detector as drawn
 from course_utils.chapters.deployment import onnx_files, runtime
 from course_utils.chapters.deployment import preprocessing as faults
@@ -525,7 +528,7 @@ def try_program(program: str) -> dict:
 
 # %% nbgrader={"grade_id": "export-it", "solution": true}
 def export_it(program: str, *inputs: torch.Tensor) -> torch.Tensor:
-    """What ``night(x)``, ``settle(x)``, ``crop(x, n)`` or ``bright(x)`` gives, for ``torch.export``.
+    """What ``night(x)``, ``settle(x)``, ``crop(x, n)`` or ``bright(x)`` gives, for the export.
 
     ``program`` is the name; it is known while exporting, so you may branch on it.
     """
@@ -678,15 +681,13 @@ check_predictions(
 # %% topics=["onnx-export"]
 path = folder / "detector.onnx"
 with quiet():
+    free = ({0: torch.export.Dim.DYNAMIC},)
+    names = {"input_names": ["picture"], "output_names": ["scores", "boxes"]}
     torch.onnx.export(
-        detector, (exam[:2],), path, input_names=["picture"], output_names=["scores", "boxes"],
-        dynamic_shapes=({0: torch.export.Dim.DYNAMIC},), external_data=False,
-    )  # fmt: skip
-print(
-    path.stat().st_size // 1000,
-    "kB, and the weights have",
-    sum(p.numel() for p in detector.parameters()) * 4 // 1000,
-)
+        detector, (exam[:2],), path, dynamic_shapes=free, external_data=False, **names
+    )
+weights = sum(p.numel() for p in detector.parameters()) * 4 // 1000
+print(path.stat().st_size // 1000, "kB, and the weights have", weights)
 
 # %% [markdown]
 # `external_data=False` puts the weights into the same file. (Files over 2 GB can't be written so.) A
@@ -888,7 +889,9 @@ for ax in axes:
     ax.set(xticks=[], yticks=[])
 show(
     figure,
-    "One picture as five servers see it: as in training; with red and blue exchanged; all white, by values up to 255; with ragged edges, resized without antialias; and a palette's indices as grey.",
+    "One picture as five servers see it: as in training; with red and blue exchanged; all white, "
+    "by values up to 255; with ragged edges, resized without antialias; and a palette's indices "
+    "as grey.",
 )
 
 # %% [markdown]
@@ -1287,7 +1290,7 @@ def try_queue(name: str) -> dict:
 def dynamic_batching(
     queue: asyncio.Queue, predict: Callable, most: int, wait: float
 ) -> Coroutine[None, None, None]:
-    """A coroutine that serves pairs (x, future) of ``queue`` in batches of up to ``most``, for ever.
+    """A coroutine that serves pairs (x, future) of ``queue`` in batches of up to ``most``.
 
     ``wait``: seconds after the first request of a batch at which it starts at the latest. Write an
     ``async def`` inside and return its call, or make this an ``async def`` itself.
@@ -1525,7 +1528,7 @@ print("zero point forgotten:", round((wrong * scale * step[:, 0] + bias).item(),
 def quantised_inference(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, low: float, high: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """A linear layer in uint8 times int8: the int32 sums (n, out), and the float32 result (n, out)."""
+    """A linear layer in uint8 times int8: int32 sums and float32 results, both (n, out)."""
     ### BEGIN SOLUTION
     scale = (high - low) / 255
     zero = round(-low / scale)
@@ -1576,11 +1579,12 @@ axes[0].hist(edges.numpy(), bins=30, color="#0072b2")
 axes[0].axvline(1, color="#b04500", ls="--")
 axes[0].set(xlabel="an edge moved by … of 64 parts", ylabel="edges of 240", title="boxes")
 axes[1].scatter(says[0].flatten(), in_int8[0].flatten(), s=8, color="#00805c")
-axes[1].axline((0, 0), slope=1, color="#8a8a8a", lw=0.8)
+axes[1].axline((0, 0), slope=1, color="#6e6e78", lw=0.8)
 axes[1].set(xlabel="score in float32", ylabel="score in int8", title="scores")
 show(
     figure,
-    "Left: how far edges moved in int8, most by less than one part of 64, the limit that counts as the same. Right: scores in int8 over scores in float32, close to the diagonal.",
+    "Left: how far edges moved in int8, most by less than one part of 64, the limit that counts "
+    "as the same. Right: scores in int8 over scores in float32, close to the diagonal.",
 )
 
 # %% [markdown]

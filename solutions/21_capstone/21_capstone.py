@@ -1510,7 +1510,10 @@ for name in ("torchtext", "torchaudio", "torchcodec"):
 # line (eager), or both.
 
 # %% topics=["framework-history"]
-alt = "Bars from 2002 to today: Torch, Theano, Caffe, Chainer, MXNet and CNTK end, nine others reach today."
+alt = (
+    "Bars from 2002 to today: Torch, Theano, Caffe, Chainer, MXNet and CNTK end, nine others "
+    "reach today."
+)
 show(pictures.draw_dates(ecosystem.FRAMEWORKS), alt)
 
 # %% [markdown]

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import sysconfig
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -286,3 +287,16 @@ def check_service(command, folder, environment):
         os.killpg(process.pid, signal.SIGTERM)
         assert process.wait(10) == -signal.SIGTERM
         process.stdout.close()
+
+
+def test_the_picture_shows_the_sets_of_the_interval():
+    box = [1.0, 1.0, 9.0, 9.0]
+    true = [torch.tensor([[0.0, *box]])] * 7 + [torch.empty(0, 5)]
+    found = [torch.tensor([[0.9, n % 2, *box]]) for n in range(6)] + [torch.empty(0, 6)] * 2
+    with trials.own_package():
+        evaluate = import_module("shapefinder.evaluate").evaluate
+        scores = pictures.drawn_scores(evaluate, found, true)
+        score = evaluate(found, true)
+    assert scores.shape == (200,)
+    assert scores.quantile(0.025).item() == pytest.approx(score["low"])
+    assert scores.quantile(0.975).item() == pytest.approx(score["high"])

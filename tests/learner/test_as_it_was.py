@@ -5,6 +5,7 @@ import random
 import sys
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
@@ -86,6 +87,16 @@ def test_what_is_no_harm_is_not_told(line):
     begin("a check", "<the answer>")
     exec(compile(line, "<the answer>", "exec"), names)
     assert end() == []
+
+
+def test_how_a_notebook_draws_is_not_told_and_not_put_back():
+    with plt.rc_context():
+        plt.ioff()
+        begin("a check")
+        plt.ion()
+        plt.rcParams["font.size"] = plt.rcParams["font.size"] + 1
+        assert end() == ["matplotlib's rcParams differ: font.size"]
+        assert plt.isinteractive()
 
 
 def test_who_else_seeds_is_let():

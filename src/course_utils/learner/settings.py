@@ -193,16 +193,19 @@ def _printing() -> dict[str, Any]:
     return dict(vars(torch._tensor_str.PRINT_OPTS))
 
 
-def _parameters_words(before: dict[str, Any], now: dict[str, Any]) -> str:
-    """Which of matplotlib's parameters differ, but for what a notebook's backend sets.
+def _parameters() -> dict[str, Any]:
+    """Matplotlib's parameters, but for what a notebook sets when it begins to draw.
 
-    The inline backend comes with the first figure, and makes matplotlib interactive.
+    The backend is not even read: that would load it.
     """
-    names = [
-        name
-        for name in before
-        if name != "interactive" and "backend" not in name and before[name] != now.get(name)
-    ]
+    parameters = sys.modules["matplotlib"].rcParams
+    names = [name for name in parameters if "backend" not in name and name != "interactive"]
+    return {name: parameters[name] for name in names}
+
+
+def _parameters_words(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """Which of matplotlib's parameters differ."""
+    names = [name for name in before if before[name] != now.get(name)]
     return f"matplotlib's rcParams differ: {', '.join(names)}" if names else ""
 
 
@@ -298,7 +301,7 @@ SETTINGS: dict[str, Setting] = {
     ),
     "images": Setting(_image_flags, _put_image_flags, _image_words, _imported("PIL.Image")),
     "matplotlib": Setting(
-        lambda: dict(sys.modules["matplotlib"].rcParams),
+        _parameters,
         lambda before: dict.update(sys.modules["matplotlib"].rcParams, before),
         _parameters_words,
         _imported("matplotlib.pyplot"),
