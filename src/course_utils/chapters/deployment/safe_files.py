@@ -166,7 +166,9 @@ def check_loaded(name: str, said: dict[str, Any]) -> None:
     assert "raised" not in said, (
         f"this file is sound, and {said.get('raised')} was raised: {said.get('words')}"
     )
-    assert "kind" not in said, f"a {said.get('kind')} came back, not a dict: is there an answer?"
+    assert "kind" not in said, (
+        f"a {said.get('kind')} came back, not a dict: is there an answer yet?"
+    )
     tensors = said["tensors"]
     assert set(tensors) == set(wanted), (
         f"the names are {sorted(tensors)}, wanted were {sorted(wanted)}"

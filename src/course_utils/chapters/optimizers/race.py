@@ -9,6 +9,7 @@ from torch import nn
 from course_utils.chapters.optimizers.steps import pair_of
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.devices import device
+from course_utils.learner.tracebacks import ends_in_notebook
 
 BUDGET, TARGET = 150, 0.01
 
@@ -71,6 +72,7 @@ def by_library(make):
     return take_step
 
 
+@ends_in_notebook
 def run_race_with(race):
     """The losses of the learner's optimizer."""
     states = [{} for _ in range(6)]

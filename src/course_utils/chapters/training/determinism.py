@@ -11,6 +11,7 @@ import torch
 from course_utils.chapters.training.states import frozen
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import seed_everything
+from course_utils.learner.tracebacks import ends_in_notebook
 
 
 class Walked(set):
@@ -58,6 +59,7 @@ def run_deterministic(
     return pairs, changed
 
 
+@ends_in_notebook
 def check_pairs(pairs, changed, names=None):
     """The pairs as tuples, if they have the right form."""
     assert pairs is not None, "deterministic returned None: is there an answer yet?"
@@ -87,5 +89,6 @@ def check_normal(values):
     assert len(values.unique()) > 390, "the same noise comes again and again"
 
 
+@ends_in_notebook
 def pairs_of(try_deterministic, names, seed, epoch, turn=0, before=0):
     return check_pairs(*try_deterministic(names, seed, epoch, turn, before), sorted(names))

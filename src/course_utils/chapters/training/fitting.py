@@ -9,6 +9,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from course_utils.learner.devices import device
+from course_utils.learner.tracebacks import ends_in_notebook
 
 
 class Mark(torch.autograd.Function):
@@ -73,6 +74,7 @@ def spy_batches(sizes: list[int], seed: int) -> list[tuple[torch.Tensor, torch.T
     ]
 
 
+@ends_in_notebook
 def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False) -> tuple:
     """The history, the types in it, the spy's notes, graphs kept alive, and the weights."""
     spy, parts = Spy().to(device), [spy_batches(part, n) for n, part in enumerate(sizes, start=1)]

@@ -8,6 +8,7 @@ import torch
 import torch.nn as nn
 
 from course_utils.learner.devices import device
+from course_utils.learner.tracebacks import ends_in_notebook
 
 
 def make_two(frozen_before: bool) -> nn.Sequential:
@@ -22,6 +23,7 @@ def make_two(frozen_before: bool) -> nn.Sequential:
     return model.to(device)
 
 
+@ends_in_notebook
 def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -> dict:
     """The rates by parameter, what is trainable, the head; modes and statistics afterwards."""
     model: Any = make_two(frozen_before)
