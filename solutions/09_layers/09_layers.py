@@ -100,9 +100,11 @@ def try_linear_by_hand(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
 # %% nbgrader={"grade_id": "linear-by-hand-truth", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
 
-from course_utils.chapters.layers import check_linear_by_hand
+from course_utils.chapters.layers import check_linear_by_hand as judged_linear_by_hand
 
-check_linear_by_hand = partial(check_linear_by_hand, try_linear_by_hand)
+
+def check_linear_by_hand(*case, **more):
+    judged_linear_by_hand(try_linear_by_hand, *case, **more)
 
 
 # %% nbgrader={"grade_id": "linear-by-hand", "solution": true}
@@ -290,9 +292,11 @@ def try_conv_arithmetic(layers: list[dict], size: int) -> tuple:
 # %% nbgrader={"grade_id": "conv-arithmetic-truth", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
 
-from course_utils.chapters.layers import check_conv_arithmetic
+from course_utils.chapters.layers import check_conv_arithmetic as judged_conv_arithmetic
 
-check_conv_arithmetic = partial(check_conv_arithmetic, try_conv_arithmetic)
+
+def check_conv_arithmetic(*case, **more):
+    judged_conv_arithmetic(try_conv_arithmetic, *case, **more)
 
 
 # %% nbgrader={"grade_id": "conv-arithmetic", "solution": true}
@@ -461,9 +465,11 @@ from course_utils.chapters.layers import check_receptive_field_1
 # %% nbgrader={"grade_id": "receptive-field-truth-2", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
 
-from course_utils.chapters.layers import check_receptive_field_2
+from course_utils.chapters.layers import check_receptive_field_2 as judged_receptive_field_2
 
-check_receptive_field_2 = partial(check_receptive_field_2, try_footprint)
+
+def check_receptive_field_2(*case, **more):
+    judged_receptive_field_2(try_footprint, *case, **more)
 
 
 # %% nbgrader={"grade_id": "receptive-field", "solution": true}
@@ -598,9 +604,11 @@ def try_transposed_conv(x: torch.Tensor, weight: torch.Tensor, stride: int, padd
 # %% nbgrader={"grade_id": "transposed-conv-truth", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
 
-from course_utils.chapters.layers import check_transposed_conv
+from course_utils.chapters.layers import check_transposed_conv as judged_transposed_conv
 
-check_transposed_conv = partial(check_transposed_conv, try_transposed_conv)
+
+def check_transposed_conv(*case, **more):
+    judged_transposed_conv(try_transposed_conv, *case, **more)
 
 
 # %% nbgrader={"grade_id": "transposed-conv", "solution": true}
@@ -733,23 +741,31 @@ def try_pooling(which: str, *args) -> tuple:
 # %% nbgrader={"grade_id": "pooling-and-back-truth-1", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
 
-from course_utils.chapters.layers import check_pooling_and_back_1
+from course_utils.chapters.layers import check_pooling_and_back_1 as judged_pooling_and_back_1
 
-check_pooling_and_back_1 = partial(check_pooling_and_back_1, try_pooling)
+
+def check_pooling_and_back_1(*case, **more):
+    judged_pooling_and_back_1(try_pooling, *case, **more)
+
 
 # %% nbgrader={"grade_id": "pooling-and-back-truth-2", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
 
-from course_utils.chapters.layers import check_pooling_and_back_2
+from course_utils.chapters.layers import check_pooling_and_back_2 as judged_pooling_and_back_2
 
-check_pooling_and_back_2 = partial(check_pooling_and_back_2, try_pooling)
+
+def check_pooling_and_back_2(*case, **more):
+    judged_pooling_and_back_2(try_pooling, *case, **more)
+
 
 # %% nbgrader={"grade_id": "pooling-and-back-truth-3", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
 
-from course_utils.chapters.layers import check_pooling_and_back_3
+from course_utils.chapters.layers import check_pooling_and_back_3 as judged_pooling_and_back_3
 
-check_pooling_and_back_3 = partial(check_pooling_and_back_3, try_pooling)
+
+def check_pooling_and_back_3(*case, **more):
+    judged_pooling_and_back_3(try_pooling, *case, **more)
 
 
 # %% nbgrader={"grade_id": "pooling-and-back", "solution": true}
@@ -1028,16 +1044,21 @@ from course_utils.chapters.layers import refused
 # %% nbgrader={"grade_id": "batch-norm-truth-1", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
 
-from course_utils.chapters.layers import check_batch_norm_1
+from course_utils.chapters.layers import check_batch_norm_1 as judged_batch_norm_1
 
-check_batch_norm_1 = partial(check_batch_norm_1, try_batch_norm)
+
+def check_batch_norm_1(*case, **more):
+    judged_batch_norm_1(try_batch_norm, *case, **more)
+
 
 # %% nbgrader={"grade_id": "batch-norm-truth-3", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
 
-from course_utils.chapters.layers import check_batch_norm_3
+from course_utils.chapters.layers import check_batch_norm_3 as judged_batch_norm_3
 
-check_batch_norm_3 = partial(check_batch_norm_3, try_batch_norm_backward)
+
+def check_batch_norm_3(*case, **more):
+    judged_batch_norm_3(try_batch_norm_backward, *case, **more)
 
 
 # %% nbgrader={"grade_id": "batch-norm", "solution": true}
@@ -1227,9 +1248,11 @@ def try_norm_family(x: torch.Tensor, kind: str, groups: int, eps: float) -> tupl
 # %% nbgrader={"grade_id": "norm-family-truth", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
 
-from course_utils.chapters.layers import check_norm_family
+from course_utils.chapters.layers import check_norm_family as judged_norm_family
 
-check_norm_family = partial(check_norm_family, try_norm_family)
+
+def check_norm_family(*case, **more):
+    judged_norm_family(try_norm_family, *case, **more)
 
 
 # %% nbgrader={"grade_id": "norm-family", "solution": true}
@@ -1505,23 +1528,31 @@ def try_truncated_gradient(
 # %% nbgrader={"grade_id": "rnn-by-hand-truth-1", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
 
-from course_utils.chapters.layers import check_rnn_by_hand_1
+from course_utils.chapters.layers import check_rnn_by_hand_1 as judged_rnn_by_hand_1
 
-check_rnn_by_hand_1 = partial(check_rnn_by_hand_1, try_rnn_by_hand)
+
+def check_rnn_by_hand_1(*case, **more):
+    judged_rnn_by_hand_1(try_rnn_by_hand, *case, **more)
+
 
 # %% nbgrader={"grade_id": "rnn-by-hand-reset", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
 
-from course_utils.chapters.layers import check_reset
+from course_utils.chapters.layers import check_reset as judged_reset
 
-check_reset = partial(check_reset, try_rnn_by_hand)
+
+def check_reset(*case, **more):
+    judged_reset(try_rnn_by_hand, *case, **more)
+
 
 # %% nbgrader={"grade_id": "rnn-by-hand-truth-2", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
 
-from course_utils.chapters.layers import check_rnn_by_hand_2
+from course_utils.chapters.layers import check_rnn_by_hand_2 as judged_rnn_by_hand_2
 
-check_rnn_by_hand_2 = partial(check_rnn_by_hand_2, try_truncated_gradient)
+
+def check_rnn_by_hand_2(*case, **more):
+    judged_rnn_by_hand_2(try_truncated_gradient, *case, **more)
 
 
 # %% nbgrader={"grade_id": "rnn-by-hand", "solution": true}
@@ -1656,9 +1687,11 @@ def try_packed_sequences(*given, **options):
 # %% nbgrader={"grade_id": "packed-sequences-truth", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
 
-from course_utils.chapters.layers import check_packed_sequences
+from course_utils.chapters.layers import check_packed_sequences as judged_packed_sequences
 
-check_packed_sequences = partial(check_packed_sequences, try_packed_sequences)
+
+def check_packed_sequences(*case, **more):
+    judged_packed_sequences(try_packed_sequences, *case, **more)
 
 
 # %% nbgrader={"grade_id": "packed-sequences", "solution": true}
@@ -1880,16 +1913,21 @@ def try_multi_head(x, weights: dict, heads: int, padding) -> tuple:
 # %% nbgrader={"grade_id": "attention-truth-1", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
 
-from course_utils.chapters.layers import check_attention_1
+from course_utils.chapters.layers import check_attention_1 as judged_attention_1
 
-check_attention_1 = partial(check_attention_1, try_attention)
+
+def check_attention_1(*case, **more):
+    judged_attention_1(try_attention, *case, **more)
+
 
 # %% nbgrader={"grade_id": "attention-truth-2", "locked": true} jupyter={"source_hidden": true}
 from functools import partial
 
-from course_utils.chapters.layers import check_attention_2
+from course_utils.chapters.layers import check_attention_2 as judged_attention_2
 
-check_attention_2 = partial(check_attention_2, try_multi_head)
+
+def check_attention_2(*case, **more):
+    judged_attention_2(try_multi_head, *case, **more)
 
 
 # %% nbgrader={"grade_id": "attention", "solution": true}
