@@ -98,8 +98,6 @@ def try_linear_by_hand(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
 
 
 # %% nbgrader={"grade_id": "linear-by-hand-truth", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
-
 from course_utils.chapters.layers import check_linear_by_hand as judged_linear_by_hand
 
 
@@ -290,8 +288,6 @@ def try_conv_arithmetic(layers: list[dict], size: int) -> tuple:
 
 
 # %% nbgrader={"grade_id": "conv-arithmetic-truth", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
-
 from course_utils.chapters.layers import check_conv_arithmetic as judged_conv_arithmetic
 
 
@@ -463,8 +459,6 @@ def try_footprint(*given, **options):
 from course_utils.chapters.layers import check_receptive_field_1
 
 # %% nbgrader={"grade_id": "receptive-field-truth-2", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
-
 from course_utils.chapters.layers import check_receptive_field_2 as judged_receptive_field_2
 
 
@@ -602,8 +596,6 @@ def try_transposed_conv(x: torch.Tensor, weight: torch.Tensor, stride: int, padd
 
 
 # %% nbgrader={"grade_id": "transposed-conv-truth", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
-
 from course_utils.chapters.layers import check_transposed_conv as judged_transposed_conv
 
 
@@ -739,8 +731,6 @@ def try_pooling(which: str, *args) -> tuple:
 
 
 # %% nbgrader={"grade_id": "pooling-and-back-truth-1", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
-
 from course_utils.chapters.layers import check_pooling_and_back_1 as judged_pooling_and_back_1
 
 
@@ -749,8 +739,6 @@ def check_pooling_and_back_1(*case, **more):
 
 
 # %% nbgrader={"grade_id": "pooling-and-back-truth-2", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
-
 from course_utils.chapters.layers import check_pooling_and_back_2 as judged_pooling_and_back_2
 
 
@@ -759,8 +747,6 @@ def check_pooling_and_back_2(*case, **more):
 
 
 # %% nbgrader={"grade_id": "pooling-and-back-truth-3", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
-
 from course_utils.chapters.layers import check_pooling_and_back_3 as judged_pooling_and_back_3
 
 
@@ -1042,8 +1028,6 @@ from course_utils.chapters.layers import refused
 
 
 # %% nbgrader={"grade_id": "batch-norm-truth-1", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
-
 from course_utils.chapters.layers import check_batch_norm_1 as judged_batch_norm_1
 
 
@@ -1052,8 +1036,6 @@ def check_batch_norm_1(*case, **more):
 
 
 # %% nbgrader={"grade_id": "batch-norm-truth-3", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
-
 from course_utils.chapters.layers import check_batch_norm_3 as judged_batch_norm_3
 
 
@@ -1246,8 +1228,6 @@ def try_norm_family(x: torch.Tensor, kind: str, groups: int, eps: float) -> tupl
 
 
 # %% nbgrader={"grade_id": "norm-family-truth", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
-
 from course_utils.chapters.layers import check_norm_family as judged_norm_family
 
 
@@ -1526,8 +1506,6 @@ def try_truncated_gradient(
 
 
 # %% nbgrader={"grade_id": "rnn-by-hand-truth-1", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
-
 from course_utils.chapters.layers import check_rnn_by_hand_1 as judged_rnn_by_hand_1
 
 
@@ -1536,8 +1514,6 @@ def check_rnn_by_hand_1(*case, **more):
 
 
 # %% nbgrader={"grade_id": "rnn-by-hand-reset", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
-
 from course_utils.chapters.layers import check_reset as judged_reset
 
 
@@ -1546,8 +1522,6 @@ def check_reset(*case, **more):
 
 
 # %% nbgrader={"grade_id": "rnn-by-hand-truth-2", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
-
 from course_utils.chapters.layers import check_rnn_by_hand_2 as judged_rnn_by_hand_2
 
 
@@ -1685,8 +1659,6 @@ def try_packed_sequences(*given, **options):
 
 
 # %% nbgrader={"grade_id": "packed-sequences-truth", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
-
 from course_utils.chapters.layers import check_packed_sequences as judged_packed_sequences
 
 
@@ -1911,8 +1883,6 @@ def try_multi_head(x, weights: dict, heads: int, padding) -> tuple:
 
 
 # %% nbgrader={"grade_id": "attention-truth-1", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
-
 from course_utils.chapters.layers import check_attention_1 as judged_attention_1
 
 
@@ -1921,8 +1891,6 @@ def check_attention_1(*case, **more):
 
 
 # %% nbgrader={"grade_id": "attention-truth-2", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
-
 from course_utils.chapters.layers import check_attention_2 as judged_attention_2
 
 
@@ -2182,13 +2150,11 @@ def try_training(steps: int) -> tuple:
 
 
 # %% nbgrader={"grade_id": "tiny-transformer-truth-1", "locked": true} jupyter={"source_hidden": true}
-from functools import partial
+from course_utils.chapters.layers import check_tiny_transformer_1 as judged_tiny_transformer_1
 
-from course_utils.chapters.layers import check_tiny_transformer_1
 
-check_tiny_transformer_1 = partial(
-    check_tiny_transformer_1, letters, make_model, try_tiny_transformer
-)
+def check_tiny_transformer_1(*case, **more):
+    judged_tiny_transformer_1(letters, make_model, try_tiny_transformer, *case, **more)
 
 
 # %% nbgrader={"grade_id": "tiny-transformer", "solution": true}
