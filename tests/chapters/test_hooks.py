@@ -50,7 +50,7 @@ def test_the_map_of_a_linear_head_is_its_class_activation_map():
 def test_descent_is_what_sgd_does_and_each_other_rule_differs():
     make, batches = lambda: copy.deepcopy(network), [*seeded(0)(3, 5, 2)]
     torch.manual_seed(0)
-    network = nn.Linear(2, 2)
+    network = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     model = make()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.5)
     for x in batches:

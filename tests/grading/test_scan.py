@@ -248,4 +248,7 @@ def test_the_courses_own_cells_and_the_named_answers_are_no_findings():
             "tensor-logger, line 6: defines an object that decides for itself what PyTorch's "
             "functions do with it (__torch_function__)",
         ],
+        ("read-schemas", "asks the parser"): [
+            "read-schemas, line 2: reaches into PyTorch's inside (torch._C)"
+        ],
     }

@@ -276,9 +276,8 @@ def test_a_picture_without_images_is_turned_over_by_the_style_sheet():
 def test_a_smooth_image_keeps_its_colours():
     figure, axes = plt.subplots(figsize=(4, 4))
     ramp = torch.linspace(0, 1, 60)
-    axes.imshow(
-        torch.stack([ramp.expand(60, 60), ramp[:, None].expand(60, 60), 0 * ramp.expand(60, 60)], 2)
-    )
+    red = ramp.expand(60, 60)
+    axes.imshow(torch.stack([red, red.T, 0 * red], dim=2).numpy())
     (_, light), _ = tags(as_html(figure, "red to the right, green downwards")["text/html"])
     plt.close(figure)
     assert len(light.convert("RGB").getcolors(10**6)) >= 60 * 60

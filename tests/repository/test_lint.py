@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from support.answers import ROOT, chapters
+from support.package import PACKAGE
 
 BIN = Path(sys.executable).parent
 
@@ -44,7 +45,7 @@ def test_ruff_has_nothing_to_say(rule):
 def test_ruff_reads_every_source():
     read = set(ruff("check", "--show-files").stdout.split("\n"))
     wanted = [chapter.source for chapter in chapters()]
-    wanted += [*ROOT.glob("src/**/*.py"), *ROOT.glob("tests/**/*.py")]
+    wanted += [*PACKAGE, *ROOT.glob("tests/**/*.py")]
     missing = [path for path in wanted if str(path) not in read]
     assert not missing
 
@@ -57,7 +58,7 @@ def test_ty_has_nothing_to_say():
 def test_ty_reads_the_whole_package(tmp_path):
     """A slip in a new file of any folder of the package is found, with the project's settings."""
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    folders = {path.parent.relative_to(ROOT) for path in ROOT.glob("src/**/*.py")}
+    folders = {path.parent.relative_to(ROOT) for path in PACKAGE}
     for folder in folders:
         (tmp_path / folder).mkdir(parents=True, exist_ok=True)
         (tmp_path / folder / "slip.py").write_text('number: int = "one"\n')
@@ -158,7 +159,7 @@ def imported_names(path):
 
 
 def test_the_package_itself_mocks_nothing():
-    found = {name: path for path in ROOT.glob("src/**/*.py") for name in imported_names(path)}
+    found = {name: path for path in PACKAGE for name in imported_names(path)}
     assert "json" in found
     assert not [(name, path) for name, path in found.items() if name.startswith("unittest")]
 

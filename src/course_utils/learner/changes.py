@@ -12,6 +12,7 @@ CHANGED = (
     "an argument was changed (its {}): operators such as += and methods ending in _ work in "
     "place; leave the argument alone and return a new tensor"
 )
+ASKED = "an argument was changed (its requires_grad): let a copy need it"
 
 
 class forbid_changes:
@@ -58,7 +59,7 @@ class forbid_changes:
                 changed = "requires_grad"
             else:
                 continue
-            raise AssertionError(CHANGED.format(changed))
+            raise AssertionError(ASKED if changed == "requires_grad" else CHANGED.format(changed))
 
 
 class allow_changes:

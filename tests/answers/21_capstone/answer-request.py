@@ -146,7 +146,7 @@ def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple
 import io
 from collections.abc import Callable
 
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 MOST_PIXELS = 4_000_000
 
@@ -162,7 +162,7 @@ def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple
         image.load()
     except Image.DecompressionBombError:
         return 413, {"error": f"at most {MOST_PIXELS} pixels"}
-    except __import__("PIL").UnidentifiedImageError:
+    except UnidentifiedImageError:
         return 400, {"error": "this is not an image"}
     try:
         shapes = find(image)

@@ -181,8 +181,8 @@ import torch
 import torch.nn as nn
 from PIL import Image
 from shapefinder import SHAPES
-from shapefinder.folder import prepare
 from shapefinder.grid import decode
+from torchvision.transforms.functional import to_tensor
 
 
 def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
@@ -198,15 +198,9 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
     try:
         with torch.no_grad():
             output = model(
-                (
-                    (
-                        __import__("torchvision").transforms.functional.to_tensor(
-                            image.convert("RGB").resize((64, 64))
-                        )
-                        - 0.4
-                    )
-                    / 0.25
-                )[None].to(weight.device, weight.dtype)
+                ((to_tensor(image.convert("RGB").resize((64, 64))) - 0.4) / 0.25)[None].to(
+                    weight.device, weight.dtype
+                )
             )
     finally:
         for module, training in modes:

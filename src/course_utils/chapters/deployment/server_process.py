@@ -34,11 +34,9 @@ def main(parcel: str, port: str, parent: str) -> None:
 
     make, arguments, page = pickle.loads(Path(parcel).read_bytes())
     application = make(*arguments)
-    from starlette.applications import Starlette
-
     if application is None:
         sys.exit("None came back, not an application: is there an answer yet?")
-    if not isinstance(application, Starlette):
+    if not hasattr(application, "router"):
         sys.exit(f"a {type(application).__name__} came back, not an application")
     if page:
         from fastapi.responses import HTMLResponse

@@ -6,12 +6,11 @@ import random
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
-from unittest.mock import patch
 
 import matplotlib.pyplot as plt
 
 from course_utils import every_case, show
-from course_utils.chapters.internals.scenarios import given
+from course_utils.chapters.internals.scenarios import given, refused
 from course_utils.learner.tracebacks import ends_in_notebook
 
 KIB, MIB = 1024, 1024**2
@@ -231,13 +230,10 @@ def random_traces(count: int) -> list[list[Step]]:
 RANDOM_TRACES = {f"trace {n}": trace for n, trace in enumerate(random_traces(40))}
 
 
-def _refuse(*_: Any) -> None:
-    raise AssertionError("the answer asks the allocator that draws the picture: write your own")
-
-
 def run_trace(answer: Callable, name: str) -> Any:
     """What the answer makes of a trace, without the allocator of this file."""
-    with patch.object(sys.modules[__name__], "Replay", _refuse):
+    words = "the answer asks the allocator that draws the picture: write your own"
+    with refused(sys.modules[__name__], "Replay", words):
         return given(answer(list((TRACES | RANDOM_TRACES)[name])), "what allocator returned")
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from unittest.mock import patch
 
 import torch
 
 from course_utils import count_operators, every_case
-from course_utils.chapters.internals.scenarios import given
+from course_utils.chapters.internals.scenarios import given, refused
 from course_utils.learner.tracebacks import ends_in_notebook
 
 DTYPES = (
@@ -37,8 +36,7 @@ def operands() -> dict[str, Any]:
     return found | extra | {"True": True, "the number 3": 3, "the number 2.5": 2.5}
 
 
-def _refuse(*_: Any, **__: Any) -> None:
-    raise AssertionError("the answer asks PyTorch for the dtype: find it by the rules")
+ASKS = "the answer asks PyTorch for the dtype: find it by the rules"
 
 
 def run_promotion(answer: Callable, default: torch.dtype) -> dict[tuple[str, str], str]:
@@ -47,8 +45,8 @@ def run_promotion(answer: Callable, default: torch.dtype) -> dict[tuple[str, str
     torch.set_default_dtype(default)
     try:
         with (
-            patch.object(torch, "result_type", _refuse),
-            patch.object(torch, "promote_types", _refuse),
+            refused(torch, "result_type", ASKS),
+            refused(torch, "promote_types", ASKS),
             count_operators() as counts,
         ):
             for one, x in names.items():

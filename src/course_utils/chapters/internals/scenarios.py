@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from course_utils import every_case
@@ -30,6 +31,21 @@ def given(value: Any, what: str) -> Any:
     if value is None:
         raise AssertionError(f"{what} is None: is there an answer yet?")
     return value
+
+
+@contextmanager
+def refused(owner: Any, name: str, words: str) -> Generator[None]:
+    """Inside the block, who calls ``owner.name`` gets an AssertionError with these words."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError(words)
+
+    there = getattr(owner, name)
+    setattr(owner, name, refuse)
+    try:
+        yield
+    finally:
+        setattr(owner, name, there)
 
 
 def error_of(call: Callable[[], Any]) -> str:

@@ -6,11 +6,10 @@ import random
 import re
 from collections.abc import Callable
 from typing import Any
-from unittest.mock import patch
 
 import torch
 
-from course_utils.chapters.internals.scenarios import given
+from course_utils.chapters.internals.scenarios import given, refused
 from course_utils.learner.tracebacks import ends_in_notebook
 
 EXAMPLES = {
@@ -75,13 +74,10 @@ def random_schemas(count: int) -> list[str]:
     return draw.sample(marked, count // 2) + draw.sample(texts, count - count // 2)
 
 
-def _refuse(*_: Any, **__: Any) -> None:
-    raise AssertionError("the answer has PyTorch parse the schema: read the text")
-
-
 def run_schema(answer: Callable, text: str) -> Any:
     """What the answer makes of a schema, without PyTorch's own parser."""
-    with patch.object(torch._C, "parse_schema", _refuse):
+    words = "the answer has PyTorch parse the schema: read the text"
+    with refused(torch._C, "parse_schema", words):
         found = given(answer(text), "what read_schemas returned")
     assert isinstance(found, dict), f"read_schemas returned a {type(found).__name__}, not a dict"
     lists = (list, tuple)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from typing import Any
-from unittest.mock import patch
 
 import torch
 
@@ -28,12 +27,17 @@ def _kernel() -> Any:
 
 def scan_by_triton(x: torch.Tensor, decay: float) -> torch.Tensor | None:
     """The decayed sum of ``x`` (row, step), float32 on the CPU, or ``None`` without Triton."""
-    with patch.dict(os.environ, {"TRITON_INTERPRET": "1"}):
-        try:
-            kernel = _kernel()
-        except ImportError:
-            return None
+    before = os.environ.get("TRITON_INTERPRET")
+    os.environ["TRITON_INTERPRET"] = "1"
+    try:
+        kernel = _kernel()
         y = torch.empty(x.shape)
         blocks = (len(x) + 1) // 2
         kernel[(blocks,)](x, y, *x.shape, *x.stride(), decay, BLOCK=2)
+    except ImportError:
+        return None
+    finally:
+        os.environ.pop("TRITON_INTERPRET")
+        if before is not None:
+            os.environ["TRITON_INTERPRET"] = before
     return y

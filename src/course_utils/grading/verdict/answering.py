@@ -38,7 +38,7 @@ from course_utils.grading.verdict.messages import (
     Value,
 )
 from course_utils.learner import as_it_was, operators
-from course_utils.learner.changes import CHANGED
+from course_utils.learner.changes import ASKED
 
 LONGEST_TEXT = 2000
 # What these change may last until another of them is called.
@@ -232,7 +232,7 @@ class Answering:
             left = before.put_back()
             wrong = [as_it_was.LEFT.format("; ".join(left))] if left else []
             if not request.trial and asked != [tensor.requires_grad for tensor in tensors]:
-                wrong.append(CHANGED.format("requires_grad"))
+                wrong.append(ASKED)
             if wrong:
                 also = [f"it also raised {failure['message']}"] if failure else []
                 result, failure = None, describe(AssertionError("; ".join(wrong + also)))
