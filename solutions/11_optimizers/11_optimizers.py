@@ -150,8 +150,9 @@ for name, clears in (("optimizer's", optimizer), ("model's", model)):
 # Here the bias may belong to a second optimizer, and then its gradient is not the first one's to clear.
 #
 # > **Then and now.** *"Moving a model to the GPU makes new parameters, so build the optimizer after
-# > it."* The order is a good habit. The reason has gone: `.to()` puts the new numbers into the same
-# > `Parameter`. What does break the link is a new `Parameter` in the old one's place.
+# > it."* The order is a good habit. The link survives: `.to()` puts the new numbers into the same
+# > `Parameter`. What breaks it is a new `Parameter` in the old one's place. And state that exists
+# > already stays where it is: Adagrad's, which is made with the optimizer, or any after a step.
 
 # %% topics=["optimizer-after-cuda"] errata=["cuda-after-optimizer"] tags=["shows-false"]
 model = nn.Linear(2, 2)
@@ -266,7 +267,7 @@ print("the median:", round(curvatures.median().item(), 3))
 print("the largest rate:", round(2 / curvatures[-1].item(), 3))
 
 # %% [markdown]
-# One. It is the direction "all pixels brighter", 16 times as steep as the next one, and 700 times as
+# One. It is the direction of the average digit, 16 times as steep as the next one, and 700 times as
 # steep as the median. It sets the rate for all the others.
 
 
@@ -346,7 +347,23 @@ for name, gradients in (("agree", [1, 1, 1, 1, 1, 1]), ("alternate", [1, -1, 1, 
 # Gradients that agree build up towards 1 / (1 - 0.9) = **ten** times one of them. Gradients that
 # alternate keep changing its sign, and its size tends to 1 / (1 + 0.9), about half of one. So momentum
 # changes both halves of our question, the direction and the length. It is a *sum*, not a mean: if you
-# add momentum 0.9 to a run and keep the rate, you step up to ten times as far.
+# add momentum 0.9 to a run and keep the rate, you step up to ten times as far along a direction that
+# keeps its sign.
+#
+# Does that make the limit of section 2 ten times smaller? The limit is about the direction that
+# *changes* its sign at every step, and there momentum brakes. The same calculation, with the last two
+# positions instead of one, gives the limit **2 (1 + μ) / c**. In our valley it is 0.08 without momentum
+# and 3.8 / 25 = 0.152 with 0.9. **Predict:** which of the four runs explode?
+
+# %%
+for momentum, lr in ((0.0, 0.081), (0.9, 0.081), (0.9, 0.15), (0.9, 0.153)):
+    walk = path_of(lambda params: torch.optim.SGD(params, lr=lr, momentum=momentum), steps=400)
+    arrived = valley(walk[-1]).item() < 1e-6
+    print(f"momentum {momentum}, rate {lr:5}:", "arrives" if arrived else "explodes")
+
+# %% [markdown]
+# 0.081 is fatal for plain SGD and harmless with momentum; 0.153 is fatal for both. In practice one
+# stays far below the limit, because near it the swings take long to die down.
 
 # %%
 plain = path_of(lambda params: torch.optim.SGD(params, lr=0.04), steps=40)
@@ -431,7 +448,8 @@ print("w:", w.tolist(), " state:", optimizer.state_dict()["state"])
 # **Then** the optimizer: fill in `step` of `Sgd`, which applies this to every parameter of every
 # group that has a gradient, in place. A group has its own options. The buffers lie in `self.state`,
 # so that `state_dict()` carries them. `step(closure)` calls the closure with gradients enabled and
-# returns its loss; without one it returns `None`. `.grad` stays as it is.
+# returns its loss; without one it returns `None`. `.grad` stays as it is. Between two steps a group's
+# options may change, as a scheduler does it. Both may lean on `torch.optim`, working on copies.
 #
 # Nesterov comes with momentum and without dampening; other combinations need not work.
 #
@@ -727,6 +745,7 @@ show(
 # `state` is a dict that is yours: `{}` before the first step, and then what you returned the time
 # before. `"rmsprop"` uses `betas[1]` for its mean of squares and has no m. After any number of steps
 # `p` equals that of `torch.optim`'s `RMSprop(alpha=betas[1])`, `Adam`, `Adam(amsgrad=True)`, `AdamW`.
+# You may lean on them, but you will learn more without.
 #
 # Example: p = 1, gradients 2, then 0.5, then -0.25; lr = 0.1, betas = (0.8, 0.9). After the first step
 # `p` is 0.9 in all but RMSprop. After the third, Adam's is 0.7667, AMSGrad's 0.7714, RMSprop's 0.6453.
@@ -818,7 +837,7 @@ for kind in ("rmsprop", "adam", "amsgrad", "adamw"):
 #
 # So far the loss alone decided where a step goes. **Weight decay** adds a pull of every weight towards
 # zero, in proportion to its size. Why would you want that? Where the data don't say what a weight
-# should be, it should be small: a large one only fits noise. Here are 20 points with 40 features.
+# should be, it should be small: a large one mostly fits noise. Here are 20 points with 40 features.
 # Many weight vectors fit them perfectly.
 
 
@@ -826,13 +845,12 @@ for kind in ("rmsprop", "adam", "amsgrad", "adamw"):
 draw = torch.Generator().manual_seed(0)
 x, truth = torch.randn(220, 40, generator=draw), torch.randn(40, generator=draw) / 6
 y = x @ truth + 0.5 * torch.randn(220, generator=draw)
-first_w = torch.randn(40, generator=draw)
 
 
 # %% topics=["weight-decay-theory"]
 def fit_few(weight_decay):
     """The errors on the 20 examples that it is trained on, and on 200 others."""
-    w = nn.Parameter(first_w.clone())
+    w = nn.Parameter(torch.zeros(40))
     optimizer = torch.optim.SGD([w], lr=0.1, weight_decay=weight_decay)
     for _ in range(300):
         optimizer.zero_grad()
@@ -845,12 +863,14 @@ def fit_few(weight_decay):
 for weight_decay in (0, 0.1, 0.5, 5):
     train, test = fit_few(weight_decay)
     print(f"weight_decay {weight_decay:4}: train {train:.3f}, test {test:.3f}")
+print(f"always 0: test {y[20:].square().mean().item():.3f}")
 
 # %% [markdown]
-# Without decay the training error is zero and the test error large. With more of it the first grows
-# and the second falls. Decay doesn't "avoid over-fitting". It trades fit for size, and you choose how much.
+# Without decay the training error is nearly zero, and on new examples the weights do worse than always
+# answering 0. With more decay the first number grows and the second falls. Decay doesn't "avoid
+# over-fitting". It trades fit for size, and you choose how much.
 #
-# There are two ways to pull. **L2:** add ½ λ |w|² to the loss; its gradient is λ w. **Decay:** after
+# There are two ways to pull. **L2:** add ½ λ |w|² to the loss; its gradient is λ w. **Decay:** before
 # the step, multiply w by 1 - lr · λ. For plain SGD they are the same arithmetic:
 # w - lr · (g + λw) = (1 - lr · λ) · w - lr · g.
 #
@@ -980,7 +1000,7 @@ check_predictions(decayed, {name: decay_of(name) for name in because}, because)
 # threshold lies, or for the scale of a norm, which should be near 1.
 #
 # An optimizer takes a list of **groups** instead of a list of parameters. A group is a dict with the
-# key `params`, and whatever it wants different from the defaults:
+# key `params`, and any options that differ from the defaults:
 
 # %% topics=["param-groups-lr"]
 model = nn.ModuleDict({"body": nn.Linear(4, 8), "head": nn.Linear(8, 2)})
@@ -1465,11 +1485,11 @@ show(
 )
 
 # %% [markdown]
-# The gradient on the wall is 700 times that on the slope, and so is the step: to -703, from where
+# On the slope the steps are about 2 long. The one on the wall is 706: it leads to -703, from where
 # momentum carries the walk on until it is `nan`. The clipped walk turns round one step later, near the wall.
 #
-# Clipping treats the symptom. If the norm exceeds the limit in *every* step, you don't clip any more,
-# you have chosen another, normalised optimizer; then look for the cause.
+# Clipping treats the symptom. If the norm exceeds the limit in *every* step, you are no longer
+# clipping; you are running normalised gradient descent. Then look for the cause.
 #
 # ### In pieces: accumulation
 #
@@ -1513,7 +1533,7 @@ print("sums, divided by 5: ", gradient_from(pieces, lambda piece: 1 / 5))
 # of the mean `F.cross_entropy` over all examples, clipped once to the global norm `max_norm`. Return
 # the norm before clipping, a number.
 #
-# - Old gradients are forgotten. Frozen parameters keep `.grad` as `None`.
+# - Old gradients are forgotten. Frozen parameters come with `.grad` None, and keep it.
 # - Each piece goes through the model once, and its `backward` runs before the next piece's forward.
 # - Nothing else of the model changes, and no optimizer is needed. Where the norm is at most
 #   `max_norm`, which may be infinite, the gradient stays as it is; it may also be zero.
@@ -1635,8 +1655,8 @@ show(
 # 2. stop if this loss is not finite or exceeds four times the smallest so far;
 # 3. take a plain SGD step with this rate.
 #
-# Return the pair of lists of plain numbers, rates and losses, of equal length. The model comes with
-# `.grad` None, and goes as it came: the same weights, the same `.grad`.
+# Return the pair of lists of plain numbers, rates and losses, of equal length. The model arrives with
+# `.grad` None; hand it back unchanged: the same weights, the same buffers, the same `.grad`.
 #
 # Example: one weight, 1, the input 1 and the target 0: with rates from 0.01 to 1 in three steps
 # they are 0.01, 0.1, 1 and the losses 1, 0.9604, 0.6147.
@@ -1921,7 +1941,7 @@ for _ in range(20):
 #
 # Adam scales coordinate by coordinate, and in the turned valley that was no help. A weight matrix has
 # directions of its own: its singular vectors. The gradient of a matrix is often dominated by a few of
-# them, as the digits were by "all pixels brighter". **Muon** (2024) takes the momentum of a matrix
+# them, as the digits were by the average digit. **Muon** (2024) takes the momentum of a matrix
 # and sets all its singular values to about 1: every direction gets the same step.
 #
 # An SVD would do it, slowly. Muon uses five rounds of a polynomial. If X = U S Vᵀ, then X Xᵀ X =
@@ -1972,7 +1992,7 @@ show(
 # %% [markdown]
 # After five rounds everything above 0.002 lies between 0.68 and 1.21. It never becomes exactly 1;
 # the coefficients were chosen for speed. `torch.optim.Muon` does just this, in bfloat16, for
-# matrices; biases, norms and embeddings go to AdamW. By hand it differs from PyTorch's by
+# matrices; biases, norms, embeddings and the output head go to AdamW. By hand it differs from PyTorch's by
 # bfloat16's rounding:
 
 # %% topics=["optimizer-catalogue"]

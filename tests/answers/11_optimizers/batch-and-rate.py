@@ -44,11 +44,21 @@ def batch_and_rate(rate, batch, curvature, noise):
     return rate * noise * noise / (batch * curvature * left) if left > 0 else float("inf")
 
 
-# %% right="many steps of the variance, as a tensor's number"
+# %% wrong="many steps of the variance, as a tensor's number" says=["not settled after so few steps"]
 def batch_and_rate(rate, batch, curvature, noise):
     if rate * curvature >= 2:
         return torch.inf
     v, factor = 0.0, (1 - rate * curvature) ** 2
     for _ in range(20000):
         v = factor * v + rate**2 * noise**2 / batch
+    return v
+
+
+# %% wrong="a thousand rounds" says=["not settled after so few steps"]
+def batch_and_rate(rate, batch, curvature, noise):
+    if abs(1 - rate * curvature) >= 1:
+        return float("inf")
+    v = 0.0
+    for _ in range(1000):
+        v = (1 - rate * curvature) ** 2 * v + rate**2 * noise**2 / batch
     return v

@@ -244,13 +244,14 @@ def lr_range(model, x, y, lowest, highest, steps):
     import math
 
     params = {name: p.detach().clone() for name, p in model.named_parameters()}
+    theirs = {name: value.clone() for name, value in model.named_buffers()}
     found = []
     for rate in torch.logspace(
         math.log10(lowest), math.log10(highest), steps, dtype=torch.float64
     ).tolist():
         grads, loss = torch.func.grad_and_value(
-            lambda q: F.mse_loss(torch.func.functional_call(model, q, (x,)), y)
-        )(params)
+            lambda q, b: F.mse_loss(torch.func.functional_call(model, (q, b), (x,)), y)
+        )(params, theirs)
         found.append((rate, loss.item()))
         if not math.isfinite(loss.item()) or loss.item() > 4 * min(value for _, value in found):
             break
@@ -375,12 +376,13 @@ def lr_range(model, x, y, lowest, highest, steps):
     from torch.func import functional_call
 
     params = {k: p.detach().clone() for k, p in model.named_parameters()}
+    theirs = {k: value.clone() for k, value in model.named_buffers()}
     lo, hi = float(lowest), float(highest)
     rates, losses, best = [], [], float("inf")
     for k in range(steps):
         rate = lo ** (1 - k / (steps - 1)) * hi ** (k / (steps - 1))
         leaves = {n: p.requires_grad_() for n, p in params.items()}
-        loss = F.mse_loss(functional_call(model, leaves, (x,)), y)
+        loss = F.mse_loss(functional_call(model, {**leaves, **theirs}, (x,)), y)
         value = loss.item()
         rates, losses = rates + [rate], losses + [value]
         best = min(best, value)
@@ -398,3 +400,77 @@ diagnosis = {
     "run 4": "rate too low",
     "run 5": "noise floor: the rate should fall now",
 }
+
+
+# %% wrong="four times the loss before" says=["the smallest loss so far, not the one before"]
+diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before = copy.deepcopy(model.state_dict())
+    rates, losses = [], []
+    for k in range(steps):
+        rate = lowest * (highest / lowest) ** (k / (steps - 1))
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if not loss.isfinite() or k and losses[-1] > 4 * losses[-2]:
+            break
+        model.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                p -= rate * p.grad
+    model.zero_grad()
+    model.load_state_dict(before)
+    return rates, losses
+
+
+# %% wrong="equal is too much" says=["does not exceed it"]
+diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before = copy.deepcopy(model.state_dict())
+    rates, losses = [], []
+    for k in range(steps):
+        rate = lowest * (highest / lowest) ** (k / (steps - 1))
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if not loss.isfinite() or k and losses[-1] >= 4 * min(losses):
+            break
+        model.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                p -= rate * p.grad
+    model.zero_grad()
+    model.load_state_dict(before)
+    return rates, losses
+
+
+# %% wrong="the buffers have moved" says=["does not have the buffers"]
+diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before = [p.detach().clone() for p in model.parameters()]
+    rates, losses = [], []
+    for k in range(steps):
+        rate = lowest * (highest / lowest) ** (k / (steps - 1))
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
+            break
+        model.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                p -= rate * p.grad
+    model.zero_grad()
+    with torch.no_grad():
+        for p, old in zip(model.parameters(), before):
+            p.copy_(old)
+    return rates, losses

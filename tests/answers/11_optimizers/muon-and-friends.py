@@ -219,3 +219,30 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     buffer = momentum * buffer + (1 - momentum) * grad
     d = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
     return p * (1 - lr * weight_decay) - lr * max(1, p.shape[0] / p.shape[1]) ** 0.5 * _o(d), buffer
+
+
+# %% wrong="the decay after the step" says=["the decay comes before the step"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = buffer.lerp(grad, 1 - momentum)
+    X = grad.lerp(buffer, momentum) if nesterov else buffer
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    step = lr * max(1, p.shape[0] / p.shape[1]) ** 0.5 * X
+    return (p - step) * (1 - lr * weight_decay), buffer
+
+
+# %% wrong="a tall matrix by reshape" says=["turned by .T"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    buffer = buffer.lerp(grad, 1 - momentum)
+    X = grad.lerp(buffer, momentum) if nesterov else buffer
+    shape = X.shape
+    X = X.reshape(min(shape), max(shape))
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    X = X.reshape(shape)
+    step = lr * max(1, p.shape[0] / p.shape[1]) ** 0.5 * X
+    return (1 - lr * weight_decay) * p - step, buffer

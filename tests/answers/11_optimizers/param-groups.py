@@ -172,3 +172,19 @@ def param_groups(model, backbone, lr, weight_decay):
         {"params": items, "lr": lr * 0.1 if mine else lr, "weight_decay": weight_decay * decays}
         for (mine, decays), items in keep.items()
     )
+
+
+# %% wrong="names with bias or norm are exempt as well" says=["must decay"]
+def param_groups(model, backbone, lr, weight_decay):
+    body, made = set(model.get_submodule(backbone).parameters()), {}
+    for name, p in model.named_parameters():
+        if not p.requires_grad:
+            continue
+        plain = p.ndim < 2 or "bias" in name or "norm" in name
+        made.setdefault((p in body, plain), []).append(p)
+    return [
+        dict(
+            params=params, lr=lr / 10 if inside else lr, weight_decay=0.0 if plain else weight_decay
+        )
+        for (inside, plain), params in made.items()
+    ]

@@ -294,3 +294,31 @@ def schedules(base, warmup, total, floor=0.0):
     warm = base * (t + 1) / max(warmup, 1)
     cos = floor + 0.5 * (base - floor) * (1 + torch.cos(torch.pi * (t - warmup) / n))
     return torch.where(t < warmup, warm, cos).tolist()
+
+
+# %% wrong="the warm-up begins at the floor" says=["not at the floor"]
+rates = dict.fromkeys(
+    ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
+)
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import math
+
+    rise = [floor + (base - floor) * (k + 1) / warmup for k in range(warmup)]
+    n = total - warmup
+    return rise + [floor + (base - floor) / 2 * (1 + math.cos(math.pi * k / n)) for k in range(n)]
+
+
+# %% wrong="the warm-up is clamped at the floor" says=["the warm-up has no floor"]
+rates = dict.fromkeys(
+    ("multistep", "multistep, old order", "warm-up", "cosine", "plateau", "chained", "sequential")
+)
+
+
+def schedules(base, warmup, total, floor=0.0):
+    import math
+
+    rise = [max(floor, base * (k + 1) / warmup) for k in range(warmup)]
+    n = total - warmup
+    return rise + [floor + (base - floor) / 2 * (1 + math.cos(math.pi * k / n)) for k in range(n)]

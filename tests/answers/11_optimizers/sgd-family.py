@@ -533,3 +533,165 @@ class Sgd(torch.optim.Optimizer):
                     if buf is not None:
                         self.state[p]["v"] = buf
         return loss
+
+
+# %% wrong="skips a gradient of zeros" says=["a gradient of zeros is skipped"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * b if nesterov else b), b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None or not p.grad.any():
+                    continue
+                options = {k: v for k, v in group.items() if k != "params"}
+                new, b = sgd_family(p, p.grad, self.state[p].get("b"), **options)
+                p.copy_(new)
+                self.state[p]["b"] = b
+        return loss
+
+
+# %% wrong="the rates of its first day" says=["halved after five steps"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * b if nesterov else b), b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+        self.options = {
+            id(group["params"][0]): {k: v for k, v in group.items() if k != "params"}
+            for group in self.param_groups
+        }
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                options = self.options[id(group["params"][0])]
+                new, b = sgd_family(p, p.grad, self.state[p].get("b"), **options)
+                p.copy_(new)
+                self.state[p]["b"] = b
+        return loss
+
+
+# %% wrong="momentum from the defaults" says=["momentum was read from self.defaults"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * b if nesterov else b), b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                options = {
+                    **{k: v for k, v in group.items() if k != "params"},
+                    "momentum": self.defaults["momentum"],
+                }
+                new, b = sgd_family(p, p.grad, self.state[p].get("b"), **options)
+                p.copy_(new)
+                self.state[p]["b"] = b
+        return loss
+
+
+# %% wrong="other memory under the parameter" says=["has other memory now"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * b if nesterov else b), b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                options = {k: v for k, v in group.items() if k != "params"}
+                new, b = sgd_family(p, p.grad, self.state[p].get("b"), **options)
+                p.data = new
+                self.state[p]["b"] = b
+        return loss
+
+
+# %% wrong="the loss as a number" says=["returned a float"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    g = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * g, None
+    b = g.clone() if buffer is None else momentum * buffer + (1 - dampening) * g
+    return p - lr * (g + momentum * b if nesterov else b), b
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr, **options):
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                options = {k: v for k, v in group.items() if k != "params"}
+                new, b = sgd_family(p, p.grad, self.state[p].get("b"), **options)
+                p.copy_(new)
+                self.state[p]["b"] = b
+        return None if loss is None else loss.item()

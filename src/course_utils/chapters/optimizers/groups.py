@@ -39,6 +39,7 @@ def make_parts(which):
         model.scale, model.table = nn.Parameter(torch.ones(())), nn.Parameter(torch.ones(2, 2))
         model.conv, model.norm = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)
         model.score = nn.Parameter(torch.ones(3, 1))
+        model.norm_table, model.bias_mix = nn.Embedding(3, 2), nn.Parameter(torch.ones(2, 2))
     return model, "body"
 
 
@@ -88,6 +89,8 @@ GROUPS = {
         "scale": "h-",
         "table": "hD",
         "score": "hD",
+        "norm_table.weight": "hD",
+        "bias_mix": "hD",
         "conv.weight": "hD",
         "conv.bias": "h-",
         "norm.weight": "h-",

@@ -9,19 +9,29 @@ from torch import nn
 from course_utils.chapters.optimizers.steps import told
 
 
+def _network(inputs):
+    """A small network with buffers, which move while it is trained."""
+    return nn.Sequential(nn.Linear(inputs, 6), nn.BatchNorm1d(6), nn.Tanh(), nn.Linear(6, 1))
+
+
 def run_range(lr_range, weights, x, y, lowest, highest, steps):
     """The rates and the losses of a range test on a linear model, or on a small network."""
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(x.shape[1], 6), nn.Tanh(), nn.Linear(6, 1))
+    model = _network(x.shape[1])
     if weights is not None:
         model = nn.Linear(len(weights), 1, bias=False)
         nn.init.constant_(model.weight, weights[0])
     model = model.to(device=x.device, dtype=x.dtype)
     before = [(p, p.detach().clone()) for p in model.parameters()]
+    buffers = [value.clone() for value in model.buffers()]
     rates, losses = numbers_of(lr_range(model, x, y, lowest, highest, steps))
     now = list(model.parameters())
     same = all(p is q and torch.equal(p, old) for q, (p, old) in zip(now, before, strict=True))
     assert same, "the model does not have the weights that it came with: the test has trained it"
+    assert all(map(torch.equal, buffers, model.buffers())), (
+        "the model does not have the buffers that it came with: BatchNorm's running mean has moved "
+        "with each forward pass; put back the whole state_dict"
+    )
     assert all(p.grad is None for p in now), (
         "the model came with .grad None and goes with gradients"
     )
@@ -32,7 +42,7 @@ def run_range(lr_range, weights, x, y, lowest, highest, steps):
 def _range_of_network(x, y, lowest, highest, steps):
     """The rates and the losses that the small network should give."""
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(x.shape[1], 6), nn.Tanh(), nn.Linear(6, 1))
+    model = _network(x.shape[1])
     params, rates, losses = list(model.to(x.device, x.dtype).parameters()), [], []
     for k in range(steps):
         loss = F.mse_loss(model(x), y)
@@ -114,6 +124,33 @@ RANGE_CASES = {  # the input; lowest, highest, steps; the rates, the losses, kno
             ),
         ),
     ),
+    "a slow climb: four times the smallest loss, not the one before": (
+        1.0,
+        (1.1, 1.6, 6),
+        (
+            [1.1, 1.1856, 1.2779, 1.3773],
+            [1.0, 1.44, 2.7075, 6.5528],
+            (
+                (
+                    [1.1, 1.1856, 1.2779, 1.3773, 1.4845, 1.6],
+                    "it never stops: compare with the smallest loss so far, not the one before",
+                ),
+            ),
+        ),
+    ),
+    "nothing to learn: zero doesn't exceed four times zero": (
+        0.0,
+        (0.1, 0.4, 3),
+        (
+            [0.1, 0.2, 0.4],
+            [0.0, 0.0, 0.0],
+            (
+                ([0.1], "a loss that equals four times the smallest does not exceed it"),
+                ([0.1, 0.2], "a loss that equals four times the smallest does not exceed it"),
+                ([], "a loss that equals four times the smallest does not exceed it"),
+            ),
+        ),
+    ),
     "a loss that is infinite at once": (
         1e300,
         (0.1, 1.0, 4),
@@ -145,6 +182,9 @@ SMALL = "rate * noise² / (2 * B * c) holds for small rates only."
 MEAN_OF_B = "the noise of a mean of B examples has the variance noise² / B."
 
 
+UNSETTLED = "It has not settled after so few steps: solve for what a step leaves unchanged."
+
+
 SETTLE_CASES = {
     (0.5, 2, 1.0, 2.0): (
         2 / 3,
@@ -159,6 +199,11 @@ SETTLE_CASES = {
         {0.0016667: SMALL, 0.019608: MEAN_OF_B, 0.00019608: MEAN_OF_B},
     ),
     (1.5, 1, 1.0, 1.0): (3.0, {0.75: SMALL}),
+    # So slow that a simulation doesn't get there.
+    (1e-6, 2, 0.5, 1.0): (
+        5.00000125e-07,
+        dict.fromkeys((0.0, 9.9e-9, 1.98e-8), UNSETTLED),
+    ),
     (2.0, 4, 1.0, 1.0): (float("inf"), {}),
     (0.9, 4, 3.0, 1.0): (float("inf"), {}),
 }

@@ -79,6 +79,15 @@ RATE_CASES = (  # the arguments, the rates, and known slips
         [0.333, 0.667, 1.0],
         (([0, 0.333, 0.667], ": the first step is wasted at rate 0"),),
     ),
+    (
+        (1.0, 2, 4, 0.6),
+        [0.5, 1, 1, 0.8],
+        (
+            ([0.6, 1, 1, 0.8], ": the warm-up has no floor, it begins at base / warmup"),
+            ([0.8, 1, 1, 0.8], ": the warm-up begins at base / warmup, not at the floor"),
+            ([0.6, 0.8, 1, 0.8], ": the warm-up begins at base / warmup, not at the floor"),
+        ),
+    ),
     ((0.5, 1, 2, 0.0), [0.5, 0.5], ()),
     ((1.0, 0, 0, 0.0), [], ()),
 )

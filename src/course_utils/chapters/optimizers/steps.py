@@ -13,14 +13,18 @@ from course_utils.learner.checks import check_close, check_copied
 from course_utils.learner.devices import device
 
 
-def told(actual, right, what, slips, atol=1e-4):
-    """Refuse a number that is not the right one, with the words of the slip that gives it."""
+def told(actual, right, what, slips, atol=1e-4, near=None):
+    """Refuse a number that is not the right one, with the words of the slip that gives it.
+
+    ``near`` is how close a slip's number has to lie: ``atol``, unless that is wide.
+    """
+    near = atol if near is None else near
     assert actual is not None, f"{what} is None: is there an answer yet?"
     got = actual.item() if isinstance(actual, torch.Tensor) and actual.numel() == 1 else actual
     assert isinstance(got, (int, float)), f"{what} is of type {type(got).__name__}, not a number"
     if abs(got - right) > atol or got != got:
-        near = {number: said for number, said in slips.items() if number != "nan"}
-        words = [said for number, said in near.items() if abs(number - got) <= atol]
+        known = {number: said for number, said in slips.items() if number != "nan"}
+        words = [said for number, said in known.items() if abs(number - got) <= near]
         words += [slips["nan"]] if got != got and "nan" in slips else []
         raise AssertionError(
             f"{what}: expected {right:g}, got {got:.5g}. {' '.join(words)}".strip()
@@ -121,24 +125,42 @@ def check_sgd_step(answer, name, dtype):
         check_close(found, torch.full_like(x, b), "the new buffer")
 
 
-def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, **options):
-    """Two groups, three parameters (one never has a gradient); new from its state at step cut."""
+def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **options):
+    """Two groups, three parameters (one never has a gradient); new from its state at step cut.
+
+    Every third step all gradients are zeros. The second group has options of its own. After five
+    steps both groups get half their rate and momentum, as from a scheduler. ``slip`` makes torch's
+    optimizer do what a known slip does.
+    """
     draw = torch.Generator().manual_seed(1)
     shapes = ((3,), (2, 2), (2,))
     tensors = [torch.randn(s, generator=draw, dtype=torch.float64).to(device) for s in shapes]
     a, b, idle = cast(Any, map(nn.Parameter, tensors))
 
+    second = {"params": [b, idle], "lr": 0.02}
+    if options.get("momentum") and slip != "the defaults' momentum":
+        second["momentum"] = options["momentum"] / 2
+
     def make():
-        return kind([{"params": [a]}, {"params": [b, idle], "lr": 0.02}], lr=0.1, **options)
+        return kind([{"params": [a]}, second], lr=0.1, **options)
 
     def loss():
         optimizer.zero_grad(set_to_none=step % 2 == 0)
         value = (1 + step % 3) * a.square().sum() / 9 + (b - a[:2]).square().sum() / 5
+        value = value * (step % 3 != 1)
         value.backward()
+        if slip == "zeros skipped" and step % 3 == 1:
+            optimizer.zero_grad()
         return value
 
     optimizer = make()
+    places = [tensor.data_ptr() for tensor in (a, b)]
     for step in range(steps):
+        if step == 5 and slip != "the first rate":
+            for group in optimizer.param_groups:
+                group["lr"] /= 2
+                if group["momentum"] and slip != "the defaults' momentum":
+                    group["momentum"] /= 2
         if step == cut:
             state, optimizer = copy.deepcopy(optimizer.state_dict()), make()
             optimizer.load_state_dict(state if keep else {**state, "state": {}})
@@ -147,15 +169,38 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, **options):
             assert value is not None, (
                 "step(closure) returned None: return what the closure returned"
             )
-            assert value.requires_grad, "step(closure) returned something else than the loss"
+            words = "return the loss itself, as the closure gave it"
+            assert isinstance(value, torch.Tensor), (
+                f"step(closure) returned a {type(value).__name__}: {words}"
+            )
+            assert value.requires_grad, f"step(closure) returned something else: {words}"
         else:
             loss()
-            before = a.grad.clone()
+            before = None if a.grad is None else a.grad.clone()
             value = optimizer.step()
             assert value is None, f"step() without a closure returned {value!r}, expected None"
-            same = a.grad is not None and torch.equal(a.grad, before)
+            same = before is None or (a.grad is not None and torch.equal(a.grad, before))
             assert same, "step() changed .grad"
+    assert places == [tensor.data_ptr() for tensor in (a, b)], (
+        "a parameter has other memory now (.data = …?): whoever held a view of it sees old "
+        "numbers; write into it, by copy_ or by operators in place"
+    )
     return [tensor.detach().clone() for tensor in (a, b, idle)]
+
+
+SGD_SLIPS = {
+    "zeros skipped": (
+        "a gradient of zeros is skipped: momentum and decay move the weight all the same; skip "
+        "only where .grad is None"
+    ),
+    "the first rate": (
+        "the groups' lr and momentum were halved after five steps, as a scheduler does, and the "
+        "steps stayed as they were: read the group's options anew in each step"
+    ),
+    "the defaults' momentum": (
+        "momentum was read from self.defaults or from the call: each group has its own"
+    ),
+}
 
 
 def check_sgd_run(found, steps, options):
@@ -178,7 +223,11 @@ def check_sgd_run(found, steps, options):
             assert not torch.allclose(actual, lost, rtol=1e-6, atol=1e-9), (
                 "the run goes elsewhere from there on: the buffers are not in self.state"
             )
-        words = " (each group has its own lr)" if which == 2 else ""
+        for slip, said in SGD_SLIPS.items():
+            wrong = run_sgd(torch.optim.SGD, steps, slip=slip, **options)[which - 1]
+            if not torch.allclose(wrong, expected, rtol=1e-6, atol=1e-9):
+                assert not torch.allclose(actual, wrong, rtol=1e-6, atol=1e-9), said
+        words = " (each group has its own lr and momentum)" if which == 2 else ""
         check_close(actual, expected, f"the parameter of group {which}{words}", rtol=1e-6)
 
 
