@@ -34,8 +34,9 @@ import math
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from course_utils import check_close, check_predictions, device, every_case, forbid_changes, show
-from course_utils.chapters.losses import check_kl_directions, check_number, value_and_gradient
+from course_utils import check_close, check_predictions, device, forbid_changes, show
+from course_utils.chapters.losses import check_kl_directions, check_number
+from course_utils.chapters.losses import every_case, value_and_gradient
 
 # %% [markdown]
 # ## A puzzle to start with
@@ -145,8 +146,8 @@ for ax in axes:
 show(
     figure,
     "Left: squared error grows as a parabola, L1 as a V, Huber is round at the bottom and straight "
-    "outside. Right: the step from wrong to right, and above it cross-entropy and hinge, which "
-    "fall.",
+    "outside. Right: the step from wrong to right, and cross-entropy and hinge, which fall "
+    "smoothly or straight; just left of the step cross-entropy is below it.",
 )
 
 # %% [markdown]
@@ -184,11 +185,15 @@ def check_case(n):
         "the right class's logarithm counts in full, not times 1 / classes": math.log(n) / n,
     }
     what = f"knows_nothing({n})"
-    check_number(knows_nothing(n), math.log(n), what, slips, tensor=False)
+    try:
+        found = knows_nothing(n)
+    except LookupError:
+        raise AssertionError(f"{what} looks in a list of answers: compute it, for any n") from None
+    check_number(found, math.log(n), what, slips, tensor=False)
 
 
 with every_case() as case:
-    for classes in (2, 10, 1):
+    for classes in (2, 10, 1, 37, 5000):
         with case(f"{classes} classes"):
             check_case(classes)
 ### BEGIN HIDDEN TESTS
@@ -417,7 +422,8 @@ print("picked by the mask:", prices[real].sum().item())
 # - the result is the same however the sequences are spread over batches;
 # - what stands in the padding doesn't matter, neither for the number nor for the gradient, which is
 #   0 there. It may hold `nan`, `inf`, or targets such as -1 or 999;
-# - a sequence of length 0 counts for nothing. (At least one is longer.)
+# - a sequence of length 0 counts for nothing, and a batch may hold nothing else. (At least one
+#   sequence in all of the batches is longer.)
 #
 # Every library function is allowed. Leave the arguments as they are. Example: the walk above.
 
@@ -430,7 +436,13 @@ from course_utils.chapters.losses import padded_batch, priced, sequence_truths
 def try_sequence_loss(batches: list, per: str) -> tuple:
     """The loss, and its gradients by the logits of each batch."""
     leaves = [logits.detach().clone().requires_grad_() for logits, _, _ in batches]
-    loss = sequence_loss([(leaf, *b[1:]) for leaf, b in zip(leaves, batches, strict=True)], per)
+    given = [(leaf, *b[1:]) for leaf, b in zip(leaves, batches, strict=True)]
+    kept, versions = list(given), [part._version for batch in given for part in batch]
+    loss = sequence_loss(given, per)
+    same = len(given) == len(kept) and all(a is b for a, b in zip(given, kept, strict=True))
+    assert same, "the list of batches was changed: leave it as it is"
+    written = versions != [part._version for batch in kept for part in batch]
+    assert not written, "an argument was changed: leave logits, targets and lengths as they are"
     return value_and_gradient(loss, leaves)
 
 
@@ -463,8 +475,9 @@ def check_case(groups, fill=0.0, wrong=0):
     for per, right, gradients, slips in sequence_truths(groups):
         with forbid_changes(*[tensor for batch in batches for tensor in batch]):
             loss, *found = try_sequence_loss(batches, per)
-        nan = "; the padding got in: nan times 0 is nan" if loss.isnan().any() else ""
-        check_number(loss, right, f'the loss, per="{per}"{nan}', slips)
+        nan = fill != 0 and loss.isnan().any()
+        words = "; the padding got in: nan times 0 is nan" if nan else ""
+        check_number(loss, right, f'the loss, per="{per}"{words}', slips)
         for number, (mine, truth) in enumerate(zip(found, gradients, strict=True)):
             what = f'per="{per}": the gradient in batch {number}, 0 in the padding,'
             check_close(mine, truth, what, rtol=1e-4, atol=1e-6)
@@ -476,6 +489,7 @@ with every_case() as case:
         ("one batch, prices 1, 2, 3 and 6", [[long, short]]),
         ("the same in two batches", [[long], [short]]),
         ("an empty sequence", [[long, empty], [short, empty]]),
+        ("a batch of empty sequences", [[empty, empty], [long, short]]),
         ("float64", [[(z.to(torch.float64), y) for z, y in (long, short)]]),
         ("the padding holds nan, and -1 as targets", [[long, short], [long]], torch.nan, -1),
         ("the padding holds inf, and 999 as targets", [[long, short], [short]], torch.inf, 999),
@@ -705,6 +719,8 @@ with every_case() as case:
     for name, logits, target, options in (
         ("plain", z, y, {}),
         ("scores up to 1000", 500 * z[:, :2] - 500, y % 2, {}),
+        ("no label is the last class", z, y % 2, {}),
+        ("one row, weighted", z[1:2], y[:1], {"weight": w}),
         ("float64", z.to(torch.float64), y, {"weight": w.to(torch.float64)}),
         ("weighted", z, y, {"weight": w}),
         ("row 1 has -100", z, gap, {}),
@@ -747,6 +763,8 @@ with every_case() as case:
         check_case(z, y, label_smoothing=0.1, ignore_index=2)
     with case("class numbers 2, -100 and 2, weight and label_smoothing"):
         check_case(z, gap, weight=w, label_smoothing=0.1)
+    with case("no label is the last class, weight and label_smoothing"):
+        check_case(z, y % 2, weight=w, label_smoothing=0.3)
     with case("label_smoothing=1"):
         check_case(z, y, label_smoothing=1.0)
     with case("probabilities and ignore_index=2, which plays no part"):
@@ -1007,7 +1025,8 @@ print("odds:  ", round((best / (1 - best)).item(), 2), "= 9 ·", q / (1 - q))
 # have to be finite.
 #
 # **Then the way back.** `recalibrate(logits, pos_weight)`: the logits come from a model that was
-# trained with this `pos_weight`. Return the probabilities that it would give without the weight.
+# trained with this `pos_weight`. Return the probabilities that it would give without the weight;
+# here, too, a logit may be ±1000.
 #
 # **Then predict.** A linear model with a bias is trained with plain cross-entropy. Now one remedy
 # is added. Two things are measured: the *mean probability* that the model gives, and its *recall*,
@@ -1089,7 +1108,7 @@ def check_case(logits, target, weight, gamma):
 z, y = torch.tensor([[0.0, 2.0, -1.0, 3.0], [1.0, 1.0, 0.0, 0.0]], device=device)
 huge = 1000 * torch.tensor([1.0, -1, 1, -1], device=device)
 with every_case() as case:
-    for weight, gamma in ((1.0, 0.0), (3.0, 0.0), (1.0, 2.0), (3.0, 2.0), (19.0, 1.0)):
+    for weight, gamma in ((1.0, 0.0), (3.0, 0.0), (1.0, 2.0), (3.0, 2.0), (19.0, 1.0), (0.5, 1.5)):
         with case("four logits"):
             check_case(z, y, weight, gamma)
     for gamma in (0.0, 2.0):
@@ -1109,11 +1128,11 @@ for shape, weight, gamma in (((), 2.0, 1.0), ((5, 1), 0.5, 3.0), ((2, 3, 4), 7.0
 
 
 # %% nbgrader={"grade_id": "imbalance-check-2", "grade": true, "points": 1}
-def check_way_back(q, weight):
-    logits = torch.logit(q) + math.log(weight)
+def check_way_back(logits, weight):
     with forbid_changes(logits):
         found = recalibrate(logits, weight)
     what = f"recalibrate of a model trained with pos_weight={weight}"
+    q = (logits.double() - math.log(weight)).sigmoid().to(logits)
     shape = getattr(found, "shape", None)
     if shape == q.shape and weight != 1:
         assert not torch.allclose(found, logits.sigmoid()), f"{what}: the weight is still in it"
@@ -1124,13 +1143,16 @@ def check_way_back(q, weight):
         assert not added, f"{what}: the odds are p / (1 - p), not p; divide these by the weight"
         twice = torch.allclose(found, (logits + math.log(weight)).sigmoid())
         assert not twice, f"{what}: the weight added log(w) to the logit; take it away"
+        large = "exp of it is inf, or p is 1 and p / (1 - p) inf; stay with the logit"
+        assert found.isfinite().all(), f"{what}: nan or inf for a large logit: {large}"
     check_close(found, q, what, rtol=1e-4, atol=1e-6)
 
 
 for weight in (9.0, 1.0, 0.5):
-    check_way_back(torch.tensor([[0.2, 0.5], [0.01, 0.9]], device=device), weight)
+    check_way_back(torch.tensor([[0.8, 2.0], [-2.4, 4.4]], device=device), weight)
+    check_way_back(torch.tensor([18.0, -18.0, 1000.0, -1000.0], device=device), weight)
 ### BEGIN HIDDEN TESTS
-check_way_back(torch.tensor(0.3, dtype=torch.float64, device=device), 19.0)
+check_way_back(torch.tensor(2.1, dtype=torch.float64, device=device), 19.0)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "imbalance-check-3", "grade": true, "points": 2} jupyter={"source_hidden": true}
@@ -1577,6 +1599,8 @@ with every_case() as case:
         check_raises(ValueError, lambda: robust_regression(zero[:, None], three, 0.5))
     with case("a prediction of shape (1,), a target of shape (3,)"):
         check_raises(ValueError, lambda: robust_regression(zero[:1], three, 0.5))
+    with case("a prediction of shape (1, 3), a target of shape (3, 1)"):
+        check_raises(ValueError, lambda: robust_regression(zero[None], three[:, None], 0.5))
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape, q in (((), 0.3), ((7,), 0.95), ((2, 3, 2), 0.01)):
@@ -1940,7 +1964,8 @@ show(
 # %% nbgrader={"grade_id": "make-model", "locked": true} jupyter={"source_hidden": true}
 def make_model(kind: str) -> nn.Module:
     """A small model with known weights, and 7 in every vector."""
-    twin = nn.Linear(2, 2)
+    twin, bare = nn.Linear(2, 2), nn.Module()
+    bare.scales = nn.ParameterList([torch.zeros(2, 2), torch.zeros(3)])
     conv = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2))
     model = {
         "linear": nn.Linear(2, 1),
@@ -1948,8 +1973,16 @@ def make_model(kind: str) -> nn.Module:
         "tied": nn.ModuleDict({"a": twin, "b": nn.Sequential(twin)}),
         "frozen": nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1)),
         "embedding and bilinear": nn.Sequential(nn.Embedding(3, 2), nn.Bilinear(2, 2, 1)),
+        "transposed and attention": nn.Sequential(
+            nn.ConvTranspose2d(1, 2, 3), nn.MultiheadAttention(2, 1), nn.LSTM(2, 1)
+        ),
+        "one weight in two modules": nn.Sequential(nn.Embedding(2, 2), nn.Linear(2, 2)),
+        "parameters in no layer": nn.Sequential(bare),
         "vectors only": nn.LayerNorm(3),
+        "no parameters": nn.Sequential(nn.ReLU()),
     }[kind]
+    if kind == "one weight in two modules":
+        model[1].weight = model[0].weight
     for parameter in model.parameters():
         numbers = torch.arange(1.0, parameter.numel() + 1).view(parameter.shape)
         weight = numbers * torch.where(numbers % 2 == 0, -1, 1)
@@ -1968,7 +2001,11 @@ def try_regularise(kind: str, l1: float, l2: float) -> tuple:
     modes = [part.training for part in model.modules()]
     for parameter in model.parameters():
         parameter.grad = torch.full_like(parameter, 2.0)
-    penalty = regularise(model, l1, l2)
+    try:
+        penalty = regularise(model, l1, l2)
+    except StopIteration:
+        none = "next(model.parameters()): a model without parameters has no first one"
+        raise AssertionError(none) from None
     wanted = isinstance(penalty, torch.Tensor)
     assert wanted, f"it returned {penalty!r}, not a tensor: is there an answer yet?"
     pairs = list(zip(model.parameters(), before.parameters(), strict=True))
@@ -1990,8 +2027,9 @@ def try_regularise(kind: str, l1: float, l2: float) -> tuple:
 def regularise(model: nn.Module, l1: float, l2: float) -> torch.Tensor:
     """l1 · Σ|w| + l2 · Σw² over trainable parameters of two or more dimensions; of shape ()."""
     ### BEGIN SOLUTION
-    total = torch.zeros((), device=next(model.parameters()).device)
-    for parameter in model.parameters():
+    parameters = list(model.parameters())
+    total = torch.zeros((), device=parameters[0].device if parameters else None)
+    for parameter in parameters:
         if parameter.dim() > 1 and parameter.requires_grad:
             total = total + l1 * parameter.abs().sum() + l2 * parameter.square().sum()
     return total
@@ -2022,7 +2060,11 @@ def check_case(kind, l1, l2):
 
 
 with every_case() as case:
-    for kind in ("linear", "nested", "tied", "frozen", "embedding and bilinear", "vectors only"):
+    for kind in (
+        *("linear", "nested", "tied", "frozen", "embedding and bilinear", "vectors only"),
+        *("transposed and attention", "one weight in two modules", "parameters in no layer"),
+        "no parameters",
+    ):
         for l1, l2 in ((0.1, 0.01), (0.0, 0.5), (0.2, 0.0)):
             with case(f"model {kind!r}"):
                 check_case(kind, l1, l2)
@@ -2066,7 +2108,8 @@ for shape in ((), (4, 5), (0, 3)):
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# Start from a zero on the model's device, so that there is a tensor to return in any case.
+# Start from a zero, so that there is a tensor to return in any case: a model may have no
+# parameters at all. (Ask the parameters for their device only if there are any.)
 # </details>
 # <details><summary>Hint 3</summary>
 #
@@ -2202,7 +2245,7 @@ print("p =", p.item(), " gradient:", torch.autograd.grad((1 - p**0.5) / 0.5, log
 # shape ().
 #
 # **`CustomLoss(weight, q)`**: the same as a module; `CustomLoss(weight, q)(logits, target)`. The
-# weight, if there is one, goes along with `.to(...)`; nothing in the module is trained.
+# weight, if there is one, moves with `.to(...)`; nothing in the module is trained.
 #
 # Both pass `gradcheck`. Leave the arguments as they are. Example: logits [[log 3, 0]], target [1],
 # q = 0.5: p is 0.25, and the price is 1.
@@ -2237,7 +2280,7 @@ def try_custom_loss(logits: torch.Tensor, target: torch.Tensor, weight, q: float
     module.double()
     for name, call in calls.items():
         found[name].append(torch.autograd.gradcheck(call, fine, raise_exception=False))
-    found["trained"] = len(list(module.parameters()))
+    found["trained"] = sum(parameter.requires_grad for parameter in module.parameters())
     return {**found, "left": tensors_left(module)}
 
 

@@ -12,6 +12,7 @@ from course_utils.chapters.losses import (
     check_info_nce,
     check_number,
     check_triplets,
+    every_case,
     info_nce_truth,
     kl_truths,
     names_of_calls,
@@ -154,3 +155,33 @@ def test_info_nce_needs_a_gradient_by_both_arguments():
         check_info_nce((loss.detach(), one, 0 * two), first, second, 0.5)
     with pytest.raises(AssertionError, match="is too large"):
         check_info_nce((torch.tensor(torch.nan), one, two), first, second, 0.5)
+
+
+def failing(trials, **words):
+    """What a check says that compares each (actual, right, slip) in a case of its own."""
+    with pytest.raises(AssertionError) as caught, every_case() as case:
+        for number, (actual, right, slip) in enumerate(trials):
+            with case(f"case {number}"):
+                check_number(torch.tensor(actual), right, "it", {"a slip": slip}, **words)
+    return str(caught.value)
+
+
+def test_a_slip_is_named_only_where_it_fits_in_every_failing_case():
+    assert failing([(2.0, 1.0, 2.0), (4.0, 3.0, 4.0)]).count("(a slip)") == 2
+    assert "a slip" not in failing([(2.0, 1.0, 2.0), (5.0, 3.0, 4.0)])
+    # Where the slip would change nothing it says nothing, and neither does a nan.
+    assert failing([(2.0, 1.0, 2.0), (5.0, 3.0, 3.0), (math.nan, 3.0, 4.0)]).count("a slip") == 1
+
+
+def test_a_slip_may_give_several_numbers():
+    assert failing([(2.0, 1.0, (9.0, 2.0)), (4.0, 3.0, (4.0, 8.0))]).count("(a slip)") == 2
+
+
+def test_a_guess_is_said_only_if_nothing_else_fails():
+    assert "(clamped?)" in failing([(2.0, 1.0, 1.0)], guess="clamped?")
+    with pytest.raises(AssertionError) as caught, every_case() as case:
+        with case("large"):
+            check_number(torch.tensor(2.0), 1.0, "it", guess="clamped?")
+        with case("small"):
+            check_number(torch.tensor(2.0), 1.0, "it")
+    assert "clamped" not in str(caught.value)

@@ -25,11 +25,14 @@ def penalty_truth(
 
     right = total(chosen)
     slips = {
-        "biases and other vectors are counted, too": total(free),
+        "biases and other vectors are counted, too": (total(free), total(every)),
         "scales of normalisation layers are counted; they have one dimension": total(
             name for name in free if "bias" not in name
         ),
-        "a frozen parameter is counted": total(name for name in every if every[name].dim() > 1),
+        "a frozen parameter is counted": (
+            total(name for name in every if every[name].dim() > 1),
+            total(every),
+        ),
         "a parameter that is used twice counts once": 2 * right,
         "no coefficient": total(chosen, l1=1, l2=1),
         "there is no factor of one half": total(chosen, two=lambda w: w.square().sum() / 2),
@@ -95,10 +98,10 @@ def check_generalised(
     __tracebackhide__ = True
     right, slope, slips = generalised_truth(logits, target, weight, q)
     large = bool((logits.abs() > 99).any())
-    otherwise = "was p clamped, or something added to it? stay with log p" if large else ""
+    guess = "was p clamped, or something added to it? stay with log p" if large else ""
     for name in ("function", "module"):
         value, gradient, passes = found[name]
-        check_number(value, right, f"q={q}, the {name}'s loss", slips, otherwise=otherwise)
+        check_number(value, right, f"q={q}, the {name}'s loss", slips, guess=guess)
         words = f"the {name}'s gradient is nan or inf: p is 0 there, and p ** q has no slope at 0"
         assert gradient.isfinite().all(), words
         check_close(gradient, slope, f"the gradient through the {name}", rtol=1e-3, atol=1e-5)
