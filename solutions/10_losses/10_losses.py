@@ -526,6 +526,20 @@ for dtype in (torch.float32, torch.float64):
 # %% [markdown]
 # **In practice.** With accumulated gradients or several devices the same trap waits: each computes
 # the mean of its own tokens. Divide by the tokens of the whole batch instead. Chapter 11 does.
+#
+# Language models report the mean per token as a **perplexity**, its exponential: the number of
+# equally likely tokens among which a guess would cost as much. The exponential comes last, after
+# the mean over all tokens. **Predict** which of these two is larger, for the prices of the walk:
+
+# %%
+batches = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([6.0])
+print("perplexity:                      ", round(torch.cat(batches).mean().exp().item(), 1))
+print("mean of the batches' perplexities:", round(sum(b.mean().exp() for b in batches).item() / 2, 1))
+
+# %% [markdown]
+# The lonely token of price 6 has a perplexity of 403 by itself, and half of the second number is
+# that. Compare perplexities only between models that cut a text into the same tokens: with longer
+# tokens there are fewer of them, and each is harder to guess.
 
 # %% [markdown]
 # ## 3. Cross-entropy, from the inside · core
@@ -1489,6 +1503,21 @@ show(
 # coincide.) The lower quantile runs down to the six, and rightly: at that end they are more
 # than one in ten.
 #
+# A model may also say how sure it is: a mean and a *variance* for each prediction. The price of a
+# Gaussian is $\frac12(\log v + (x - c)^2 / v)$, in `F.gaussian_nll_loss`. A large variance makes
+# an error cheap, and the logarithm charges for it. For the nine measurements around their mean, 10:
+
+# %%
+nine, centre = torch.tensor([1.0, 2, 2, 3, 4, 5, 6, 7, 60]), torch.full((9,), 10.0)
+print("their variance:", nine.var(correction=0).item())
+for v in (100.0, 316.0, 1000.0):
+    price = F.gaussian_nll_loss(centre, nine, torch.full((9,), v))
+    print(f"variance {v:6}: {price:.3f}")
+
+# %% [markdown]
+# It is smallest at the variance of the data, so that is what it estimates. The third argument is a
+# variance, not a standard deviation, and may not be negative: let the model predict $\log v$.
+#
 # > **Then and now.** *"A prediction of shape (N, 1) and a target of shape (N,) are fine, the loss
 # > takes their mean."* It broadcasts them to N × N and compares everything with everything. It
 # > warns today, and a long log hides the warning. What the model then learns is the best constant.
@@ -1705,7 +1734,8 @@ for n, row in enumerate(first):
 
 # %% [markdown]
 # If everything collapses all cosines are 1, and the price is that of ignorance, log of the number
-# of rows (exercise 10.1).
+# of rows (exercise 10.1). The same division of scores by a temperature serves another purpose in
+# distillation, where a student learns from a teacher: that is exercise 13.12.
 #
 # ### Exercise 10.9 — Hard triplets and InfoNCE ★★★ · 25 min · 5 points
 #
