@@ -10,7 +10,7 @@
 # # Losses: what exactly is being made small?
 #
 # Training means: turn the knobs until one number is small. Everything that you want from the model
-# has to be in that number, and everything that is in it by accident you will get as well. So it
+# has to be in that number, and everything that is in it by accident you will get as well. It
 # pays to know what it is: which function of the prediction, averaged over what, and where it is
 # smallest.
 #
@@ -26,7 +26,7 @@
 #
 # **It leans on** chapters 01, 03 and 04: indexing, stable log-sum-exp, gradients. **Time:** about
 # 85 minutes to read and run, over two and a half hours more with the eleven exercises. Sections and
-# exercises marked **core** take under two hours together and stand alone. You can skip any
+# exercises marked **core** take under two hours together and need no others. You can skip any
 # exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
@@ -250,7 +250,7 @@ for entry in caught:
 
 # %% [markdown]
 # Cross-entropy has a mean of its own. Prices with a class weight are divided by the *sum of the
-# weights*, and a target equal to `ignore_index` (-100 unless you say otherwise) counts neither
+# weights*, and a target equal to `ignore_index` (-100 unless you set it) counts neither
 # above nor below the fraction bar. To make the prices visible we hand `nll_loss` ready-made scores:
 
 # %% topics=["mean-reduction"]
@@ -363,12 +363,12 @@ check_predictions(
 # "Mean of the batches' means" was 4, the mean of all was 3. The last batch of an epoch is often
 # short, and then its examples count for more. With sentences it is worse: each has its own length,
 # the batch is filled up with padding, and there are two sensible means. A mean **per token**
-# counts every word alike. A mean **per sequence** counts every sentence alike: first the mean of
+# gives every word the same weight. A mean **per sequence** does so for every sentence: first the mean of
 # each sentence, then the mean of these.
 #
 # How much does each token count in a number? That is the derivative of the number by the token's
 # price. Three sentences of 4, 2 and 1 tokens, the last in a batch of its own; **predict** which of
-# the three pictures has all squares alike.
+# the three pictures has equal squares.
 
 # %% topics=["mean-reduction"]
 real = torch.arange(4) < torch.tensor([[4], [2], [1]])
@@ -420,7 +420,7 @@ print("picked by the mask:", prices[real].sum().item())
 # all batches; with `per="sequence"` the mean over all sequences of each one's own mean. So
 #
 # - the result is the same however the sequences are spread over batches;
-# - what stands in the padding doesn't matter, neither for the number nor for the gradient, which is
+# - what the padding holds doesn't matter, neither for the number nor for the gradient, which is
 #   0 there. It may hold `nan`, `inf`, or targets such as -1 or 999;
 # - a sequence of length 0 counts for nothing, and a batch may hold nothing else. (At least one
 #   sequence in all of the batches is longer.)
@@ -533,8 +533,9 @@ for dtype in (torch.float32, torch.float64):
 
 # %%
 batches = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([6.0])
-print("perplexity:                      ", round(torch.cat(batches).mean().exp().item(), 1))
-print("mean of the batches' perplexities:", round(sum(b.mean().exp() for b in batches).item() / 2, 1))
+apart = torch.stack([prices.mean().exp() for prices in batches])
+print("perplexity:               ", round(torch.cat(batches).mean().exp().item(), 1))
+print("mean of both batches' own:", round(apart.mean().item(), 1))
 
 # %% [markdown]
 # The lonely token of price 6 has a perplexity of 403 by itself, and half of the second number is
@@ -555,7 +556,7 @@ print("compact:", (logits.logsumexp(dim=1) - logits[:, 0])[0])
 print("library:", F.cross_entropy(logits, label))
 
 # %% [markdown]
-# So `cross_entropy` takes *scores* and does the softmax itself. We gave it probabilities. It took
+# `cross_entropy` takes *scores* and does the softmax itself. We gave it probabilities. It took
 # them for scores between 0 and 1 and put softmax on top. The best such scores are 1 for the right
 # class and 0 for the nine others, and then the price is
 
@@ -605,7 +606,7 @@ print("log_softmax (or library)", -logits.log_softmax(dim=1)[0, 1])
 
 # %% [markdown]
 # `exp(1000)` overflows; a probability of `exp(-1000)` underflows to 0. Taken together, as
-# `log_softmax` does (chapter 04), nothing is lost. So the last layer gives scores, the loss takes
+# `log_softmax` does (chapter 04), nothing is lost. The last layer gives scores, the loss takes
 # scores, and softmax is for people who want to read probabilities.
 #
 # > **Then and now.** *"Targets must be Long. If it says multi-target not supported, use
@@ -633,7 +634,7 @@ print("squeeze():", tuple(one.squeeze().shape), " squeeze(1):", tuple(one.squeez
 # Targets that are probabilities, *soft* targets, have the price $-\sum_c t_c \log p_c$. A class
 # number is the special case with a single 1. *Label smoothing* of $\varepsilon$ mixes the target
 # with equal shares: $(1-\varepsilon)\, t_c + \varepsilon / C$ for $C$ classes. A class weight
-# $w_c$ goes inside the sum. So everything is one line:
+# $w_c$ goes inside the sum. Everything fits in one line:
 
 # %% topics=["cross-entropy-composition"]
 logits, label, eps = torch.tensor([[2.0, 1.0, -1.0], [0.0, 3.0, 0.0]]), torch.tensor([0, 2]), 0.1
@@ -666,7 +667,7 @@ print("soft targets:  divided by", round((weighted / by_share).item(), 4))
 # - `target` is either int64 of shape (batch,), class numbers, or floating-point of the shape of
 #   `logits`, probabilities.
 # - `weight`: one number for each class, or `None`. `label_smoothing`: from 0 to 1.
-# - `ignore_index`: rows with this class number don't count. It may be a number that is no class,
+# - `ignore_index`: rows with this class number don't count. It may be a number that isn't a class,
 #   like -100, or one that is. It plays no part for probabilities (there the library
 #   refuses one from 0 on; yours takes it and leaves no row out). If all rows are ignored the result
 #   is `nan`.
@@ -802,7 +803,7 @@ for dtype, classes in ((torch.float32, 4), (torch.float64, 2), (torch.float64, 6
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# `-100` is no index. Remove the ignored rows before you look anything up by class number.
+# `-100` isn't an index. Remove the ignored rows before you look anything up by class number.
 # </details>
 # <details><summary>Hint 3</summary>
 #
@@ -947,7 +948,7 @@ for e, classes in ((0.05, 1000), (0.2, 3), (0.5, 10), (0.25, 4)):
 # %% [markdown]
 # ### Mixup
 #
-# Another way to soft targets: mix two *examples*, inputs and targets alike. Draw λ between 0 and 1,
+# Another way to soft targets: mix two *examples*, both inputs and targets. Draw λ between 0 and 1,
 # show the network λ · one picture + (1 - λ) · another, and let the target be mixed in the same
 # ratio. Some code mixes the targets, other code mixes two losses. **Predict:** is that the same?
 
@@ -1026,7 +1027,7 @@ print("best p:", round(best.item(), 3))
 print("odds:  ", round((best / (1 - best)).item(), 2), "= 9 ·", q / (1 - q))
 
 # %% [markdown]
-# The best answer to "20 in 100 are ill" is now 0.69. That is no probability any more. It can be
+# The best answer to "20 in 100 are ill" is now 0.69. That isn't a probability any more. It can be
 # turned back: subtract $\log w$ from the logit.
 #
 # ### Exercise 10.6 — Which remedy changes what? ★★ · 22 min · 5 points
@@ -1427,7 +1428,7 @@ print("mean:", data.mean().item(), " median:", data.median().item())
 # %% [markdown]
 # The slope says why. The squared error pulls with 2(c - x): the pulls cancel at the **mean**, and
 # the absurd one pulls hardest. The absolute error pulls with the same force from everywhere: the
-# pulls cancel where as many lie above as below, at the **median**, and 60 might be 6,000. Huber is
+# pulls cancel where as many are above as below, at the **median**, and 60 might be 6,000. Huber is
 # in between.
 #
 # Now tilt it. Let a target *above* the prediction cost $q$ for each unit and one *below* it $1 -
@@ -1624,12 +1625,10 @@ with every_case() as case:
     for name, pair in {"shape ()": (zero[0], three[0]), "(2, 3), float64": (0 * six, six)}.items():
         with case(name):
             check_case(*pair, 0.9)
-    with case("a prediction of shape (3, 1), a target of shape (3,)"):
-        check_raises(ValueError, lambda: robust_regression(zero[:, None], three, 0.5))
-    with case("a prediction of shape (1,), a target of shape (3,)"):
-        check_raises(ValueError, lambda: robust_regression(zero[:1], three, 0.5))
-    with case("a prediction of shape (1, 3), a target of shape (3, 1)"):
-        check_raises(ValueError, lambda: robust_regression(zero[None], three[:, None], 0.5))
+    for shape, other in (((3, 1), three), ((1,), three), ((1, 3), three[:, None])):
+        with case(f"a prediction of shape {shape}, a target of shape {tuple(other.shape)}"):
+            wrong = three.new_zeros(shape), other, 0.5
+            check_raises(ValueError, lambda wrong=wrong: robust_regression(*wrong))
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape, q in (((), 0.3), ((7,), 0.95), ((2, 3, 2), 0.01)):
@@ -1699,7 +1698,7 @@ show(
 )
 
 # %% [markdown]
-# In the second picture sixty points lie on one spot. The loss is nearly 0, and the network can't
+# In the second picture sixty points share one spot. The loss is nearly 0, and the network can't
 # tell any two people apart: the **degenerate solution**, or *collapse*. It was the best answer to
 # the question that was asked. So each of these losses needs a force that pushes apart.
 #
@@ -1991,66 +1990,14 @@ show(
 # 0.1 · 3 + 0.01 · 5 = 0.35. And `shrink` of (1, -0.5, 0.1) by 0.3 is (0.7, -0.2, 0).
 
 
-# %% nbgrader={"grade_id": "make-model", "locked": true} jupyter={"source_hidden": true}
-def make_model(kind: str) -> nn.Module:
-    """A small model with known weights, and 7 in every vector."""
-    twin, bare = nn.Linear(2, 2), nn.Module()
-    bare.scales = nn.ParameterList([torch.zeros(2, 2), torch.zeros(3)])
-    conv = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2))
-    model = {
-        "linear": nn.Linear(2, 1),
-        "nested": nn.Sequential(nn.Sequential(conv), nn.Linear(2, 2), nn.LayerNorm(2)),
-        "tied": nn.ModuleDict({"a": twin, "b": nn.Sequential(twin)}),
-        "frozen": nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1)),
-        "embedding and bilinear": nn.Sequential(nn.Embedding(3, 2), nn.Bilinear(2, 2, 1)),
-        "transposed and attention": nn.Sequential(
-            nn.ConvTranspose2d(1, 2, 3), nn.MultiheadAttention(2, 1), nn.LSTM(2, 1)
-        ),
-        "one weight in two modules": nn.Sequential(nn.Embedding(2, 2), nn.Linear(2, 2)),
-        "parameters in no layer": nn.Sequential(bare),
-        "vectors only": nn.LayerNorm(3),
-        "no parameters": nn.Sequential(nn.ReLU()),
-    }[kind]
-    if kind == "one weight in two modules":
-        model[1].weight = model[0].weight
-    for parameter in model.parameters():
-        numbers = torch.arange(1.0, parameter.numel() + 1).view(parameter.shape)
-        weight = numbers * torch.where(numbers % 2 == 0, -1, 1)
-        parameter.detach().copy_(weight if parameter.dim() > 1 else 7 * torch.ones_like(weight))
-    if kind == "frozen":
-        model[0].weight.requires_grad_(False)
-    return model.to(device)
-
-
 # %% nbgrader={"grade_id": "try-regularise", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.losses import penalty_model, run_penalty
+
+
 @runs_with_the_answer
 def try_regularise(kind: str, l1: float, l2: float) -> tuple:
     """The penalty, its gradients by name, and what of the model the call changed."""
-    model, before = make_model(kind), make_model(kind)
-    list(model.modules())[-1].eval()
-    modes = [part.training for part in model.modules()]
-    for parameter in model.parameters():
-        parameter.grad = torch.full_like(parameter, 2.0)
-    try:
-        penalty = regularise(model, l1, l2)
-    except StopIteration:
-        none = "next(model.parameters()): a model without parameters has no first one"
-        raise AssertionError(none) from None
-    wanted = isinstance(penalty, torch.Tensor)
-    assert wanted, f"it returned {penalty!r}, not a tensor: is there an answer yet?"
-    pairs = list(zip(model.parameters(), before.parameters(), strict=True))
-    changed = {
-        "values": any(not torch.equal(one, two) for one, two in pairs),
-        ".grad": any(one.grad is None or (one.grad != 2).any() for one, _ in pairs),
-        "requires_grad": any(one.requires_grad != two.requires_grad for one, two in pairs),
-        "train or eval mode": modes != [part.training for part in model.modules()],
-    }
-    for parameter in model.parameters():
-        parameter.grad = None
-    if penalty.requires_grad:
-        penalty.sum().backward()
-    gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
-    return penalty.detach(), gradients, [name for name, is_so in changed.items() if is_so]
+    return run_penalty(regularise, kind, l1, l2, device)
 
 
 # %% nbgrader={"grade_id": "regularise", "solution": true}
@@ -2078,7 +2025,7 @@ from course_utils.chapters.losses import penalty_truth
 
 
 def check_case(kind, l1, l2):
-    right, slopes, slips = penalty_truth(make_model(kind), l1, l2)
+    right, slopes, slips = penalty_truth(penalty_model(kind, device), l1, l2)
     penalty, gradients, changed = try_regularise(kind, l1, l2)
     check_number(penalty, right, f"l1={l1}, l2={l2}: the penalty", slips)
     assert not changed, f"the call changed the model: {', '.join(changed)}; leave it as it is"
@@ -2191,7 +2138,7 @@ print("cut off: ", torch.autograd.gradcheck(cut_off, (error, zeros), raise_excep
 
 # %% [markdown]
 # **Function or module?** A function is enough, as long as there is nothing to keep. If the loss has
-# options or tensors of its own, make it a module: the options stand where it is made, and a tensor
+# options or tensors of its own, make it a module: the options are set where it is made, and a tensor
 # that is registered as a **buffer** moves along with `.to(...)`.
 
 
@@ -2234,7 +2181,7 @@ except RuntimeError as error:
 # $-\log p$, without limit: the worst-fitting examples, which are the wrong labels, pull hardest.
 # In the end the network learns them by heart. The price $1 - p$ has a limit. But where p is small
 # its pull on the scores is small, too, so the network learns slowly. **Generalised cross-entropy**
-# lies in between, by a number q:
+# falls in between, by a number q:
 #
 # $$\frac{1 - p^{\,q}}{q}$$
 #
@@ -2474,7 +2421,7 @@ except RuntimeError as error:
 
 # %% [markdown]
 # *"For L2, start from `FloatTensor(1)` and add `torch.sum(torch.pow(W, 2))` for every parameter."*
-# `torch.FloatTensor(1)` is one number of whatever was in memory, and `W` is no name of the loop.
+# `torch.FloatTensor(1)` is one number of whatever was in memory, and `W` isn't a name in the loop.
 # Start from nothing; Python's `sum` does.
 
 # %% errata=["l2-manual"]
