@@ -62,28 +62,29 @@ def penalty_model(kind: str, device: torch.device | str = "cpu") -> nn.Module:
     twin, bare = nn.Linear(2, 2), nn.Module()
     bare.scales = nn.ParameterList([torch.zeros(2, 2), torch.zeros(3)])
     conv = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2))
-    model = {
+    shares, first = nn.Linear(2, 2), nn.Embedding(2, 2)
+    shares.weight = first.weight
+    frozen = nn.Linear(2, 2)
+    frozen.weight.requires_grad_(False)
+    models: dict[str, nn.Module] = {
         "linear": nn.Linear(2, 1),
         "nested": nn.Sequential(nn.Sequential(conv), nn.Linear(2, 2), nn.LayerNorm(2)),
         "tied": nn.ModuleDict({"a": twin, "b": nn.Sequential(twin)}),
-        "frozen": nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1)),
+        "frozen": nn.Sequential(frozen, nn.Linear(2, 1)),
         "embedding and bilinear": nn.Sequential(nn.Embedding(3, 2), nn.Bilinear(2, 2, 1)),
         "transposed and attention": nn.Sequential(
             nn.ConvTranspose2d(1, 2, 3), nn.MultiheadAttention(2, 1), nn.LSTM(2, 1)
         ),
-        "one weight in two modules": nn.Sequential(nn.Embedding(2, 2), nn.Linear(2, 2)),
+        "one weight in two modules": nn.Sequential(first, shares),
         "parameters in no layer": nn.Sequential(bare),
         "vectors only": nn.LayerNorm(3),
         "no parameters": nn.Sequential(nn.ReLU()),
-    }[kind]
-    if kind == "one weight in two modules":
-        model[1].weight = model[0].weight
+    }
+    model = models[kind]
     for parameter in model.parameters():
         numbers = torch.arange(1.0, parameter.numel() + 1).view(parameter.shape)
         weight = numbers * torch.where(numbers % 2 == 0, -1, 1)
         parameter.detach().copy_(weight if parameter.dim() > 1 else 7 * torch.ones_like(weight))
-    if kind == "frozen":
-        model[0].weight.requires_grad_(False)
     return model.to(device)
 
 
