@@ -366,6 +366,30 @@ print(torch.allclose(wrong, torch.einsum("bthd,bsd->bhts", q, all_heads)))
 # `g` stands alone and is missing from the result: its line leads up, to a Σ. Each query was compared with
 # the sum of all four heads' keys. **In practice:** read off the letters that are missing from the result,
 # and ask of each one whether you want the sum over it.
+#
+# **Three things more.** An ellipsis `...` stands for any leading dimensions, and broadcasts them as
+# `@` does. A letter's size may also be 1 in one input and larger in another: einsum then expands the
+# 1. **Predict** which of `einsum` and `@` multiplies shapes (2, 1) and (3, 4):
+
+# %% topics=["einsum"]
+print(torch.einsum("...ij,...jk->...ik", torch.ones(5, 1, 2, 3), torch.ones(4, 3, 6)).shape)
+narrow, wide = torch.ones(2, 1), torch.ones(3, 4)
+print(torch.einsum("ij,jk->ik", narrow, wide))
+try:
+    narrow @ wide
+except RuntimeError as error:
+    print(error)
+
+# %% [markdown]
+# einsum took the single column three times; `@` refuses. A size that is 1 by mistake passes without a
+# word, so check the shapes yourself. The third: `einops.einsum` takes words in place of letters, with
+# the pattern last:
+
+# %% topics=["einsum"]
+import einops
+
+scores = einops.einsum(q, k, "batch t head channel, batch s head channel -> batch head t s")
+print(torch.equal(scores, torch.einsum("bthd,bshd->bhts", q, k)))
 
 # %% [markdown]
 # ### Exercise 3.2 — Eight strings ★★ · 15 min · 4 points · core

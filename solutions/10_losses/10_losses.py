@@ -10,7 +10,7 @@
 # # Losses: what exactly is being made small?
 #
 # Training means: turn the knobs until one number is small. Everything that you want from the model
-# has to be in that number, and everything that is in it by accident you will get as well. So it
+# has to be in that number, and everything that is in it by accident you will get as well. It
 # pays to know what it is: which function of the prediction, averaged over what, and where it is
 # smallest.
 #
@@ -26,7 +26,7 @@
 #
 # **It leans on** chapters 01, 03 and 04: indexing, stable log-sum-exp, gradients. **Time:** about
 # 85 minutes to read and run, over two and a half hours more with the eleven exercises. Sections and
-# exercises marked **core** take under two hours together and stand alone. You can skip any
+# exercises marked **core** take under two hours together and need no others. You can skip any
 # exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
@@ -34,8 +34,9 @@ import math
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from course_utils import check_close, check_predictions, device, every_case, forbid_changes, show
-from course_utils.chapters.losses import check_kl_directions, check_number, value_and_gradient
+from course_utils import check_close, check_predictions, device, forbid_changes, show
+from course_utils.chapters.losses import check_kl_directions, check_number
+from course_utils.chapters.losses import every_case, value_and_gradient
 
 # %% [markdown]
 # ## A puzzle to start with
@@ -145,8 +146,8 @@ for ax in axes:
 show(
     figure,
     "Left: squared error grows as a parabola, L1 as a V, Huber is round at the bottom and straight "
-    "outside. Right: the step from wrong to right, and above it cross-entropy and hinge, which "
-    "fall.",
+    "outside. Right: the step from wrong to right, and cross-entropy and hinge, which fall "
+    "smoothly or straight; just left of the step cross-entropy is below it.",
 )
 
 # %% [markdown]
@@ -184,11 +185,15 @@ def check_case(n):
         "the right class's logarithm counts in full, not times 1 / classes": math.log(n) / n,
     }
     what = f"knows_nothing({n})"
-    check_number(knows_nothing(n), math.log(n), what, slips, tensor=False)
+    try:
+        found = knows_nothing(n)
+    except LookupError:
+        raise AssertionError(f"{what} looks in a list of answers: compute it, for any n") from None
+    check_number(found, math.log(n), what, slips, tensor=False)
 
 
 with every_case() as case:
-    for classes in (2, 10, 1):
+    for classes in (2, 10, 1, 37, 5000):
         with case(f"{classes} classes"):
             check_case(classes)
 ### BEGIN HIDDEN TESTS
@@ -245,7 +250,7 @@ for entry in caught:
 
 # %% [markdown]
 # Cross-entropy has a mean of its own. Prices with a class weight are divided by the *sum of the
-# weights*, and a target equal to `ignore_index` (-100 unless you say otherwise) counts neither
+# weights*, and a target equal to `ignore_index` (-100 unless you set it) counts neither
 # above nor below the fraction bar. To make the prices visible we hand `nll_loss` ready-made scores:
 
 # %% topics=["mean-reduction"]
@@ -358,12 +363,12 @@ check_predictions(
 # "Mean of the batches' means" was 4, the mean of all was 3. The last batch of an epoch is often
 # short, and then its examples count for more. With sentences it is worse: each has its own length,
 # the batch is filled up with padding, and there are two sensible means. A mean **per token**
-# counts every word alike. A mean **per sequence** counts every sentence alike: first the mean of
+# gives every word the same weight. A mean **per sequence** does so for every sentence: first the mean of
 # each sentence, then the mean of these.
 #
 # How much does each token count in a number? That is the derivative of the number by the token's
 # price. Three sentences of 4, 2 and 1 tokens, the last in a batch of its own; **predict** which of
-# the three pictures has all squares alike.
+# the three pictures has equal squares.
 
 # %% topics=["mean-reduction"]
 real = torch.arange(4) < torch.tensor([[4], [2], [1]])
@@ -415,9 +420,10 @@ print("picked by the mask:", prices[real].sum().item())
 # all batches; with `per="sequence"` the mean over all sequences of each one's own mean. So
 #
 # - the result is the same however the sequences are spread over batches;
-# - what stands in the padding doesn't matter, neither for the number nor for the gradient, which is
+# - what the padding holds doesn't matter, neither for the number nor for the gradient, which is
 #   0 there. It may hold `nan`, `inf`, or targets such as -1 or 999;
-# - a sequence of length 0 counts for nothing. (At least one is longer.)
+# - a sequence of length 0 counts for nothing, and a batch may hold nothing else. (At least one
+#   sequence in all of the batches is longer.)
 #
 # Every library function is allowed. Leave the arguments as they are. Example: the walk above.
 
@@ -430,7 +436,13 @@ from course_utils.chapters.losses import padded_batch, priced, sequence_truths
 def try_sequence_loss(batches: list, per: str) -> tuple:
     """The loss, and its gradients by the logits of each batch."""
     leaves = [logits.detach().clone().requires_grad_() for logits, _, _ in batches]
-    loss = sequence_loss([(leaf, *b[1:]) for leaf, b in zip(leaves, batches, strict=True)], per)
+    given = [(leaf, *b[1:]) for leaf, b in zip(leaves, batches, strict=True)]
+    kept, versions = list(given), [part._version for batch in given for part in batch]
+    loss = sequence_loss(given, per)
+    same = len(given) == len(kept) and all(a is b for a, b in zip(given, kept, strict=True))
+    assert same, "the list of batches was changed: leave it as it is"
+    written = versions != [part._version for batch in kept for part in batch]
+    assert not written, "an argument was changed: leave logits, targets and lengths as they are"
     return value_and_gradient(loss, leaves)
 
 
@@ -463,8 +475,9 @@ def check_case(groups, fill=0.0, wrong=0):
     for per, right, gradients, slips in sequence_truths(groups):
         with forbid_changes(*[tensor for batch in batches for tensor in batch]):
             loss, *found = try_sequence_loss(batches, per)
-        nan = "; the padding got in: nan times 0 is nan" if loss.isnan().any() else ""
-        check_number(loss, right, f'the loss, per="{per}"{nan}', slips)
+        nan = fill != 0 and loss.isnan().any()
+        words = "; the padding got in: nan times 0 is nan" if nan else ""
+        check_number(loss, right, f'the loss, per="{per}"{words}', slips)
         for number, (mine, truth) in enumerate(zip(found, gradients, strict=True)):
             what = f'per="{per}": the gradient in batch {number}, 0 in the padding,'
             check_close(mine, truth, what, rtol=1e-4, atol=1e-6)
@@ -476,6 +489,7 @@ with every_case() as case:
         ("one batch, prices 1, 2, 3 and 6", [[long, short]]),
         ("the same in two batches", [[long], [short]]),
         ("an empty sequence", [[long, empty], [short, empty]]),
+        ("a batch of empty sequences", [[empty, empty], [long, short]]),
         ("float64", [[(z.to(torch.float64), y) for z, y in (long, short)]]),
         ("the padding holds nan, and -1 as targets", [[long, short], [long]], torch.nan, -1),
         ("the padding holds inf, and 999 as targets", [[long, short], [short]], torch.inf, 999),
@@ -512,6 +526,21 @@ for dtype in (torch.float32, torch.float64):
 # %% [markdown]
 # **In practice.** With accumulated gradients or several devices the same trap waits: each computes
 # the mean of its own tokens. Divide by the tokens of the whole batch instead. Chapter 11 does.
+#
+# Language models report the mean per token as a **perplexity**, its exponential: the number of
+# equally likely tokens among which a guess would cost as much. The exponential comes last, after
+# the mean over all tokens. **Predict** which of these two is larger, for the prices of the walk:
+
+# %%
+batches = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([6.0])
+apart = torch.stack([prices.mean().exp() for prices in batches])
+print("perplexity:               ", round(torch.cat(batches).mean().exp().item(), 1))
+print("mean of both batches' own:", round(apart.mean().item(), 1))
+
+# %% [markdown]
+# The lonely token of price 6 has a perplexity of 403 by itself, and half of the second number is
+# that. Compare perplexities only between models that cut a text into the same tokens: with longer
+# tokens there are fewer of them, and each is harder to guess.
 
 # %% [markdown]
 # ## 3. Cross-entropy, from the inside · core
@@ -527,7 +556,7 @@ print("compact:", (logits.logsumexp(dim=1) - logits[:, 0])[0])
 print("library:", F.cross_entropy(logits, label))
 
 # %% [markdown]
-# So `cross_entropy` takes *scores* and does the softmax itself. We gave it probabilities. It took
+# `cross_entropy` takes *scores* and does the softmax itself. We gave it probabilities. It took
 # them for scores between 0 and 1 and put softmax on top. The best such scores are 1 for the right
 # class and 0 for the nine others, and then the price is
 
@@ -577,7 +606,7 @@ print("log_softmax (or library)", -logits.log_softmax(dim=1)[0, 1])
 
 # %% [markdown]
 # `exp(1000)` overflows; a probability of `exp(-1000)` underflows to 0. Taken together, as
-# `log_softmax` does (chapter 04), nothing is lost. So the last layer gives scores, the loss takes
+# `log_softmax` does (chapter 04), nothing is lost. The last layer gives scores, the loss takes
 # scores, and softmax is for people who want to read probabilities.
 #
 # > **Then and now.** *"Targets must be Long. If it says multi-target not supported, use
@@ -605,7 +634,7 @@ print("squeeze():", tuple(one.squeeze().shape), " squeeze(1):", tuple(one.squeez
 # Targets that are probabilities, *soft* targets, have the price $-\sum_c t_c \log p_c$. A class
 # number is the special case with a single 1. *Label smoothing* of $\varepsilon$ mixes the target
 # with equal shares: $(1-\varepsilon)\, t_c + \varepsilon / C$ for $C$ classes. A class weight
-# $w_c$ goes inside the sum. So everything is one line:
+# $w_c$ goes inside the sum. Everything fits in one line:
 
 # %% topics=["cross-entropy-composition"]
 logits, label, eps = torch.tensor([[2.0, 1.0, -1.0], [0.0, 3.0, 0.0]]), torch.tensor([0, 2]), 0.1
@@ -638,7 +667,7 @@ print("soft targets:  divided by", round((weighted / by_share).item(), 4))
 # - `target` is either int64 of shape (batch,), class numbers, or floating-point of the shape of
 #   `logits`, probabilities.
 # - `weight`: one number for each class, or `None`. `label_smoothing`: from 0 to 1.
-# - `ignore_index`: rows with this class number don't count. It may be a number that is no class,
+# - `ignore_index`: rows with this class number don't count. It may be a number that isn't a class,
 #   like -100, or one that is. It plays no part for probabilities (there the library
 #   refuses one from 0 on; yours takes it and leaves no row out). If all rows are ignored the result
 #   is `nan`.
@@ -705,6 +734,8 @@ with every_case() as case:
     for name, logits, target, options in (
         ("plain", z, y, {}),
         ("scores up to 1000", 500 * z[:, :2] - 500, y % 2, {}),
+        ("no label is the last class", z, y % 2, {}),
+        ("one row, weighted", z[1:2], y[:1], {"weight": w}),
         ("float64", z.to(torch.float64), y, {"weight": w.to(torch.float64)}),
         ("weighted", z, y, {"weight": w}),
         ("row 1 has -100", z, gap, {}),
@@ -747,6 +778,8 @@ with every_case() as case:
         check_case(z, y, label_smoothing=0.1, ignore_index=2)
     with case("class numbers 2, -100 and 2, weight and label_smoothing"):
         check_case(z, gap, weight=w, label_smoothing=0.1)
+    with case("no label is the last class, weight and label_smoothing"):
+        check_case(z, y % 2, weight=w, label_smoothing=0.3)
     with case("label_smoothing=1"):
         check_case(z, y, label_smoothing=1.0)
     with case("probabilities and ignore_index=2, which plays no part"):
@@ -770,7 +803,7 @@ for dtype, classes in ((torch.float32, 4), (torch.float64, 2), (torch.float64, 6
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# `-100` is no index. Remove the ignored rows before you look anything up by class number.
+# `-100` isn't an index. Remove the ignored rows before you look anything up by class number.
 # </details>
 # <details><summary>Hint 3</summary>
 #
@@ -915,7 +948,7 @@ for e, classes in ((0.05, 1000), (0.2, 3), (0.5, 10), (0.25, 4)):
 # %% [markdown]
 # ### Mixup
 #
-# Another way to soft targets: mix two *examples*, inputs and targets alike. Draw λ between 0 and 1,
+# Another way to soft targets: mix two *examples*, both inputs and targets. Draw λ between 0 and 1,
 # show the network λ · one picture + (1 - λ) · another, and let the target be mixed in the same
 # ratio. Some code mixes the targets, other code mixes two losses. **Predict:** is that the same?
 
@@ -994,7 +1027,7 @@ print("best p:", round(best.item(), 3))
 print("odds:  ", round((best / (1 - best)).item(), 2), "= 9 ·", q / (1 - q))
 
 # %% [markdown]
-# The best answer to "20 in 100 are ill" is now 0.69. That is no probability any more. It can be
+# The best answer to "20 in 100 are ill" is now 0.69. That isn't a probability any more. It can be
 # turned back: subtract $\log w$ from the logit.
 #
 # ### Exercise 10.6 — Which remedy changes what? ★★ · 22 min · 5 points
@@ -1007,7 +1040,8 @@ print("odds:  ", round((best / (1 - best)).item(), 2), "= 9 ·", q / (1 - q))
 # have to be finite.
 #
 # **Then the way back.** `recalibrate(logits, pos_weight)`: the logits come from a model that was
-# trained with this `pos_weight`. Return the probabilities that it would give without the weight.
+# trained with this `pos_weight`. Return the probabilities that it would give without the weight;
+# here, too, a logit may be ±1000.
 #
 # **Then predict.** A linear model with a bias is trained with plain cross-entropy. Now one remedy
 # is added. Two things are measured: the *mean probability* that the model gives, and its *recall*,
@@ -1089,7 +1123,7 @@ def check_case(logits, target, weight, gamma):
 z, y = torch.tensor([[0.0, 2.0, -1.0, 3.0], [1.0, 1.0, 0.0, 0.0]], device=device)
 huge = 1000 * torch.tensor([1.0, -1, 1, -1], device=device)
 with every_case() as case:
-    for weight, gamma in ((1.0, 0.0), (3.0, 0.0), (1.0, 2.0), (3.0, 2.0), (19.0, 1.0)):
+    for weight, gamma in ((1.0, 0.0), (3.0, 0.0), (1.0, 2.0), (3.0, 2.0), (19.0, 1.0), (0.5, 1.5)):
         with case("four logits"):
             check_case(z, y, weight, gamma)
     for gamma in (0.0, 2.0):
@@ -1109,11 +1143,11 @@ for shape, weight, gamma in (((), 2.0, 1.0), ((5, 1), 0.5, 3.0), ((2, 3, 4), 7.0
 
 
 # %% nbgrader={"grade_id": "imbalance-check-2", "grade": true, "points": 1}
-def check_way_back(q, weight):
-    logits = torch.logit(q) + math.log(weight)
+def check_way_back(logits, weight):
     with forbid_changes(logits):
         found = recalibrate(logits, weight)
     what = f"recalibrate of a model trained with pos_weight={weight}"
+    q = (logits.double() - math.log(weight)).sigmoid().to(logits)
     shape = getattr(found, "shape", None)
     if shape == q.shape and weight != 1:
         assert not torch.allclose(found, logits.sigmoid()), f"{what}: the weight is still in it"
@@ -1124,13 +1158,16 @@ def check_way_back(q, weight):
         assert not added, f"{what}: the odds are p / (1 - p), not p; divide these by the weight"
         twice = torch.allclose(found, (logits + math.log(weight)).sigmoid())
         assert not twice, f"{what}: the weight added log(w) to the logit; take it away"
+        large = "exp of it is inf, or p is 1 and p / (1 - p) inf; stay with the logit"
+        assert found.isfinite().all(), f"{what}: nan or inf for a large logit: {large}"
     check_close(found, q, what, rtol=1e-4, atol=1e-6)
 
 
 for weight in (9.0, 1.0, 0.5):
-    check_way_back(torch.tensor([[0.2, 0.5], [0.01, 0.9]], device=device), weight)
+    check_way_back(torch.tensor([[0.8, 2.0], [-2.4, 4.4]], device=device), weight)
+    check_way_back(torch.tensor([18.0, -18.0, 1000.0, -1000.0], device=device), weight)
 ### BEGIN HIDDEN TESTS
-check_way_back(torch.tensor(0.3, dtype=torch.float64, device=device), 19.0)
+check_way_back(torch.tensor(2.1, dtype=torch.float64, device=device), 19.0)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "imbalance-check-3", "grade": true, "points": 2} jupyter={"source_hidden": true}
@@ -1391,7 +1428,7 @@ print("mean:", data.mean().item(), " median:", data.median().item())
 # %% [markdown]
 # The slope says why. The squared error pulls with 2(c - x): the pulls cancel at the **mean**, and
 # the absurd one pulls hardest. The absolute error pulls with the same force from everywhere: the
-# pulls cancel where as many lie above as below, at the **median**, and 60 might be 6,000. Huber is
+# pulls cancel where as many are above as below, at the **median**, and 60 might be 6,000. Huber is
 # in between.
 #
 # Now tilt it. Let a target *above* the prediction cost $q$ for each unit and one *below* it $1 -
@@ -1466,6 +1503,21 @@ show(
 # The squared error gave up the band to please six points. The others kept to it. (L1 and Huber
 # coincide.) The lower quantile runs down to the six, and rightly: at that end they are more
 # than one in ten.
+#
+# A model may also say how sure it is: a mean and a *variance* for each prediction. The price of a
+# Gaussian is $\frac12(\log v + (x - c)^2 / v)$, in `F.gaussian_nll_loss`. A large variance makes
+# an error cheap, and the logarithm charges for it. For the nine measurements around their mean, 10:
+
+# %%
+nine, centre = torch.tensor([1.0, 2, 2, 3, 4, 5, 6, 7, 60]), torch.full((9,), 10.0)
+print("their variance:", nine.var(correction=0).item())
+for v in (100.0, 316.0, 1000.0):
+    price = F.gaussian_nll_loss(centre, nine, torch.full((9,), v))
+    print(f"variance {v:6}: {price:.3f}")
+
+# %% [markdown]
+# It is smallest at the variance of the data, so that is what it estimates. The third argument is a
+# variance, not a standard deviation, and may not be negative: let the model predict $\log v$.
 #
 # > **Then and now.** *"A prediction of shape (N, 1) and a target of shape (N,) are fine, the loss
 # > takes their mean."* It broadcasts them to N × N and compares everything with everything. It
@@ -1573,10 +1625,10 @@ with every_case() as case:
     for name, pair in {"shape ()": (zero[0], three[0]), "(2, 3), float64": (0 * six, six)}.items():
         with case(name):
             check_case(*pair, 0.9)
-    with case("a prediction of shape (3, 1), a target of shape (3,)"):
-        check_raises(ValueError, lambda: robust_regression(zero[:, None], three, 0.5))
-    with case("a prediction of shape (1,), a target of shape (3,)"):
-        check_raises(ValueError, lambda: robust_regression(zero[:1], three, 0.5))
+    for shape, other in (((3, 1), three), ((1,), three), ((1, 3), three[:, None])):
+        with case(f"a prediction of shape {shape}, a target of shape {tuple(other.shape)}"):
+            wrong = three.new_zeros(shape), other, 0.5
+            check_raises(ValueError, lambda wrong=wrong: robust_regression(*wrong))
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape, q in (((), 0.3), ((7,), 0.95), ((2, 3, 2), 0.01)):
@@ -1646,7 +1698,7 @@ show(
 )
 
 # %% [markdown]
-# In the second picture sixty points lie on one spot. The loss is nearly 0, and the network can't
+# In the second picture sixty points share one spot. The loss is nearly 0, and the network can't
 # tell any two people apart: the **degenerate solution**, or *collapse*. It was the best answer to
 # the question that was asked. So each of these losses needs a force that pushes apart.
 #
@@ -1681,7 +1733,8 @@ for n, row in enumerate(first):
 
 # %% [markdown]
 # If everything collapses all cosines are 1, and the price is that of ignorance, log of the number
-# of rows (exercise 10.1).
+# of rows (exercise 10.1). The same division of scores by a temperature serves another purpose in
+# distillation, where a student learns from a teacher: that is exercise 13.12.
 #
 # ### Exercise 10.9 — Hard triplets and InfoNCE ★★★ · 25 min · 5 points
 #
@@ -1937,61 +1990,23 @@ show(
 # 0.1 · 3 + 0.01 · 5 = 0.35. And `shrink` of (1, -0.5, 0.1) by 0.3 is (0.7, -0.2, 0).
 
 
-# %% nbgrader={"grade_id": "make-model", "locked": true} jupyter={"source_hidden": true}
-def make_model(kind: str) -> nn.Module:
-    """A small model with known weights, and 7 in every vector."""
-    twin = nn.Linear(2, 2)
-    conv = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2))
-    model = {
-        "linear": nn.Linear(2, 1),
-        "nested": nn.Sequential(nn.Sequential(conv), nn.Linear(2, 2), nn.LayerNorm(2)),
-        "tied": nn.ModuleDict({"a": twin, "b": nn.Sequential(twin)}),
-        "frozen": nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1)),
-        "embedding and bilinear": nn.Sequential(nn.Embedding(3, 2), nn.Bilinear(2, 2, 1)),
-        "vectors only": nn.LayerNorm(3),
-    }[kind]
-    for parameter in model.parameters():
-        numbers = torch.arange(1.0, parameter.numel() + 1).view(parameter.shape)
-        weight = numbers * torch.where(numbers % 2 == 0, -1, 1)
-        parameter.detach().copy_(weight if parameter.dim() > 1 else 7 * torch.ones_like(weight))
-    if kind == "frozen":
-        model[0].weight.requires_grad_(False)
-    return model.to(device)
-
-
 # %% nbgrader={"grade_id": "try-regularise", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.losses import penalty_model, run_penalty
+
+
 @runs_with_the_answer
 def try_regularise(kind: str, l1: float, l2: float) -> tuple:
     """The penalty, its gradients by name, and what of the model the call changed."""
-    model, before = make_model(kind), make_model(kind)
-    list(model.modules())[-1].eval()
-    modes = [part.training for part in model.modules()]
-    for parameter in model.parameters():
-        parameter.grad = torch.full_like(parameter, 2.0)
-    penalty = regularise(model, l1, l2)
-    wanted = isinstance(penalty, torch.Tensor)
-    assert wanted, f"it returned {penalty!r}, not a tensor: is there an answer yet?"
-    pairs = list(zip(model.parameters(), before.parameters(), strict=True))
-    changed = {
-        "values": any(not torch.equal(one, two) for one, two in pairs),
-        ".grad": any(one.grad is None or (one.grad != 2).any() for one, _ in pairs),
-        "requires_grad": any(one.requires_grad != two.requires_grad for one, two in pairs),
-        "train or eval mode": modes != [part.training for part in model.modules()],
-    }
-    for parameter in model.parameters():
-        parameter.grad = None
-    if penalty.requires_grad:
-        penalty.sum().backward()
-    gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
-    return penalty.detach(), gradients, [name for name, is_so in changed.items() if is_so]
+    return run_penalty(regularise, kind, l1, l2, device)
 
 
 # %% nbgrader={"grade_id": "regularise", "solution": true}
 def regularise(model: nn.Module, l1: float, l2: float) -> torch.Tensor:
     """l1 · Σ|w| + l2 · Σw² over trainable parameters of two or more dimensions; of shape ()."""
     ### BEGIN SOLUTION
-    total = torch.zeros((), device=next(model.parameters()).device)
-    for parameter in model.parameters():
+    parameters = list(model.parameters())
+    total = torch.zeros((), device=parameters[0].device if parameters else None)
+    for parameter in parameters:
         if parameter.dim() > 1 and parameter.requires_grad:
             total = total + l1 * parameter.abs().sum() + l2 * parameter.square().sum()
     return total
@@ -2010,7 +2025,7 @@ from course_utils.chapters.losses import penalty_truth
 
 
 def check_case(kind, l1, l2):
-    right, slopes, slips = penalty_truth(make_model(kind), l1, l2)
+    right, slopes, slips = penalty_truth(penalty_model(kind, device), l1, l2)
     penalty, gradients, changed = try_regularise(kind, l1, l2)
     check_number(penalty, right, f"l1={l1}, l2={l2}: the penalty", slips)
     assert not changed, f"the call changed the model: {', '.join(changed)}; leave it as it is"
@@ -2022,7 +2037,11 @@ def check_case(kind, l1, l2):
 
 
 with every_case() as case:
-    for kind in ("linear", "nested", "tied", "frozen", "embedding and bilinear", "vectors only"):
+    for kind in (
+        *("linear", "nested", "tied", "frozen", "embedding and bilinear", "vectors only"),
+        *("transposed and attention", "one weight in two modules", "parameters in no layer"),
+        "no parameters",
+    ):
         for l1, l2 in ((0.1, 0.01), (0.0, 0.5), (0.2, 0.0)):
             with case(f"model {kind!r}"):
                 check_case(kind, l1, l2)
@@ -2066,7 +2085,8 @@ for shape in ((), (4, 5), (0, 3)):
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# Start from a zero on the model's device, so that there is a tensor to return in any case.
+# Start from a zero, so that there is a tensor to return in any case: a model may have no
+# parameters at all. (Ask the parameters for their device only if there are any.)
 # </details>
 # <details><summary>Hint 3</summary>
 #
@@ -2118,7 +2138,7 @@ print("cut off: ", torch.autograd.gradcheck(cut_off, (error, zeros), raise_excep
 
 # %% [markdown]
 # **Function or module?** A function is enough, as long as there is nothing to keep. If the loss has
-# options or tensors of its own, make it a module: the options stand where it is made, and a tensor
+# options or tensors of its own, make it a module: the options are set where it is made, and a tensor
 # that is registered as a **buffer** moves along with `.to(...)`.
 
 
@@ -2161,7 +2181,7 @@ except RuntimeError as error:
 # $-\log p$, without limit: the worst-fitting examples, which are the wrong labels, pull hardest.
 # In the end the network learns them by heart. The price $1 - p$ has a limit. But where p is small
 # its pull on the scores is small, too, so the network learns slowly. **Generalised cross-entropy**
-# lies in between, by a number q:
+# falls in between, by a number q:
 #
 # $$\frac{1 - p^{\,q}}{q}$$
 #
@@ -2202,7 +2222,7 @@ print("p =", p.item(), " gradient:", torch.autograd.grad((1 - p**0.5) / 0.5, log
 # shape ().
 #
 # **`CustomLoss(weight, q)`**: the same as a module; `CustomLoss(weight, q)(logits, target)`. The
-# weight, if there is one, goes along with `.to(...)`; nothing in the module is trained.
+# weight, if there is one, moves with `.to(...)`; nothing in the module is trained.
 #
 # Both pass `gradcheck`. Leave the arguments as they are. Example: logits [[log 3, 0]], target [1],
 # q = 0.5: p is 0.25, and the price is 1.
@@ -2237,7 +2257,7 @@ def try_custom_loss(logits: torch.Tensor, target: torch.Tensor, weight, q: float
     module.double()
     for name, call in calls.items():
         found[name].append(torch.autograd.gradcheck(call, fine, raise_exception=False))
-    found["trained"] = len(list(module.parameters()))
+    found["trained"] = sum(parameter.requires_grad for parameter in module.parameters())
     return {**found, "left": tensors_left(module)}
 
 
@@ -2401,7 +2421,7 @@ except RuntimeError as error:
 
 # %% [markdown]
 # *"For L2, start from `FloatTensor(1)` and add `torch.sum(torch.pow(W, 2))` for every parameter."*
-# `torch.FloatTensor(1)` is one number of whatever was in memory, and `W` is no name of the loop.
+# `torch.FloatTensor(1)` is one number of whatever was in memory, and `W` isn't a name in the loop.
 # Start from nothing; Python's `sum` does.
 
 # %% errata=["l2-manual"]

@@ -12,6 +12,7 @@ from course_utils.chapters.losses import (
     check_info_nce,
     check_number,
     check_triplets,
+    every_case,
     info_nce_truth,
     kl_truths,
     names_of_calls,
@@ -154,3 +155,34 @@ def test_info_nce_needs_a_gradient_by_both_arguments():
         check_info_nce((loss.detach(), one, 0 * two), first, second, 0.5)
     with pytest.raises(AssertionError, match="is too large"):
         check_info_nce((torch.tensor(torch.nan), one, two), first, second, 0.5)
+
+
+def failing(trials):
+    """What a check says that compares each (actual, right, slips, guess) in a case of its own."""
+    outer = every_case()
+    for number, (actual, right, slips, guess) in enumerate(trials):
+        with outer(f"case {number}"):
+            check_number(torch.tensor(actual), right, "it", slips, guess=guess)
+    with pytest.raises(AssertionError) as caught:
+        outer.__exit__(None, None, None)
+    return str(caught.value)
+
+
+def test_a_slip_is_named_only_where_it_fits_in_every_failing_case():
+    fits, other = (2.0, 1.0, {"a slip": 2.0}, ""), (5.0, 3.0, {"a slip": 4.0}, "")
+    assert failing([fits, (4.0, 3.0, {"a slip": 4.0}, "")]).count("(a slip)") == 2
+    assert "a slip" not in failing([fits, other])
+    # Where the slip would change nothing it says nothing, and neither does a nan.
+    silent = (5.0, 3.0, {"a slip": 3.0}, ""), (math.nan, 3.0, {"a slip": 4.0}, "")
+    assert failing([fits, *silent]).count("a slip") == 1
+
+
+def test_a_slip_may_give_several_numbers():
+    several = (2.0, 1.0, {"a slip": (9.0, 2.0)}, ""), (4.0, 3.0, {"a slip": (4.0, 8.0)}, "")
+    assert failing(several).count("(a slip)") == 2
+
+
+def test_a_guess_is_said_only_if_nothing_else_fails():
+    large, small = (2.0, 1.0, {}, "clamped?"), (2.0, 1.0, {}, "")
+    assert "(clamped?)" in failing([large])
+    assert "clamped" not in failing([large, small])

@@ -293,3 +293,36 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
         spread = (weighted.sum(1) * mask).sum()
         below = (w[safe] * mask).sum()
     return -((1 - label_smoothing) * main + label_smoothing / classes * spread) / below
+
+
+# %% wrong="as many classes as the largest label says" says=["no label is the last class"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    weight = logits.new_ones(classes) if weight is None else weight
+    log_p = logits.log_softmax(dim=1)
+    if target.is_floating_point():
+        soft, below = target, len(target)
+    else:
+        kept = target != ignore_index
+        target, log_p = target[kept], log_p[kept]
+        if not len(target):
+            return logits.sum() * torch.nan
+        soft, below = F.one_hot(target).to(log_p), weight[target].sum()
+    soft = (1 - label_smoothing) * soft + label_smoothing / classes
+    return -(soft * weight * log_p).sum() / below
+
+
+# %% wrong="smoothing weighted by the target's class" says=["the weight of each class, not of the target alone"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    log_p = logits.log_softmax(dim=1)
+    if target.is_floating_point():
+        weight = logits.new_ones(classes) if weight is None else weight
+        soft = (1 - label_smoothing) * target + label_smoothing / classes
+        return -(soft * weight * log_p).sum() / len(target)
+    kept = target != ignore_index
+    target, log_p = target[kept], log_p[kept]
+    soft = F.one_hot(target, classes).to(log_p)
+    soft = (1 - label_smoothing) * soft + label_smoothing / classes
+    share = torch.ones_like(log_p[:, 0]) if weight is None else weight[target]
+    return -((soft * log_p).sum(1) * share).sum() / share.sum()

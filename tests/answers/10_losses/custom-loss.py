@@ -329,3 +329,20 @@ class CustomLoss(nn.CrossEntropyLoss):
 
 def custom_loss(logits, target, weight=None, q=0.7):
     return CustomLoss(weight, q)(logits, target)
+
+
+# %% right="the weight as a frozen parameter"
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = -F.cross_entropy(logits, target, reduction="none")
+    price = -torch.expm1(q * log_p) / q
+    return price.mean() if weight is None else (weight[target] * price).sum() / weight[target].sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        frozen = None if weight is None else nn.Parameter(weight, requires_grad=False)
+        self.weight, self.q = frozen, q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)

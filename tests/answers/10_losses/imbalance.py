@@ -172,8 +172,7 @@ def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
 
 
 def recalibrate(logits, pos_weight):
-    odds = logits.exp() / pos_weight
-    return odds / (1 + odds)
+    return 1 / (1 + pos_weight * torch.exp(-logits))
 
 
 it_changes = dict(
@@ -341,3 +340,35 @@ it_changes = {
     "threshold moved, mean probability": False,
     "threshold moved, recall": True,
 }
+
+
+# %% wrong="the way back through p / (1 - p)" says=["nan or inf for a large logit", "stay with the logit"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    sign = 2 * target - 1
+    wrong = torch.sigmoid(-sign * logits)
+    price = -(wrong**gamma) * F.logsigmoid(sign * logits)
+    return (price * (1 + (pos_weight - 1) * target)).mean()
+
+
+def recalibrate(logits, pos_weight):
+    p = logits.sigmoid()
+    odds = p / (1 - p) / pos_weight
+    return odds / (1 + odds)
+
+
+it_changes = {}
+
+
+# %% wrong="gamma made a whole number" says=["gamma=1.5"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    sign = 2 * target - 1
+    wrong = torch.sigmoid(-sign * logits)
+    price = -(wrong ** int(gamma)) * F.logsigmoid(sign * logits)
+    return (price * (1 + (pos_weight - 1) * target)).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return torch.sigmoid(logits - math.log(pos_weight))
+
+
+it_changes = {}

@@ -43,3 +43,8 @@ def knows_nothing(classes):
 def knows_nothing(classes):
     p = 1 / classes
     return -p * math.log(p)
+
+
+# %% wrong="values copied from the cases" says=["37 classes", "looks in a list of answers"]
+def knows_nothing(classes):
+    return {1: 0.0, 2: 0.6931, 10: 2.3026}[classes]

@@ -147,7 +147,7 @@ def shrink(weight, step):
 
 # %% right="walks the modules with a set, clamps"
 def regularise(model, l1, l2):
-    seen, total = set(), torch.tensor(0.0, device=next(model.parameters()).device)
+    seen, total = set(), torch.tensor(0.0, device=device)
     for module in model.modules():
         for parameter in module._parameters.values():
             if parameter is None or id(parameter) in seen:
@@ -233,3 +233,63 @@ def regularise(model, l1, l2):
 
 def shrink(weight, step):
     return F.softshrink(weight, step)
+
+
+# %% wrong="a list of layer types" says=["model 'transposed and attention'"]
+def regularise(model, l1, l2):
+    kinds = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding, nn.Bilinear)
+    total, seen = torch.zeros((), device=device), set()
+    for part in model.modules():
+        if isinstance(part, kinds) and part.weight.requires_grad and id(part.weight) not in seen:
+            seen.add(id(part.weight))
+            total = total + l1 * part.weight.abs().sum() + l2 * part.weight.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="each module once, so a shared weight twice" says=["model 'one weight in two modules'", "counts once"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for part in model.modules():
+        for parameter in part.parameters(recurse=False):
+            if parameter.dim() > 1 and parameter.requires_grad:
+                total = total + l1 * parameter.abs().sum() + l2 * parameter.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="asks a model without parameters for one" says=["model 'no parameters'", "has no first one"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=next(model.parameters()).device)
+    for parameter in model.parameters():
+        if parameter.dim() > 1 and parameter.requires_grad:
+            total = total + l1 * parameter.abs().sum() + l2 * parameter.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% right="modules, each weight once by its identity"
+def regularise(model, l1, l2):
+    found = {
+        id(weight): weight
+        for part in model.modules()
+        for weight in part.parameters(recurse=False)
+        if weight.dim() >= 2 and weight.requires_grad
+    }
+    return sum(
+        (l1 * w.abs().sum() + l2 * (w * w).sum() for w in found.values()),
+        start=torch.tensor(0.0, device=device),
+    )
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)

@@ -215,3 +215,14 @@ def robust_regression(prediction, target, quantile):
         raise ValueError(f"{prediction.shape} is not {target.shape}")
     error = target - prediction
     return 0.5 * F.l1_loss(prediction, target) + (quantile - 0.5) * error.mean()
+
+
+# %% wrong="shapes compared by their sizes" says=["a prediction of shape (1, 3), a target of shape (3, 1)"]
+best_constant = {}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.numel() != target.numel() or prediction.dim() != target.dim():
+        raise ValueError("shapes differ")
+    above = target - prediction
+    return torch.maximum(quantile * above, (quantile - 1) * above).mean()

@@ -196,3 +196,63 @@ def sequence_loss(batches, per="token"):
             share = 1 / (sequences * lengths[rows]).to(price)
         loss = loss + torch.dot(price, share)
     return loss
+
+
+# %% wrong="a batch of empty sequences gives nan" says=["a batch of empty sequences"]
+def sequence_loss(batches, per="token"):
+    prices, own, counts = [], [], []
+    for logits, targets, lengths in batches:
+        real = torch.arange(targets.shape[1], device=targets.device) < lengths[:, None]
+        mean = F.cross_entropy(logits[real], targets[real])
+        prices.append(mean * real.sum())
+        counts.append(real.sum())
+        for row, goal, n in zip(logits, targets, lengths.tolist()):
+            own += [F.cross_entropy(row[:n], goal[:n])] if n else []
+    if per == "token":
+        return torch.stack(prices).sum() / torch.stack(counts).sum()
+    return torch.stack(own).mean()
+
+
+# %% wrong="-100 is written into the caller's targets" says=["an argument was changed: leave"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for logits, targets, lengths in batches:
+        real = torch.arange(targets.shape[1], device=targets.device) < lengths[:, None]
+        targets[~real] = -100
+        clean = logits.masked_fill(~real[:, :, None], 0)
+        prices = F.cross_entropy(clean.transpose(1, 2), targets, reduction="none")
+        sums.append(prices.sum(1))
+        counts.append(lengths)
+    sums, counts = torch.cat(sums), torch.cat(counts)
+    if per == "token":
+        return sums.sum() / counts.sum()
+    return (sums / counts.clamp(min=1)).sum() / (counts > 0).sum()
+
+
+# %% wrong="empties the caller's list" says=["the list of batches was changed"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    while batches:
+        logits, targets, lengths = batches.pop()
+        real = torch.arange(targets.shape[1], device=targets.device) < lengths[:, None]
+        prices = logits.new_zeros(targets.shape)
+        prices[real] = F.cross_entropy(logits[real], targets[real], reduction="none")
+        sums.append(prices.sum(1))
+        counts.append(lengths)
+    sums, counts = torch.cat(sums), torch.cat(counts)
+    if per == "token":
+        return sums.sum() / counts.sum()
+    return (sums / counts.clamp(min=1)).sum() / (counts > 0).sum()
+
+
+# %% right="one sequence after the other, no mask"
+def sequence_loss(batches, per="token"):
+    rows = [
+        F.cross_entropy(row[:n], goal[:n], reduction="none")
+        for logits, targets, lengths in batches
+        for row, goal, n in zip(logits, targets, lengths.tolist())
+        if n
+    ]
+    if per == "token":
+        return torch.cat(rows).mean()
+    return sum(row.mean() for row in rows) / len(rows)

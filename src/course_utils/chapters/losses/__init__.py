@@ -12,7 +12,18 @@ from course_utils.chapters.losses.embeddings import (
     info_nce_truth,
     photos_of_persons,
 )
-from course_utils.chapters.losses.numbers import check_number, names_of_calls, value_and_gradient
-from course_utils.chapters.losses.penalties import check_generalised, penalty_truth, spoilt_digits
+from course_utils.chapters.losses.numbers import (
+    check_number,
+    every_case,
+    names_of_calls,
+    value_and_gradient,
+)
+from course_utils.chapters.losses.penalties import (
+    check_generalised,
+    penalty_model,
+    penalty_truth,
+    run_penalty,
+    spoilt_digits,
+)
 from course_utils.chapters.losses.rare_classes import check_imbalance, fit_linear, focal, skewed_set
 from course_utils.chapters.losses.sequences import padded_batch, priced, sequence_truths

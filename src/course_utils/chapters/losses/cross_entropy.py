@@ -55,6 +55,11 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
         slips["the smoothing is missing"] = loss(label_smoothing=0.0)
     if weight is not None:
         slips["the weights are missing"] = loss(weight=None)
+        if smooth and not target.is_floating_point():
+            kept = target != options.get("ignore_index", -100)
+            words = "a smoothed price has the weight of each class, not of the target alone"
+            prices = loss(logits[kept], target[kept], weight=None, reduction="none")
+            slips[words] = (prices * weight[target[kept]]).sum() / weight[target[kept]].sum()
     if target.is_floating_point():
         if weight is not None:
             share = (target * weight).sum()

@@ -3,15 +3,64 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from course_utils.learner import cases
 from course_utils.learner.checks import refuse_missing
 from course_utils.learner.tracebacks import ends_in_notebook
+
+
+class WrongNumber(AssertionError):
+    """A number that isn't the right one, and which known slips would give it."""
+
+    def __init__(self, said: str, slips: dict[str, bool], otherwise: str, guess: str) -> None:
+        self.said, self.slips, self.otherwise, self.guess = said, slips, otherwise, guess
+        super().__init__(self.words())
+
+    def words(self, refuted: frozenset[str] = frozenset()) -> str:
+        """The message, with the first slip that gives this number and isn't ``refuted``."""
+        fitting = [slip for slip, fits in self.slips.items() if fits and slip not in refuted]
+        guess = "" if self.guess in refuted else self.guess
+        reason = fitting[0] if fitting else self.otherwise or guess
+        return f"{self.said} ({reason})" if reason else self.said
+
+
+class every_case(cases.every_case):
+    """As the course's own, but a slip is named only if it gives the number of every failing case.
+
+    By chance a slip's number may lie near a wrong one of another origin: in one case, not in all
+    of them.
+    """
+
+    def __init__(self, at_most: int = 8) -> None:
+        super().__init__(at_most)
+        self.wrong: dict[int, WrongNumber] = {}
+
+    @contextmanager
+    def __call__(self, name: str) -> Generator[None]:
+        with super().__call__(name):
+            try:
+                yield
+            except WrongNumber as error:
+                self.wrong[len(self.failures)] = error
+                raise
+
+    @ends_in_notebook
+    def __exit__(self, kind, error, traceback) -> None:
+        __tracebackhide__ = True
+        wrong = self.wrong.values()
+        refuted = {slip for one in wrong for slip, fits in one.slips.items() if not fits}
+        guesses = {one.guess for one in wrong}
+        refuted |= guesses if len(guesses) > 1 or len(wrong) < len(self.failures) else set()
+        for index, one in self.wrong.items():
+            self.failures[index] = self.failures[index][0], one.words(frozenset(refuted))
+        super().__exit__(kind, error, traceback)
 
 
 @ends_in_notebook
@@ -19,10 +68,11 @@ def check_number(
     actual: Any,
     right: Tensor | float,
     what: str,
-    slips: Mapping[str, Tensor | float] | None = None,
+    slips: Mapping[str, Tensor | float | tuple[Tensor | float, ...]] | None = None,
     *,
     tensor: bool = True,
     otherwise: str = "",
+    guess: str = "",
 ) -> None:
     """Compare one number with the right one.
 
@@ -30,9 +80,11 @@ def check_number(
         actual: the learner's number.
         right: the right one; a ``nan`` equals a ``nan``.
         what: what was asked, as the message will call it.
-        slips: words for known mistakes, each with the number that it would give.
+        slips: words for known mistakes, each with the number that it would give, or a tuple of
+            several such numbers.
         tensor: whether it has to be a tensor of shape ``()``; otherwise any number will do.
-        otherwise: words for a wrong number that no slip would give.
+        otherwise: words for a wrong number that no slip would give, true in any case.
+        guess: a likely reason instead; :class:`every_case` says it only if no other case fails.
 
     Raises:
         AssertionError: it is missing, no such number, or another one; with the words of the first
@@ -52,9 +104,18 @@ def check_number(
     right = _plain(right)
     if _same(value, right):
         return
-    words = [words for words, slip in (slips or {}).items() if _same(value, _plain(slip))]
-    reason = f" ({words[0]})" if words else f" ({otherwise})" if otherwise else ""
-    raise AssertionError(f"{what}: expected {right:.5g}, got {value:.5g}{reason}")
+    telling = {}
+    for words, slip in (slips or {}).items():
+        given = [_plain(number) for number in (slip if isinstance(slip, tuple) else (slip,))]
+        fits = any(_same(value, number) for number in given)
+        # A nan or inf is a trouble of its own: it speaks neither for nor against another slip.
+        against = math.isfinite(value) and all(
+            math.isfinite(number) and not _same(right, number) for number in given
+        )
+        if fits or against:
+            telling[words] = fits
+    said = f"{what}: expected {right:.5g}, got {value:.5g}"
+    raise WrongNumber(said, telling, otherwise, guess)
 
 
 def _plain(number: Tensor | float) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_utils.chapters.losses.numbers import check_number
 from course_utils.learner.checks import check_close
@@ -25,11 +27,14 @@ def penalty_truth(
 
     right = total(chosen)
     slips = {
-        "biases and other vectors are counted, too": total(free),
+        "biases and other vectors are counted, too": (total(free), total(every)),
         "scales of normalisation layers are counted; they have one dimension": total(
             name for name in free if "bias" not in name
         ),
-        "a frozen parameter is counted": total(name for name in every if every[name].dim() > 1),
+        "a frozen parameter is counted": (
+            total(name for name in every if every[name].dim() > 1),
+            total(every),
+        ),
         "a parameter that is used twice counts once": 2 * right,
         "no coefficient": total(chosen, l1=1, l2=1),
         "there is no factor of one half": total(chosen, two=lambda w: w.square().sum() / 2),
@@ -50,6 +55,72 @@ def penalty_truth(
     }
     slopes = {name: l1 * w.sign() + 2 * l2 * w for name, w in chosen.items() if l1 or l2}
     return right, slopes, slips
+
+
+def penalty_model(kind: str, device: torch.device | str = "cpu") -> nn.Module:
+    """A small model with known weights, and 7 in every vector; ``kind`` says what is awkward."""
+    twin, bare = nn.Linear(2, 2), nn.Module()
+    bare.scales = nn.ParameterList([torch.zeros(2, 2), torch.zeros(3)])
+    conv = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2))
+    shares, first = nn.Linear(2, 2), nn.Embedding(2, 2)
+    shares.weight = first.weight
+    frozen = nn.Linear(2, 2)
+    frozen.weight.requires_grad_(False)
+    models: dict[str, nn.Module] = {
+        "linear": nn.Linear(2, 1),
+        "nested": nn.Sequential(nn.Sequential(conv), nn.Linear(2, 2), nn.LayerNorm(2)),
+        "tied": nn.ModuleDict({"a": twin, "b": nn.Sequential(twin)}),
+        "frozen": nn.Sequential(frozen, nn.Linear(2, 1)),
+        "embedding and bilinear": nn.Sequential(nn.Embedding(3, 2), nn.Bilinear(2, 2, 1)),
+        "transposed and attention": nn.Sequential(
+            nn.ConvTranspose2d(1, 2, 3), nn.MultiheadAttention(2, 1), nn.LSTM(2, 1)
+        ),
+        "one weight in two modules": nn.Sequential(first, shares),
+        "parameters in no layer": nn.Sequential(bare),
+        "vectors only": nn.LayerNorm(3),
+        "no parameters": nn.Sequential(nn.ReLU()),
+    }
+    model = models[kind]
+    for parameter in model.parameters():
+        numbers = torch.arange(1.0, parameter.numel() + 1).view(parameter.shape)
+        weight = numbers * torch.where(numbers % 2 == 0, -1, 1)
+        parameter.detach().copy_(weight if parameter.dim() > 1 else 7 * torch.ones_like(weight))
+    return model.to(device)
+
+
+def run_penalty(
+    regularise: Callable[..., Tensor],
+    kind: str,
+    l1: float,
+    l2: float,
+    device: torch.device | str = "cpu",
+) -> tuple[Tensor, dict[str, Tensor], list[str]]:
+    """The penalty, its gradients by name, and what of the model the call changed."""
+    model, before = penalty_model(kind, device), penalty_model(kind, device)
+    list(model.modules())[-1].eval()
+    modes = [part.training for part in model.modules()]
+    for parameter in model.parameters():
+        parameter.grad = torch.full_like(parameter, 2.0)
+    try:
+        penalty = regularise(model, l1, l2)
+    except StopIteration:
+        none = "next(model.parameters()): a model without parameters has no first one"
+        raise AssertionError(none) from None
+    wanted = isinstance(penalty, torch.Tensor)
+    assert wanted, f"it returned {penalty!r}, not a tensor: is there an answer yet?"
+    pairs = list(zip(model.parameters(), before.parameters(), strict=True))
+    changed = {
+        "values": any(not torch.equal(one, two) for one, two in pairs),
+        ".grad": any(one.grad is None or (one.grad != 2).any() for one, _ in pairs),
+        "requires_grad": any(one.requires_grad != two.requires_grad for one, two in pairs),
+        "train or eval mode": modes != [part.training for part in model.modules()],
+    }
+    for parameter in model.parameters():
+        parameter.grad = None
+    if penalty.requires_grad:
+        penalty.sum().backward()
+    gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+    return penalty.detach(), gradients, [name for name, is_so in changed.items() if is_so]
 
 
 def generalised_truth(
@@ -95,10 +166,10 @@ def check_generalised(
     __tracebackhide__ = True
     right, slope, slips = generalised_truth(logits, target, weight, q)
     large = bool((logits.abs() > 99).any())
-    otherwise = "was p clamped, or something added to it? stay with log p" if large else ""
+    guess = "was p clamped, or something added to it? stay with log p" if large else ""
     for name in ("function", "module"):
         value, gradient, passes = found[name]
-        check_number(value, right, f"q={q}, the {name}'s loss", slips, otherwise=otherwise)
+        check_number(value, right, f"q={q}, the {name}'s loss", slips, guess=guess)
         words = f"the {name}'s gradient is nan or inf: p is 0 there, and p ** q has no slope at 0"
         assert gradient.isfinite().all(), words
         check_close(gradient, slope, f"the gradient through the {name}", rtol=1e-3, atol=1e-5)

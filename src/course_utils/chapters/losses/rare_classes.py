@@ -52,7 +52,7 @@ def check_imbalance(
     what = f"imbalance(…, pos_weight={weight}, gamma={gamma})"
     large = bool((logits.abs() > 100).any())
     words = "is a probability clamped, or the argument of its log? stay with logits"
-    check_number(loss, right, what, slips, otherwise=words if large else "")
+    check_number(loss, right, what, slips, guess=words if large else "")
     leaf, sign = logits.detach().clone().requires_grad_(), 2 * target - 1
     factor = (-sign * logits).sigmoid() ** gamma * (1 + (weight - 1) * target)
     (cut,) = torch.autograd.grad(-(factor * F.logsigmoid(sign * leaf)).mean(), leaf)

@@ -20,11 +20,17 @@ def priced(*prices: float, device: torch.device | str = "cpu") -> tuple[Tensor, 
 
 
 def padded_batch(sequences: Sequences, fill: float = 0.0, wrong: int = 0) -> tuple[Tensor, ...]:
-    """Sequences as one batch (logits, targets, lengths), with ``fill`` and ``wrong`` as padding."""
+    """Sequences as one batch (logits, targets, lengths), with ``fill`` and ``wrong`` as padding.
+
+    Where all of them are empty, there is one position of padding all the same.
+    """
     logits, targets = zip(*sequences, strict=True)
     lengths = torch.tensor([len(part) for part in targets], device=targets[0].device)
     padded = pad_sequence(list(logits), batch_first=True, padding_value=fill)
     numbers = pad_sequence(list(targets), batch_first=True, padding_value=wrong)
+    if not lengths.any():
+        padded = padded.new_full((len(lengths), 1, padded.shape[2]), fill)
+        numbers = numbers.new_full((len(lengths), 1), wrong)
     return padded, numbers, lengths
 
 
@@ -40,14 +46,14 @@ def sequence_truths(groups: list[Sequences]) -> Iterator[tuple]:
         every += prices
         own += [price.mean() for price in prices if len(price)]
         batch_means.append(torch.cat(prices).mean())
-        places += len(group) * max(map(len, prices))
+        places += len(group) * max(1, *map(len, prices))
     total = torch.cat(every).sum()
     means = {"token": torch.cat(every).mean(), "sequence": torch.stack(own).mean()}
     flat = [leaf for group in leaves for leaf in group]
     for per, right in means.items():
         found = torch.autograd.grad(right, flat, retain_graph=True, materialize_grads=True)
         rest = iter(found)
-        gradients = [pad_sequence([next(rest) for _ in part], batch_first=True) for part in groups]
+        gradients = [padded_batch([(next(rest), y) for _, y in part])[0] for part in groups]
         slips = {
             "a mean of the batches' means depends on the split": sum(batch_means) / len(groups),
             "that is the other one of the two means": means[
