@@ -334,7 +334,6 @@ CHANGES = {
     "shape": (lambda x: x.unsqueeze_(0), "its shape, stride or storage"),
     "stride": (lambda x: x.t_(), "its shape, stride or storage"),
     "storage": (lambda x: x.untyped_storage().resize_(0), "its shape, stride or storage"),
-    "requires_grad": (lambda x: x.requires_grad_(), "its requires_grad"),
 }
 
 
@@ -350,6 +349,17 @@ def test_a_changed_argument_is_refused(change):
     said = refusal(changes)
     assert words in said
     assert "return a new tensor" in said
+
+
+def test_an_argument_that_needs_a_gradient_now_is_refused():
+    def asks():
+        with forbid_changes(x):
+            x.requires_grad_()
+
+    x = torch.ones(2, 2)
+    said = refusal(asks)
+    assert "its requires_grad" in said
+    assert "let a copy need it" in said
 
 
 def test_an_argument_that_is_only_read_passes():
