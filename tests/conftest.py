@@ -45,7 +45,7 @@ def pytest_addoption(parser):
         "--every-answer",
         action="store_true",
         help="The judge runs every named answer; otherwise all right ones and one wrong one of "
-        "each exercise.",
+        "each exercise. Every mutant, and every call of a given function, is tried as well.",
     )
 
 
@@ -153,6 +153,14 @@ def mutants_of_each(request) -> int | None:
     if request.config.getoption("--every-answer"):
         return None
     return 6 if request.config.getoption("--chapter") else 3
+
+
+@pytest.fixture
+def calls_of_each(request) -> int | None:
+    """How many calls of given functions are tried as an exercise's answer: as with the mutants."""
+    if request.config.getoption("--every-answer"):
+        return None
+    return 6 if request.config.getoption("--chapter") else 2
 
 
 @pytest.fixture

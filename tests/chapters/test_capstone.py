@@ -14,7 +14,7 @@ import subprocess
 import sys
 import sysconfig
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -240,7 +240,8 @@ def test_the_project_runs_without_us(tmp_path):
 
 def fresh_environment(tmp_path):
     """A virtual environment with nothing of its own, which sees what is installed here."""
-    missing = [name for name in ("pip", "setuptools") if find_spec(name) is None]
+    here = {distribution.name for distribution in distributions()}
+    missing = {"pip", "setuptools"} - here
     assert not missing, f"the README's `pip install` needs {missing} in this environment"
     subprocess.run(
         [sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "env")],
@@ -248,8 +249,8 @@ def fresh_environment(tmp_path):
         timeout=60,
     )
     (packages,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
-    here = sysconfig.get_path("purelib")
-    (packages / "here.pth").write_text(f"import site; site.addsitedir({here!r})\n")
+    folder = sysconfig.get_path("purelib")
+    (packages / "here.pth").write_text(f"import site; site.addsitedir({folder!r})\n")
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return own | {
         "PATH": f"{tmp_path / 'env' / 'bin'}{os.pathsep}{os.environ['PATH']}",

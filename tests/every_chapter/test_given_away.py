@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import CodeType
@@ -91,18 +92,17 @@ def shortcuts(chapter: Chapter, exercise: str) -> Iterator[Answer]:
             yield Answer(chapter.name, exercise, f"{name}({passed}{more})", False, (), source)
 
 
-def solved_by(chapter: Chapter, exercise: str) -> list[str]:
-    """The calls that get an exercise's points."""
-    return [
-        answer.name
-        for answer in shortcuts(chapter, exercise)
-        if not any(verdicts_of(chapter, answer).values())
-    ]
+def solved_by(chapter: Chapter, exercise: str, most: int | None = None) -> list[str]:
+    """The calls that get an exercise's points, of all or of a sample of ``most``."""
+    answers = list(shortcuts(chapter, exercise))
+    if most is not None and most < len(answers):
+        answers = random.Random(exercise).sample(answers, most)
+    return [answer.name for answer in answers if not any(verdicts_of(chapter, answer).values())]
 
 
 @pytest.mark.parametrize(("chapter", "exercise"), EXERCISES, ids=label)
-def test_no_locked_function_solves_an_exercise(chapter, exercise):
-    found = solved_by(chapter, exercise)
+def test_no_locked_function_solves_an_exercise(chapter, exercise, calls_of_each):
+    found = solved_by(chapter, exercise, calls_of_each)
     if (chapter.name, exercise) in NOT_YET:
         assert found, f"{exercise} is no longer given away: take it off the list above"
         return

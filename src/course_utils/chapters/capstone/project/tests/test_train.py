@@ -3,6 +3,7 @@ import signal
 import tempfile
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -215,11 +216,12 @@ def on_two_ranks():
             straight, broken = Run(Path(folder) / "a"), Run(Path(folder) / "b")
             with patch("torch.save", watched):
                 done = straight.alone(5, seed=rank)
-                stopped = broken(5, seed=rank, at_step=lambda *at: terminate(*at, when=(2, 1)))
+                at_step = partial(terminate, when=(2, 1))
+                stopped = broken.alone(5, seed=rank, at_step=at_step)
                 kept = torch.load(broken.file)["step"] if broken.file.exists() else None
                 ranks = [None, None]
                 dist.all_gather_object(ranks, kept)
-                again = broken(5, seed=5 + rank) if None not in ranks else None
+                again = broken.alone(5, seed=5 + rank) if None not in ranks else None
             seen = [one[:3] for one in straight.seen]
             seeds = [one[3] for one in straight.seen]
             weights = straight.weights(), broken.weights()
@@ -262,7 +264,7 @@ def test_two_ranks_equal_one_with_the_whole_batch():
 
         def work(rank):
             run = Run(folder, p=0.0, plain=True)
-            run(4, seed=3 * rank)
+            run.alone(4, seed=3 * rank)
             return run.weights()
 
         found = run_ranks(work, 2)
