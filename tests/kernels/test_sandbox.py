@@ -443,7 +443,7 @@ HIDDEN = """
 import os, sys, time
 from pathlib import Path
 from course_utils.kernels import processes
-from course_utils.kernels.confinement import PR_SET_DUMPABLE, prctl
+from course_utils.prctl import PR_SET_DUMPABLE, prctl
 if os.geteuid() == 0:
     os.setgid(61184)
     os.setuid(61184)

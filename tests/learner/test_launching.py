@@ -15,6 +15,8 @@ import torch
 import torch.distributed as dist
 
 from course_utils import LaunchError, LaunchTimeout, launch
+from course_utils.learner.launching import SHOWN_OUTPUT
+from course_utils.prctl import adopts_orphans
 
 
 @pytest.fixture(autouse=True)
@@ -151,6 +153,77 @@ def test_what_a_rank_leaves_running_ends_with_it():
     while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def started_in_a_session_of_its_own(rank, world_size):
+    return subprocess.Popen(["sleep", "60"], start_new_session=True).pid
+
+
+def forked_twice(rank, world_size):
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        if child := os.fork():
+            os.write(writer, str(child).encode())
+            os._exit(0)
+        os.close(writer)
+        time.sleep(60)
+    os.close(writer)
+    return int(os.read(reader, 20))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")
+@pytest.mark.parametrize("hide", [started_in_a_session_of_its_own, forked_twice])
+def test_what_hides_from_its_rank_ends_as_well(hide):
+    pids = launch(hide, 2, backend=None)
+    # Ended, and its parent knows: it is gone, not just dead.
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")
+def test_processes_that_ran_before_a_launch_and_orphans_after_it_are_left_alone():
+    before = subprocess.Popen(["sleep", "60"])
+    launch(lambda rank, world_size: None, 1, backend=None)
+    assert before.poll() is None
+    before.kill()
+    before.wait()
+    assert not adopts_orphans()
+
+
+def print_lines(rank):
+    while rank == 1:
+        print("x" * 1000)
+
+
+def write_bytes(rank):
+    while rank == 1:
+        os.write(1, b"x" * 2**16)
+
+
+@pytest.mark.parametrize("loop", [print_lines, write_bytes])
+def test_a_rank_that_prints_without_end_is_ended_and_says_so(loop):
+    def rank_prints(rank, world_size):
+        loop(rank)
+
+    started = time.monotonic()
+    with pytest.raises(LaunchError, match="rank 1 printed more than 16 MiB") as caught:
+        launch(rank_prints, 2, backend=None, timeout=60)
+    assert time.monotonic() - started < 20
+    message = str(caught.value)
+    assert loop.__name__ in message
+    assert "bytes left out" in message
+    assert len(message) < 2 * SHOWN_OUTPUT
+
+
+def test_of_a_long_print_the_beginning_and_the_end_are_shown(capsys):
+    def count(rank, world_size):
+        for number in range(40_000):
+            print("line", number)
+
+    launch(count, 1, backend=None)
+    shown = capsys.readouterr().out.splitlines()
+    assert (shown[0], shown[-1]) == ("rank 0: line 0", "rank 0: line 39999")
+    assert sum("left out" in line for line in shown) == 1
 
 
 @pytest.mark.parametrize(("size", "timeout"), [(0, 1), (-1, 1), (1.5, 1), (1, 0), (1, -1)])

@@ -12,14 +12,20 @@ import sys
 from pathlib import Path
 
 from course_utils.kernels.system_calls import join_new_keyring, refuse_system_calls
+from course_utils.prctl import (
+    PR_CAP_AMBIENT,
+    PR_CAP_AMBIENT_CLEAR_ALL,
+    PR_CAPBSET_DROP,
+    PR_SET_CHILD_SUBREAPER,
+    PR_SET_DUMPABLE,
+    PR_SET_NO_NEW_PRIVS,
+    prctl,
+)
 
 # Also how many may be on their way in messages, where nobody counts the memory that they stand for.
 MOST_OPEN_FILES = 1024
 # Between a signal that says that the processor time is used up, and the end.
 CPU_GRACE_SECONDS = 2
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP = 1, 4, 24
-PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 36, 38, 47
-PR_CAP_AMBIENT_CLEAR_ALL = 4
 
 
 def enter(pidfd: int, namespaces: int) -> None:
@@ -72,14 +78,6 @@ def confine(user: int | None, limits: dict[str, int]) -> None:
             raise OSError(f"a kernel kept privileges: {line.split(':')[0]}")
     if user is not None and os.getresuid() != (user, user, user):
         raise OSError("a kernel kept its user")
-
-
-def prctl(option: int, argument: int) -> None:
-    """Set an attribute of this process, as prctl(2) does."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(option, ctypes.c_ulong(argument), 0, 0, 0) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"prctl({option}, {argument}): {os.strerror(number)}")
 
 
 def set_limits(limits: dict[str, int]) -> None:

@@ -13,8 +13,8 @@ import traceback
 from typing import NoReturn
 
 from course_utils.kernels import confinement
-from course_utils.kernels.confinement import PR_SET_PDEATHSIG, prctl
 from course_utils.kernels.template import Request
+from course_utils.prctl import PR_SET_PDEATHSIG, prctl
 from course_utils.system import cores
 
 STDERR = 2

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_utils.kernels import confinement
-from course_utils.kernels.confinement import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
 from course_utils.kernels.forked_kernel import INLINE_BACKEND, run_kernel
 from course_utils.kernels.template import EXIT_SECONDS, MESSAGE_BYTES, Request
+from course_utils.prctl import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
 
 MOST_DESCRIPTORS = 64
 # What a notebook of the course imports sooner or later. The grading modules are there only where

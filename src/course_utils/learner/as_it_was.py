@@ -21,6 +21,7 @@ from torch.nn import functional as F
 
 from course_utils import exercises
 from course_utils.cells import exercise_of
+from course_utils.learner import time_limits
 from course_utils.learner.settings import SETTINGS
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -259,10 +260,12 @@ def before_a_cell(info: Any) -> None:
         exercise = exercise_of(info.cell_id or "")
         for words in begin(info.raw_cell, WATCH.files.get(exercise, "")):
             print(f"put back before this check: {words}")
+        time_limits.start()
 
 
 def after_a_cell(result: Any) -> None:
     """Take the first cell, the set-up, for what is right; after a check put back what is left."""
+    time_limits.stop()
     remember()
     info = result.info
     if info is not None and info.cell_id:

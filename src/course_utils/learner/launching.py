@@ -31,11 +31,15 @@ import torch
 
 from course_utils.learner.launch_reports import LaunchError, LaunchTimeout, RankReport
 from course_utils.learner.launched_rank import LOOPBACK, START_SECONDS, Order, run_rank
+from course_utils.learner.leftovers import no_process_left
 
 # When one rank fails, how long the others may go on: often they fail for a reason worth seeing.
 GRACE_SECONDS = 0.5
 STACK_SECONDS = 2.0
 POLL_SECONDS = 0.01
+# Bytes. Whoever prints more prints without end; of what is shown, the middle may be left out.
+MOST_OUTPUT = 2**24
+SHOWN_OUTPUT = 2**16
 
 
 def launch(
@@ -52,7 +56,7 @@ def launch(
     Every process finds the variables that ``torchrun`` sets (``RANK``, ``WORLD_SIZE``,
     ``LOCAL_RANK``, ``LOCAL_WORLD_SIZE``, ``MASTER_ADDR``, ``MASTER_PORT``), computes with one
     thread and, unless ``backend`` is None, has the default process group ready. What the ranks
-    print is printed in the order of the ranks when all is done.
+    print is printed in the order of the ranks when all is done. What they start ends with them.
 
     Args:
         function: any function, also one that was defined in a notebook's cell.
@@ -69,8 +73,8 @@ def launch(
         What each rank's function returned, in the order of the ranks. It travels by pickle.
 
     Raises:
-        LaunchError: a rank raised, or its process ended. The others are ended as well; the message
-            holds each rank's traceback or stack and what it printed.
+        LaunchError: a rank raised, its process ended, or it printed more than 16 MiB. The others
+            are ended as well; the message holds each rank's traceback or stack and what it printed.
         LaunchTimeout: time was up; the message says where each rank was waiting.
         ValueError: ``world_size`` is below 1, or ``timeout`` is not above 0.
     """
@@ -82,7 +86,7 @@ def launch(
         backend = "nccl" if torch.cuda.device_count() >= world_size else "gloo"
     sys.stdout.flush()
     sys.stderr.flush()
-    with tempfile.TemporaryDirectory(prefix="course-launch-") as folder:
+    with tempfile.TemporaryDirectory(prefix="course-launch-") as folder, no_process_left():
         order = Order(function, args, world_size, backend, Path(folder), dict(env or {}))
         ranks: list[_Rank] = []
         start = _fork if _may_fork() else _spawn
@@ -218,6 +222,11 @@ def _wait(ranks: list[_Rank], order: Order, timeout: float) -> tuple[str, type[L
             first = (ended or failed)[0]
             others = f" ({len(failed)} of {len(ranks)} ranks failed)" if len(failed) > 1 else ""
             return f"rank {first.number} failed{others}", LaunchError
+        loud = [rank.number for rank in ranks if _output_size(rank, order) > MOST_OUTPUT]
+        if loud:
+            _ask_for_stacks(waiting, order)
+            words = f"rank {loud[0]} printed more than {MOST_OUTPUT >> 20} MiB"
+            return f"{words}: does a loop print without end?", LaunchError
         if not waiting:
             return "", LaunchError
         if ready_at is None and all(order.file(r.number, "ready").exists() for r in open_ranks):
@@ -249,10 +258,30 @@ def _told(rank: _Rank, order: Order) -> tuple[str, Any, list[str]]:
     return rank.told or ("", None, [])
 
 
-def _report(rank: _Rank, order: Order) -> RankReport:
-    report = RankReport(rank.number)
+def _output_size(rank: _Rank, order: Order) -> int:
     with contextlib.suppress(FileNotFoundError):
-        report.output = order.file(rank.number, "output").read_text("utf-8", "replace")
+        return order.file(rank.number, "output").stat().st_size
+    return 0
+
+
+def _output(rank: _Rank, order: Order) -> str:
+    """What a rank printed; of very much, the beginning and the end."""
+    size = _output_size(rank, order)
+    if size == 0:
+        return ""
+    with order.file(rank.number, "output").open("rb") as file:
+        if size <= SHOWN_OUTPUT:
+            return file.read(size).decode("utf-8", "replace")
+        half = SHOWN_OUTPUT // 2
+        first = file.read(half)
+        file.seek(size - half)
+        last = file.read(half)
+    gap = f"\n… {size - SHOWN_OUTPUT:,} bytes left out …\n"
+    return first.decode("utf-8", "replace") + gap + last.decode("utf-8", "replace")
+
+
+def _report(rank: _Rank, order: Order) -> RankReport:
+    report = RankReport(rank.number, output=_output(rank, order))
     status, what, places = _told(rank, order)
     if status == "returned":
         report.status, report.value = "returned", what
