@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 
 from course_utils.grading.solution import Solution, read_solution
 from course_utils.grading.verdict.answering import Answering
+from course_utils.grading.verdict.genuine import Trials
 from course_utils.grading.verdict.snapshot import Snapshot
 from course_utils.learner import as_it_was
 from course_utils.project import Chapter
@@ -47,7 +48,9 @@ def judge_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | 
         pid, connection = fork_answer(answer, before, names)
         try:
             answers = Snapshot(connection)
-            namespace.update(answers.names(names, source.trials))
+            own = {name: namespace[name] for name in source.trials if name in namespace}
+            trials = Trials(namespace, frozenset(source.skipped), own)
+            namespace.update(answers.names(names, trials))
             as_it_was.begin(check.source)
             run_cell(check.source, "check", namespace)
             verdicts[grader_of(check)["grade_id"]] = None
@@ -100,21 +103,41 @@ def fork_answer(
         os._exit(0)
 
 
-@contextlib.contextmanager
 def answered(namespace, trials=()):
-    """The names of a namespace, as a check sees them, answered by a process of their own."""
+    """The names of a namespace, as a check sees them, answered by a process of their own.
+
+    Args:
+        namespace: the answer's.
+        trials: the names in it of locked functions that try an answer.
+    """
+    return answered_by(lambda: namespace, namespace, trials)
+
+
+@contextlib.contextmanager
+def answered_by(notebook, chapter, trials, skipped=()):
+    """The names of a notebook, as a check of the chapter sees them.
+
+    Args:
+        notebook: a function that makes the notebook's namespace, in the answer's process.
+        chapter: the namespace of the locked cells.
+        trials: the names in it of locked functions that try an answer.
+        skipped: names that other cells bind.
+    """
     ours, theirs = socket.socketpair()
     pid = os.fork()
     if not pid:
         with contextlib.suppress(BaseException):
             ours.close()
             torch.set_num_threads(1)
+            namespace = notebook()
             Answering(theirs, namespace).serve(list(namespace))
         os._exit(0)
     theirs.close()
     answers = Snapshot(ours)
     try:
-        yield answers.names(list(namespace), trials)
+        own = {name: chapter[name] for name in trials}
+        known = Trials(chapter, frozenset(skipped), own)
+        yield answers.names([*chapter, *skipped], known)
     finally:
         answers.hang_up()
         os.waitpid(pid, 0)

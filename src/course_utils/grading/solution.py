@@ -9,7 +9,14 @@ from dataclasses import dataclass
 import nbformat
 from nbformat import NotebookNode
 
-from course_utils.cells import grade_id, is_check, is_code, is_exercise, is_locked
+from course_utils.cells import (
+    gives_points,
+    grade_id,
+    is_check,
+    is_code,
+    is_exercise,
+    is_locked,
+)
 
 MARK = "runs_with_the_answer"
 
@@ -22,12 +29,14 @@ class Solution:
         notebook: itself; not to be changed.
         learner_names: the names that the judge takes from the student's kernel.
         trials: those among them that locked cells bind.
+        skipped: the names that other cells than the locked ones bind: a learner may change them.
         names: by the grade id of each check, in order, those of them that it uses.
     """
 
     notebook: NotebookNode
     learner_names: list[str]
     trials: list[str]
+    skipped: list[str]
     names: dict[str, list[str]]
 
 
@@ -38,7 +47,16 @@ def read_solution(text: str) -> Solution:
     bound = [(cell, name) for cell in notebook.cells for name in names_of_the_answer(cell)]
     learner_names = [name for _, name in bound]
     trials = [name for cell, name in bound if is_locked(cell)]
-    return Solution(notebook, learner_names, trials, names_of_checks(notebook, learner_names))
+    free = [cell for cell in notebook.cells if is_code(cell) and not gives_points(cell)]
+    skipped = {
+        name
+        for cell in free
+        if not is_locked(cell)
+        for statement in statements_of(cell)
+        for name in bound_names(statement)
+    }
+    names = names_of_checks(notebook, learner_names)
+    return Solution(notebook, learner_names, trials, sorted(skipped), names)
 
 
 def names_of_checks(notebook: NotebookNode, learner_names: list[str]) -> dict[str, list[str]]:

@@ -18,7 +18,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable, Iterable
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -26,12 +26,14 @@ from IPython import get_ipython
 from IPython.core.displaypub import CapturingDisplayPublisher
 from torch.utils import _python_dispatch
 
-from course_utils.grading.verdict import encoding, memory, messages, wire, witness
+from course_utils.grading.verdict import encoding, genuine, memory, messages, wire, witness
 from course_utils.grading.verdict.messages import (
     Attribute,
     Call,
     Called,
     Digest,
+    Fingerprints,
+    Genuine,
     Integrity,
     Message,
     Names,
@@ -185,6 +187,7 @@ class Answering:
             Call: self.call,
             Attribute: self.attribute,
             Integrity: self.integrity,
+            Genuine: self.genuine,
         }
         while True:
             try:
@@ -263,6 +266,12 @@ class Answering:
         alone = len(os.listdir("/proc/self/task")) == 1
         return Digest(integrity(request.salt) if alone else ""), []
 
+    def genuine(self, request: Genuine, _: list[bytes]) -> tuple[Fingerprints, list[bytes]]:
+        """What a locked function goes by, in this process."""
+        skipped = frozenset(request.skipped)
+        told = genuine.fingerprints(request.name, self.namespace, skipped, request.salt)
+        return Fingerprints(told), []
+
     def attribute(self, request: Attribute, _: list[bytes]) -> tuple[Value, list[bytes]]:
         """The value of an object's attribute."""
         encoder = encoding.Encoder(memory.Storages(), [], self._handle)
@@ -337,6 +346,7 @@ def integrity(salt: str) -> str:
         _python_dispatch,
         operators,
         encoding,
+        genuine,
         memory,
         messages,
         wire,
@@ -366,21 +376,5 @@ def _add(digest: Any, name: str, value: Any) -> None:
         if callable(value):
             digest.update(f"{name} {type(value).__qualname__}".encode())
         if isinstance(value, FunctionType):
-            _add_code(digest, value.__code__)
+            genuine.add_code(digest, value.__code__)
         value = getattr(value, "__wrapped__", None)
-
-
-def _add_code(digest: Any, code: CodeType) -> None:
-    """Put a code object into the digest, and those inside it.
-
-    Not by marshal: its bytes depend on how many references there are to each constant.
-    """
-    digest.update(code.co_code)
-    digest.update(repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            _add_code(digest, constant)
-        elif isinstance(constant, frozenset):
-            digest.update(repr(sorted(map(repr, constant))).encode())
-        else:
-            digest.update(repr(constant).encode())

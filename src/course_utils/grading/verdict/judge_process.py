@@ -33,9 +33,9 @@ def main(arguments: list[str]) -> None:
     """Judge as the order says, and end.
 
     The order is an object: ``seed``; ``names``, the learner's; ``trials``, those among them that
-    are locked functions; ``output_bytes``, how much a check
-    may say; ``cells``, each with its ``source`` and, if it is a check, the ``descriptor`` of the
-    socket to its snapshot and the ``names`` that it uses.
+    are locked functions; ``skipped``, the names that other cells than the locked ones bind;
+    ``output_bytes``, how much a check may say; ``cells``, each with its ``source`` and, if it is a
+    check, the ``descriptor`` of the socket to its snapshot and the ``names`` that it uses.
 
     Args:
         arguments: the descriptor of the socket to the grader.
@@ -44,9 +44,10 @@ def main(arguments: list[str]) -> None:
     faulthandler.enable(STDERR)
     with socket.socket(fileno=int(arguments[0])) as connection, connection.makefile("rw") as lines:
         order = json.loads(lines.readline())
-        checks = Checks(order["seed"], order["names"], order["trials"], order["output_bytes"])
+        cells = order.pop("cells")
+        checks = Checks(**order)
         tell(lines, None)
-        for cell in order["cells"]:
+        for cell in cells:
             outputs = checks.run(**cell)
             tell(lines, {"outputs": outputs, "fault": checks.judge.fault()})
 
@@ -63,10 +64,18 @@ class Checks:
         seed: what ``seed_everything`` is called with.
         names: the learner's; see :class:`Judge`.
         trials: likewise.
+        skipped: likewise.
         output_bytes: how many characters of output a check may have.
     """
 
-    def __init__(self, seed: int, names: list[str], trials: list[str], output_bytes: int) -> None:
+    def __init__(
+        self,
+        seed: int,
+        names: list[str],
+        trials: list[str],
+        skipped: list[str],
+        output_bytes: int,
+    ) -> None:
         # Not at the top: it looks for a GPU, and a process that is forked later must not have.
         from course_utils.learner.devices import seed_everything
 
@@ -74,7 +83,7 @@ class Checks:
         settings = Config()
         settings.HistoryManager.enabled = False
         self.shell = InteractiveShell.instance(config=settings)
-        self.judge = Judge(self.shell.user_ns, names, trials, self.shell)
+        self.judge = Judge(self.shell.user_ns, names, trials, skipped, self.shell)
         self.output_bytes = output_bytes
 
     def run(

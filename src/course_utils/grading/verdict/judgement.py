@@ -62,6 +62,7 @@ class Judgement:
             "seed": settings.seed,
             "names": solution.learner_names,
             "trials": solution.trials,
+            "skipped": solution.skipped,
             "output_bytes": settings.output_bytes,
             "cells": orders,
         }

@@ -8,7 +8,8 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from course_utils.grading.verdict.snapshot import NoAnswer, Snapshot
+from course_utils.grading.verdict.genuine import Trials
+from course_utils.grading.verdict.snapshot import NoAnswer, Snapshot, StandIn
 from course_utils.grading.verdict.wording import explain, fit_to_print
 
 NO_ANSWER = "The notebook's kernel had ended before this check."
@@ -21,6 +22,7 @@ class Judge:
         namespace: where the check cells run.
         learner_names: every name that a check may use of the learner's.
         trials: those among them that are locked functions, which try an answer.
+        skipped: names that other cells than the locked ones bind.
         shell: the IPython shell that runs them; its tracebacks become words without hidden lines.
 
     Attributes:
@@ -28,10 +30,16 @@ class Judge:
     """
 
     def __init__(
-        self, namespace: dict[str, Any], learner_names: list[str], trials: list[str], shell: Any
+        self,
+        namespace: dict[str, Any],
+        learner_names: list[str],
+        trials: list[str],
+        skipped: list[str],
+        shell: Any,
     ) -> None:
         self.namespace, self.learner_names, self.shell = namespace, learner_names, shell
-        self.trials = trials
+        self.trial_names = trials
+        self.trials = Trials(namespace, frozenset(skipped))
         self.snapshot: Snapshot | None = None
         self.source = ""
         self.failure: tuple[str, str, list[str]] | None = None
@@ -53,7 +61,9 @@ class Judge:
         self.end()
         self.source = source
         for name in self.learner_names:
-            self.namespace.pop(name, None)
+            value = self.namespace.pop(name, None)
+            if name in self.trial_names and not isinstance(value, StandIn | None):
+                self.trials.own[name] = value
         self.snapshot = Snapshot(socket.socket(fileno=descriptor))
         try:
             self.namespace.update(self.snapshot.names(names, self.trials))

@@ -1,9 +1,9 @@
 """What the judge and a snapshot of a student's kernel say to each other: a class for each message.
 
-The snapshot begins with ``Names``. Then the judge asks, with ``Call``, ``Attribute`` or
-``Integrity``, and the snapshot answers, with ``Called``, ``Value`` or ``Digest``. A snapshot that
-fails says ``Failed`` in place of what it was to say. ``wire`` carries their fields, and makes the
-encoded values in them.
+The snapshot begins with ``Names``. Then the judge asks, with ``Call``, ``Attribute``,
+``Integrity`` or ``Genuine``, and the snapshot answers, with ``Called``, ``Value``, ``Digest`` or
+``Fingerprints``. A snapshot that fails says ``Failed`` in place of what it was to say. ``wire``
+carries their fields, and makes the encoded values in them.
 """
 
 from __future__ import annotations
@@ -86,6 +86,21 @@ class Integrity(Message):
 
 
 @dataclass(frozen=True)
+class Genuine(Message):
+    """Tell the ``genuine.fingerprints`` of the locked function of that name.
+
+    Attributes:
+        name: the function's.
+        skipped: names that aren't looked at.
+        salt: goes into each digest first.
+    """
+
+    name: str
+    skipped: list[str]
+    salt: str
+
+
+@dataclass(frozen=True)
 class Value(Message):
     """What came of a request.
 
@@ -125,13 +140,20 @@ class Digest(Message):
 
 
 @dataclass(frozen=True)
+class Fingerprints(Message):
+    """A digest for each name that was asked for."""
+
+    digests: dict[str, str]
+
+
+@dataclass(frozen=True)
 class Failed(Message):
     """Told last, by a snapshot that can't go on: the traceback."""
 
     fault: str
 
 
-REQUESTS = {kind.__name__: kind for kind in (Call, Attribute, Integrity)}
+REQUESTS = {kind.__name__: kind for kind in (Call, Attribute, Integrity, Genuine)}
 
 
 def request(message: Message) -> list:

@@ -15,7 +15,7 @@ import re
 import secrets
 import socket
 import types
-from collections.abc import Container, Generator
+from collections.abc import Generator
 from typing import Any
 
 import torch
@@ -28,11 +28,14 @@ from torch.utils._pytree import tree_leaves
 from course_utils.grading.verdict import encoding, memory, messages, wire, witness
 from course_utils.grading.verdict.answering import integrity
 from course_utils.grading.verdict.changes import copied, unasked_change
+from course_utils.grading.verdict.genuine import REBOUND, Trials
 from course_utils.grading.verdict.messages import (
     Attribute,
     Call,
     Called,
     Digest,
+    Fingerprints,
+    Genuine,
     Integrity,
     Names,
     Value,
@@ -107,8 +110,11 @@ class Snapshot:
         self.connection = connection
         self.stream = connection.makefile("rb")
         self.watched = False
-        # The numbers of the locked functions that try an answer.
-        self.trials: set[int] = set()
+        self.trials = Trials()
+        # The names of the locked functions that try an answer, by their numbers there.
+        self.trial_names: dict[int, str] = {}
+        # Those that have been seen to be the chapter's own.
+        self.genuine: set[int] = set()
         # Texts that an answer chose when it was called: no message about a hidden test holds one.
         self.chosen: set[str] = set()
         # Of PyTorch's global generator, as the snapshot has it.
@@ -143,16 +149,17 @@ class Snapshot:
             raise wire.Gone("the other side failed")
         return message, blobs
 
-    def names(self, names: list[str], trials: Container[str] = ()) -> dict[str, Any]:
+    def names(self, names: list[str], trials: Trials | None = None) -> dict[str, Any]:
         """The values of those names that the learner's notebook has; the snapshot tells them first.
 
         Args:
             names: what the check uses of the learner's.
-            trials: those among them that are locked functions, which try an answer.
+            trials: the locked functions among them, which try an answer.
 
         Raises:
             NoAnswer: as ``ask`` says.
         """
+        self.trials = trials or self.trials
         with heard():
             reply, blobs = self.receive()
         decoder = encoding.Decoder(blobs, memory.Storages(), [], self._stand_in)
@@ -160,8 +167,8 @@ class Snapshot:
             told = Names.read(reply).values
             found = {name: decoder.decode(value) for name, value in told if name in names}
         for name, value in found.items():
-            if name in trials and isinstance(value, StandIn):
-                self.trials.add(object.__getattribute__(value, "_number"))
+            if name in self.trials.own and isinstance(value, StandIn):
+                self.trial_names[object.__getattribute__(value, "_number")] = name
         return found
 
     def call(self, number: int, attribute: str | None, args: tuple, kwargs: dict) -> Any:
@@ -172,6 +179,9 @@ class Snapshot:
             if modes and not self.watched:
                 self.check_integrity()
                 self.watched = True
+            if number in self.trial_names.keys() - self.genuine:
+                self.check_trial(self.trial_names[number])
+                self.genuine.add(number)
             encoder = encoding.Encoder(memory.Storages(), [], self._hand_over)
             arguments = encoder.encode((args, kwargs))
             state = memory.state_bytes(torch.default_generator)
@@ -184,13 +194,13 @@ class Snapshot:
                 watched=bool(modes),
                 refused=sorted(name for mode in modes for name in mode.refused),
                 largest=min((m.largest for m in modes if m.largest is not None), default=None),
-                trial=number in self.trials,
+                trial=number in self.trial_names,
             )
             self.state = state
             message, blobs = self.ask(request, encoder.blobs)
             with readable():
                 reply = Called.read(message)
-                unasked = unasked_change(reply, blobs, encoder, number in self.trials)
+                unasked = unasked_change(reply, blobs, encoder, number in self.trial_names)
                 result = self._take(reply, blobs, encoder, unasked)
                 ran = [(str(name), list(map(int, made))) for name, made in reply.operators]
         for name, made in ran:
@@ -258,6 +268,16 @@ class Snapshot:
             told = Digest.read(message).digest
         if told != integrity(salt):
             raise AssertionError(TAMPERED)
+
+    def check_trial(self, name: str) -> None:
+        """Refuse a notebook that gives a locked function, or what it goes by, another meaning."""
+        salt = secrets.token_hex()
+        message, _ = self.ask(Genuine(name, sorted(self.trials.skipped), salt), [])
+        with readable():
+            told = dict(Fingerprints.read(message).digests)
+        rebound = self.trials.rebound(name, told, salt)
+        if rebound:
+            raise AssertionError(REBOUND.format(rebound))
 
     def _stand_in(self, parts: list) -> StandIn:
         kind, number, module, name, text = parts
