@@ -1,7 +1,5 @@
 """A trial counts only where it, and all that it goes by, is the chapter's own."""
 
-import ast
-
 import pytest
 
 from course_utils.grading.verdict.genuine import REBOUND, fingerprints
@@ -29,7 +27,8 @@ TRICKS = {
     "def": "def try_answer(x):\n    return [4, 4]",
     "assigned": "try_answer = lambda x: [4, 4]",
     "globals": "globals()['try_answer'] = lambda x: [4, 4]",
-    "global": "def swap():\n    global try_answer\n    def try_answer(x):\n        return [4, 4]\nswap()",
+    "global": "def swap():\n    global try_answer\n"
+    "    def try_answer(x):\n        return [4, 4]\nswap()",
     "match": "match (lambda x: [4, 4]):\n    case try_answer:\n        pass",
     "its code": "try_answer.__code__ = (lambda x: [4, 4]).__code__",
     "its default": "def other(x, y=0): pass\ntry_answer.__defaults__ = (1,)",
@@ -73,8 +72,7 @@ def test_a_name_that_the_trial_does_not_use_may_mean_anything(cell):
 
 @pytest.mark.parametrize("trick", TRICKS.values(), ids=TRICKS)
 def test_another_meaning_is_refused_in_words(trick):
-    ast.parse(trick)
-    with pytest.raises(AssertionError, match="gives .* another meaning than the chapter"):
+    with pytest.raises(AssertionError, match=r"gives .* another meaning than the chapter"):
         tried(trick)
 
 
