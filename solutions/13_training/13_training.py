@@ -319,10 +319,13 @@ show(figure, "Graph nodes alive: growing with each batch for the plain sum, zero
 #
 # The rules:
 #
-# - one step of the optimizer for each training batch, in order, from that batch's gradient alone;
+# - one step of the optimizer for each training batch, in order, from that batch's gradient alone. A
+#   parameter may have an old `.grad` when `fit` is called;
 # - training in training mode, evaluation in evaluation mode and without a graph, in every epoch;
-# - batches may lie on another device than the model: move them there;
-# - the values are plain Python floats, and no batch's graph is alive when the next batch comes.
+# - in each epoch the model sees each batch of `train` once and then each of `val` once, no more;
+# - batches may lie on another device than the model: move them there. `train` and `val` stay as they are;
+# - the values are plain Python floats. When the model is called, at most the last batch's graph is
+#   still alive.
 #
 # Example: two batches of 3 and 1 samples with mean losses 1.0 and 4.0 give 1.75, not 2.5.
 
@@ -344,7 +347,7 @@ from course_utils.chapters.training import true_fit
 from course_utils.chapters.training import check_numbers
 
 # %% nbgrader={"grade_id": "fit-calls", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import WEIGHTS, check_calls, check_plain
+from course_utils.chapters.training import check_calls, check_plain, check_weights
 
 
 # %% nbgrader={"grade_id": "fit", "solution": true}
@@ -384,22 +387,22 @@ def fit(
 
 # %% nbgrader={"grade_id": "fit-check", "grade": true, "points": 4} jupyter={"source_hidden": true}
 def check_fit(sizes, epochs, elsewhere=False):
-    history, kinds, calls, alive, weights = try_fit(sizes, epochs, elsewhere)
+    history, kinds, calls, alive, weights, kept = try_fit(sizes, epochs, elsewhere)
     seen, right_weights = true_fit(sizes, epochs)
-    check_equal(len(history), epochs, "the number of dicts in the history", "one for each epoch")
+    check_equal(len(history), epochs, "the number of dicts in the history")
     with every_case() as part:
         with part("the calls of the model"):
-            check_calls(calls, sizes[0])
+            check_calls(calls, sizes, epochs)
         with part("the graph"):
-            words = f"{alive} earlier graphs are alive: add loss.detach() or loss.item()"
-            assert alive == 0, words
+            assert alive == 0, f"{alive} earlier graphs are alive: add loss.detach() or loss.item()"
         with part("plain floats"):
             check_plain(kinds)
         with part("the weights after training"):
-            for mine, right in zip(weights, right_weights, strict=True):
-                check_close(mine, right, WEIGHTS, rtol=1e-3, atol=1e-4)
+            check_weights(weights, right_weights, sizes, epochs)
         with part("the averages"):
             check_numbers(history, seen, sizes)
+        with part("train and val"):
+            assert not kept, f"{kept}: they are the caller's"
 
 
 check_fit(([6, 6, 2], [5, 5, 2]), 1)
@@ -510,7 +513,8 @@ show(figure, "A 10 by 10 confusion matrix, its diagonal blank; a few cells hold 
 #
 # The three numbers are Python floats. The result is the same under any split into batches. No value
 # is read from the device before the last batch is in: the number of reads (`item()`, `tolist()`, `cpu()`,
-# `numpy()`, `float()`, `if` on a tensor) must not grow with the number of batches. With no sample at all, raise `ValueError`.
+# `numpy()`, `float()`, an f-string, `if` on a tensor) must not grow with the number of batches. `batches`
+# stays as it is. With no sample at all, raise `ValueError`.
 #
 # Example: the five samples above give an accuracy of 0.6 and a macro F1 of 0.611.
 
@@ -519,10 +523,10 @@ show(figure, "A 10 by 10 confusion matrix, its diagonal blank; a few cells hold 
 from sklearn.metrics import f1_score
 
 import numpy as np
-from course_utils.chapters.training import check_confusion, check_number
+from course_utils.chapters.training import check_counts
 
 # %% nbgrader={"grade_id": "metrics-truth", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import make_batches
+from course_utils.chapters.training import few_samples, make_batches
 
 # %% nbgrader={"grade_id": "right-metrics", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.training import right_metrics
@@ -561,38 +565,22 @@ def metrics(batches: list[tuple[torch.Tensor, torch.Tensor]], classes: int, k: i
 
 
 # %% nbgrader={"grade_id": "metrics-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
-def check_metrics(batches, classes, k):
-    right, slips = right_metrics(batches, classes, k)
+def check_metrics(batches, classes, k, few_were_right=False):
     with forbid_changes(*[part for batch in batches for part in batch]):
         found = metrics(batches, classes, k)
-    assert found is not None, "metrics returned None: is there an answer yet, and does it return?"
-    assert isinstance(found, dict), f"metrics returned a {type(found).__name__}, expected a dict"
-    with every_case() as part:
-        for name, value in right.items():
-            with part(name):
-                assert name in found, f"the dict has no {name!r}"
-                if name == "confusion":
-                    check_confusion(found[name], value)
-                else:
-                    check_number(name, found[name], value, sum(len(y) for _, y in batches), slips)
+    check_counts(found, batches, classes, k, few_were_right)
+    return True
 
 
-# The five samples of the text, as logits.
-three = torch.tensor([[3.0, 1, 2], [1, 3, 2], [1, 3, 2], [1, 2, 3], [3, 1, 2]], device=device)
-five = torch.tensor([0, 0, 1, 2, 2], device=device)
+well, few = [], few_samples()
+few["bfloat16"] = make_batches([4, 5], 4, 3, torch.bfloat16), 4, 2
 with every_case() as case:
-    with case("the example"):
-        check_metrics([(three, five)], 3, 2)
-    with case("the example in two batches"):
-        check_metrics([(three[:3], five[:3]), (three[3:], five[3:])], 3, 2)
-    with case("a class that never occurs, an empty batch, k = 1"):
-        check_metrics(make_batches([4, 0, 3], 6, 1, present=4), 6, 1)
-    with case("two samples, so class 2 occurs neither in truth nor in predictions"):
-        check_metrics([(three[:1], five[:1]), (three[2:3], five[2:3])], 3, 3)
+    for name, given in few.items():
+        with case(name):
+            well.append(check_metrics(*given))
     with case("float16, more samples than it can count"):
-        check_metrics(make_batches([12_000, 3], 2, 2, torch.float16), 2, 1)
-    with case("bfloat16"):
-        check_metrics(make_batches([4, 5], 4, 3, torch.bfloat16), 4, 2)
+        batches = make_batches([12_000, 3], 2, 2, torch.float16)
+        check_metrics(batches, 2, 1, few_were_right=len(well) == len(few))
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a hidden one, bfloat16"):
@@ -614,11 +602,12 @@ with every_case() as case:
 with every_case() as case:
     with case("reads"):
         batches = make_batches([5] * 20, 3, 3)
-        found, (right, _) = metrics(batches, 3, 2), right_metrics(batches, 3, 2)
+        right, found = right_metrics(batches, 3, 2)[0], metrics(batches, 3, 2)
         value = found.get("accuracy") if isinstance(found, dict) else None
         text = f"the accuracy of 20 batches: expected {right['accuracy']:.4g}, got {value!r}"
         assert isinstance(value, float) and abs(value - right["accuracy"]) < 1e-6, text
-        few, many = try_reads([5] * 2), try_reads([5] * 20)
+        (few, _), (many, kept) = try_reads([5] * 2), try_reads([5] * 20)
+        assert kept, "the list of batches is not what it was: it is the caller's"
         text = f"2 batches read {few} times from the device, 20 batches {many} times"
         assert many <= few, f"{text}: keep tensors in the loop, and read once at the end"
     with case("no sample"):
@@ -786,8 +775,7 @@ print(try_to_save(atomic_save))
 # %% nbgrader={"grade_id": "fates", "locked": true} jupyter={"source_hidden": true}
 import sys
 
-import collections
-
+import re
 import warnings
 
 
@@ -845,15 +833,15 @@ show(
 # Write `best_checkpoint(folder, state, step, score, keep)`, called after each epoch. It saves
 # `{"state": state, "step": step, "score": score}` so that afterwards the folder holds
 #
-# - `step-000012.pt` (for step 12: `f"step-{step:06d}.pt"`) for the **`keep` highest steps**, `keep >= 1`.
-#   Steps grow from call to call, or repeat the last one; they may have seven digits;
+# - `step-000012.pt` (for step 12: `f"step-{step:06d}.pt"`) for the **`keep` highest steps**, `keep >= 1`,
+#   which may differ from call to call. Steps grow, or repeat the last one; they may have seven digits;
 # - `best.pt`, the entry with the highest score ever saved to this folder. At a tie the earlier stays. A
-#   score of NaN is never the best.
+#   score is finite or NaN, and NaN is never the best.
 #
 # The rules:
 #
 # - the next call may come from a new process: what you need to know has to be in the folder;
-# - files of other names stay, whether you can read them or not;
+# - files of other names stay, such as `step-final.pt`, whether you can read them or not;
 # - **killed at any moment**, each of these files that is there loads; the newest step is at least as new
 #   as before the call; there are no fewer steps than before; `best.pt` is as good as before or better;
 # - what a killed save leaves behind must not end in `.pt`, and must not disturb the next call.
@@ -880,23 +868,14 @@ def try_kills(*given, **options):
     return run_kills(best_checkpoint, *given, **options)
 
 
-# %% nbgrader={"grade_id": "try-again", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import run_again
-
-
-@runs_with_the_answer
-def try_again(*given, **options):
-    return run_again(best_checkpoint, *given, **options)
-
-
 # %% nbgrader={"grade_id": "right-folder", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.training import right_folder
 
 # %% nbgrader={"grade_id": "checkpoint-words", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import check_files
+from course_utils.chapters.training import OTHERS, check_files
 
 # %% nbgrader={"grade_id": "remains", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import check_remains
+from course_utils.chapters.training import check_again, check_remains
 
 
 # %% nbgrader={"grade_id": "best-checkpoint", "solution": true}
@@ -909,15 +888,16 @@ def best_checkpoint(folder: str, state: dict, step: int, score: float, keep: int
     highest = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
     if score > highest:
         atomic_save(entry, best)
-    names = [name for name in os.listdir(folder) if name[:5] == "step-" and name[-3:] == ".pt"]
-    for name in sorted(names, key=lambda name: int(name[5:-3]))[:-keep]:
-        os.remove(os.path.join(folder, name))
+    found = [re.fullmatch(r"step-(\d{6,})\.pt", name) for name in os.listdir(folder)]
+    for match in sorted(filter(None, found), key=lambda match: int(match[1]))[:-keep]:
+        os.remove(os.path.join(folder, match[0]))
     ### END SOLUTION
 
 
 # %% nbgrader={"grade_id": "best-checkpoint-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
-def check_saves(saves, keep):
-    check_files(*try_saves(saves, keep), saves, keep)
+def check_saves(saves, keep, *more):
+    others = [*OTHERS, *more]
+    check_files(*try_saves(saves, keep, others), saves, keep, others)
 
 
 nan = float("nan")
@@ -936,6 +916,11 @@ with every_case() as case:
         check_saves([(999_998, 0.1), (999_999, 0.2), (1_000_000, 0.3), (1_000_001, 0.1)], 2)
     with case("the last step again"):
         check_saves([(1, 0.1), (2, 0.2), (2, 0.2)], 2)
+    with case("keep falls from 4 to 2"):
+        check_saves([(1, 0.1, 4), (2, 0.4, 4), (3, 0.2, 4), (4, 0.3, 4), (5, 0.1, 2)], 2)
+    with case("other files: step-final.pt, step-000001.pt.old, best.pt.old"):
+        others = ["step-final.pt", "step-000001.pt.old", "best.pt.old"]
+        check_saves([(1, 0.1), (2, 0.2), (3, 0.3)], 2, *others)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     with case("a hidden one"):
@@ -952,12 +937,10 @@ def check_kills(saves, step, score, keep):
     words = "no file ends in .pt: is there an answer yet?"
     assert outcomes[-1][0] == "at the end" and outcomes[-1][1], words
     with every_case(at_most=5) as part:
-        for where, files in outcomes:
+        for where, files, again, later in outcomes:
             with part(f"killed {where}"):
                 check_remains(files, before, after_all)
-    again = try_again([*saves, (step, score)], keep)
-    text = "after a kill the same save was made again; the folder is not what it should be"
-    assert all(files == after_all for files in again), text
+                check_again(again, later, [*saves, (step, score)], keep)
 
 
 with every_case() as case:
@@ -1191,7 +1174,7 @@ print("loss - right ", *[f"{row['loss'] - truth['loss']:6.2f}" for row in table]
 
 # %% nbgrader={"grade_id": "parts-of", "locked": true} jupyter={"source_hidden": true}
 import io
-from course_utils.chapters.training import frozen, parts_of
+from course_utils.chapters.training import frozen, not_plain, parts_of
 
 
 # %% nbgrader={"grade_id": "through-a-file", "locked": true} jupyter={"source_hidden": true}
@@ -1235,7 +1218,8 @@ def try_exact_resume(stop: int, total: int) -> dict:
     try:
         state = through_a_file(state)
     except Exception as error:
-        return seen | {"loads": f"{type(error).__name__}: {str(error).splitlines()[0][:80]}"}
+        refused = "; ".join(not_plain(state)[:3]) or str(error).splitlines()[0]
+        return seen | {"loads": refused}
     other = after(2, seed=stop + 50)
     exact_resume(other, state)
     now = parts_of(other)
@@ -1302,7 +1286,7 @@ def check_resume(stop, total=15):
     assert not seen["changed"], (
         "the state changed when the run went on: state_dict() hands out the live tensors; copy them"
     )
-    assert not seen["loads"], f"plain torch.load refuses the state ({seen['loads']})"
+    assert not seen["loads"], f"plain torch.load refuses the state: {seen['loads']}"
     assert not seen["lost"], (
         f"right after exact_resume these are not as they were: {'; '.join(seen['lost'])}"
     )
@@ -1439,13 +1423,13 @@ print("another order:", (values[0] + values[2] + values[1]).item())
 #
 # Write `deterministic(names, seed, epoch)`: `names` is a set of strings, `seed` and `epoch` are whole
 # numbers from 0 to 999. Return a list of pairs `(name, noise)`, each name once, in a shuffled order, with
-# `noise` a Python float drawn from the standard normal distribution. The rules:
+# `noise` a `float` (`np.float64` is one too) drawn from the standard normal distribution. The rules:
 #
 # - the list depends on the names, the seed and the epoch, and on nothing else: not on the order in
 #   which the set is walked, not on hashes, not on what was drawn before;
-# - another seed or another epoch gives another order and other noise; so do seed 0, epoch 1
-#   against seed 1, epoch 0;
-# - the global random states of Python, NumPy and PyTorch are left as they were.
+# - of twenty names, no two pairs of seed and epoch give the same order or the same noise: not 0, 1 and
+#   1, 0, and not 0, 31 and 1, 0 either;
+# - `names` and the global random states of Python, NumPy and PyTorch are left as they were.
 #
 # Example of the form: `[("dog", 0.31), ("cat", -1.2)]`. Which order you get is up to you.
 
@@ -1462,7 +1446,13 @@ def try_deterministic(*given, **options):
 
 
 # %% nbgrader={"grade_id": "deterministic-words", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import check_pairs
+from course_utils.chapters.training import check_apart, check_pairs, run_many
+
+
+@runs_with_the_answer
+def try_many(*given):
+    return run_many(deterministic, *given)
+
 
 # %% nbgrader={"grade_id": "deterministic-noise", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.training import check_normal, check_shuffled
@@ -1504,8 +1494,8 @@ with every_case() as case:
         assert pairs_of(try_deterministic, animals, 0, 0) == first, (
             "the second call gives something else"
         )
-    with case("global random states"):
-        assert not changed, f"that of {' and of '.join(changed)} was changed"
+    with case("global random states, and the set"):
+        assert not changed, f"{' and '.join(changed)} was changed"
     with case("shuffled"):
         check_shuffled([name for name, _ in first])
     with case("normal noise"):
@@ -1524,16 +1514,8 @@ with every_case() as case:
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "deterministic-check-2", "grade": true, "points": 1} jupyter={"source_hidden": true}
-seen = {}
-for pair in ((0, 0), (0, 1), (1, 0), (2, 3), (3, 2), (1, 10), (11, 0), (1, 100), (0, 10), (0, 100)):
-    result = check_pairs(*try_deterministic([f"animal {n:02d}" for n in range(20)], *pair, 0, 0))
-    order, noise = [name for name, _ in result], sorted(value for _, value in result)
-    for kind, key in (("order", str(order)), ("noise", str(noise))):
-        words = "mix the two so that no two pairs collide"
-        assert key not in seen, (
-            f"(seed, epoch) = {seen.get(key)} and {pair} give the same {kind}: {words}"
-        )
-        seen[key] = pair
+pairs = [*((0, n) for n in range(1, 1000)), *((n, 0) for n in range(1, 1000)), (2, 3), (3, 2)]
+check_apart(pairs, try_many([f"animal {n:02d}" for n in range(20)], pairs))
 ### BEGIN HIDDEN TESTS
 pairs = [(seed, epoch) for seed in (0, 9, 99, 999) for epoch in (0, 9, 90, 999)]
 orders = [str(check_pairs(*try_deterministic(["a", "b", "c"] * 4, *pair, 0, 0))) for pair in pairs]
@@ -1832,10 +1814,12 @@ print("it reports more than 95 %:        ", torch.load(report)["accuracy"] > 0.9
 # epoch and returns its validation loss, a float. Call it until `patience` epochs in a row brought no
 # improvement, or `most` epochs are done (both at least 1).
 #
-# - An improvement is a loss below `best - min_delta`, where `best` is the loss of the last improvement. The
-#   first epoch is one, unless its loss is NaN. NaN never is one.
-# - At the end the model holds the weights **and buffers** it had after the best epoch, in the same
-#   parameter objects. Without any improvement it stays as it is.
+# - An improvement is a loss below `best - min_delta`, where `best` is the loss of the last improvement, and
+#   infinity before the first. NaN and infinity never are one.
+# - At the end the model holds the weights **and buffers** it had after the best epoch, all that its
+#   `state_dict()` names, in the same parameter objects. Without any improvement it stays as it is.
+# - Until then training goes its way: each epoch begins with what the one before it left, and gradients
+#   are on.
 # - Return `(best_epoch, epochs)`: the best epoch's number, counted from 1 (0 if there was none), and how many
 #   were run.
 #
@@ -1858,7 +1842,7 @@ from course_utils.chapters.training import right_stop
 from course_utils.chapters.training import STOPS
 
 # %% nbgrader={"grade_id": "stop-words", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import check_stopped
+from course_utils.chapters.training import check_stopped, one_slip
 
 # %% nbgrader={"grade_id": "early-stopping", "solution": true}
 from collections.abc import Callable
@@ -1869,8 +1853,7 @@ def early_stopping(
 ) -> tuple[int, int]:
     """Run ``epoch()`` until patience ends; put the best weights back; (best epoch, epochs run)."""
     ### BEGIN SOLUTION
-    best, best_epoch, number, kept = float("inf"), 0, 0, None
-    bad = 0
+    best, best_epoch, number, bad, kept = float("inf"), 0, 0, 0, None
     while number < most and bad < patience:
         loss, number, bad = epoch(), number + 1, bad + 1
         if loss < best - min_delta:
@@ -1883,15 +1866,16 @@ def early_stopping(
 
 
 # %% nbgrader={"grade_id": "early-stopping-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
-def check_stop(losses, patience, min_delta, most=99):
+def check_stop(losses, patience, min_delta, most=99, slip=""):
     right = right_stop(losses, patience, min_delta, most)
-    check_stopped(try_early_stopping(losses, patience, min_delta, most), right)
+    check_stopped(try_early_stopping(losses, patience, min_delta, most), right, slip)
 
 
+slip = one_slip(try_early_stopping)  # one that explains all cases, if there is one
 with every_case() as case:
     for name, given in STOPS.items():
         with case(name):
-            check_stop(*given)
+            check_stop(*given, slip=slip)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for seed in range(5):
@@ -1985,9 +1969,11 @@ show(figure, "Validation accuracy by step: jagged for the weights, smooth for th
 # own dtype, with $d = \min(\text{decay}, (1 + \text{step}) / (10 + \text{step}))$; all others, such as
 # `num_batches_tracked`, as in `state`. The arguments stay as they are, and the result shares no memory with `state`.
 #
-# `swapped_in(model, average)` returns a context manager. Inside the block the model has the values of `average`,
-# buffers included; after it, its own again, also when the block raises. What `average` holds stays as it is. The
-# parameters stay the same objects, so that the optimizer still knows them.
+# `swapped_in(model, average)` returns a context manager, and changes nothing yet. Inside the block the model has the values of `average`,
+# buffers included; after it, those again that it had when the block began, whatever the block raises
+# (KeyboardInterrupt too) or does, a forward pass in training mode included. What `average` holds stays as it is.
+# All else stays: the parameters are the same objects, so that the optimizer still knows them, and modes, hooks,
+# `requires_grad`, `.grad` and grad mode are what they were, inside the block too.
 #
 # Example: with `step=0`, `decay=0.99`, entries 1.0 in the average and 2.0 in the state give 1.9.
 
@@ -2006,7 +1992,7 @@ def try_swapped_in(*given, **options):
 from course_utils.chapters.training import make_states
 
 # %% nbgrader={"grade_id": "check-average", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import check_average
+from course_utils.chapters.training import check_average, check_swapped
 
 
 # %% nbgrader={"grade_id": "ema", "solution": true}
@@ -2066,20 +2052,15 @@ with every_case() as case:
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "ema-check-2", "grade": true, "points": 2} jupyter={"source_hidden": true}
+SWAPS = {
+    "": "a block that ends well",
+    "ZeroDivisionError": "a block that raises",
+    "KeyboardInterrupt": "a block that is interrupted",
+}
 with every_case() as case:
-    for goes_wrong in (False, True):
-        with case("a block that raises" if goes_wrong else "a block that ends well"):
-            seen = try_swapped_in(goes_wrong)
-            text = (
-                f"inside the block not all values, buffers included, are the average's 7: "
-                f"{seen['inside'][:3]}"
-            )
-            assert seen["inside"] == [7], text
-            check_equal(seen["error"], "ZeroDivisionError" * goes_wrong, "what the block raised")
-            words = "after the block the model's own values are not back: "
-            assert seen["after"], words + "use try … finally, and keep copies, not the live tensors"
-            assert seen["same"], "the parameters are other objects, or frozen: copy into them"
-            assert seen["kept"], "the average changed when the model did: they share memory"
+    for ends, words in SWAPS.items():
+        with case(words):
+            check_swapped(try_swapped_in(ends), ends)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -2142,8 +2123,8 @@ print("the batch's mean stays:", torch.allclose(mixed.mean(0), batch.mean(0), at
 # %% [markdown]
 # ### Exercise 13.10 — Mixup and CutMix ★★ · 10 min · 3 points
 #
-# Write `mixup_cutmix(x, y, classes, order, weight=None, box=None)`. `x` is float (n, channels, height, width), `y`
-# int64 (n,), `order` a permutation of the batch's indices: image `i` is mixed with image `order[i]`. Exactly one of the
+# Write `mixup_cutmix(x, y, classes, order, weight=None, box=None)`. `x` is float (n, channels, height, width), n > 0,
+# `y` int64 (n,), `order` a permutation of the batch's indices: image `i` is mixed with image `order[i]`. Exactly one of the
 # last two is given, and decides:
 #
 # - `weight`, from 0 to 1: mixup, `weight` of image `i` and `1 - weight` of its partner;
@@ -2161,7 +2142,7 @@ print("the batch's mean stays:", torch.allclose(mixed.mean(0), batch.mean(0), at
 from course_utils.chapters.training import right_mix
 
 # %% nbgrader={"grade_id": "mix-words", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import BOXES, check_soft, make_mix
+from course_utils.chapters.training import BOXES, Tried, check_soft, close, make_mix, one_slip_of
 
 
 # %% nbgrader={"grade_id": "mixup-cutmix", "solution": true}
@@ -2192,41 +2173,55 @@ def mixup_cutmix(
 
 
 # %% nbgrader={"grade_id": "mixup-cutmix-check", "grade": true, "points": 2} jupyter={"source_hidden": true}
-def check_mix(n, size, classes, seed=0, dtype=torch.float32, gaps=False, **how):
+def mix(n, size, classes, seed=0, dtype=torch.float32, gaps=False, **how):
     given = x, y, _, order = make_mix(n, size, classes, seed, dtype, gaps)
-    mixed, labels, share = right_mix(*given, **how)
-    planned = 1 - how["box"][2] * how["box"][3] / (size[1] * size[2]) if "box" in how else share
+    right = dict(zip(("mixed", "soft", "share"), right_mix(*given, **how), strict=True))
+    box = how.get("box")
+    right["planned"] = 1 - box[2] * box[3] / (size[1] * size[2]) if box else right["share"]
     with forbid_changes(x, y, order):
         found = mixup_cutmix(*given, **how)
     assert found is not None, "mixup_cutmix returned None: is there an answer yet?"
     assert isinstance(found, (tuple, list)) and len(found) == 2, "expected a pair (mixed, soft)"
-    loose = dict.fromkeys(("rtol", "atol"), 2e-3 if dtype == torch.float16 else 1e-5)
+    return right | {"images": found[0], "found": found[1], "y": y, "order": order}
+
+
+def check_mix(seen, slip=""):
+    half = seen["mixed"].dtype == torch.float16
+    loose = dict.fromkeys(("rtol", "atol"), 2e-3 if half else 1e-5)
     with every_case() as part:
         with part("images"):
-            check_close(found[0], mixed, "mixed", **loose)
+            check_close(seen["images"], seen["mixed"], "mixed", **loose)
         with part("labels"):
-            check_soft(found[1], labels, y, order, share, planned, loose)
+            check_soft(seen["found"], seen["soft"], slip, loose)
 
 
+tries = {
+    "the example's weight": lambda: mix(5, (1, 4, 4), 3, weight=0.75),
+    "weight=0.0": lambda: mix(3, (2, 3, 5), 4, weight=0.0),
+    "weight=1.0": lambda: mix(3, (2, 3, 5), 4, weight=1.0),
+    "box=(2, -1, 3, 8) of a 4 × 9 image": lambda: mix(4, (1, 4, 9), 3, box=(2, -1, 3, 8)),
+    "box=(-1, 2, 8, 3) of a 9 × 4 image": lambda: mix(4, (1, 9, 4), 3, box=(-1, 2, 8, 3)),
+}
+for box in BOXES:
+    tries[f"box={box} of an 8 × 8 image"] = lambda box=box: mix(6, (2, 8, 8), 5, box=box)
+tries["float16, not contiguous"] = lambda: mix(
+    4, (1, 6, 8), 3, dtype=torch.float16, gaps=True, box=(1, 1, 2, 5)
+)
+tries["float64"] = lambda: mix(3, (1, 2, 3), 4, dtype=torch.float64, weight=0.3)
+tried = Tried(tries)
+wrong = [one for one in tried.given.values() if not close(one["found"], one["soft"])]
 with every_case() as case:
-    with case("the example's weight"):
-        check_mix(5, (1, 4, 4), 3, weight=0.75)
-    for weight in (0.0, 1.0):
-        with case(f"weight={weight}"):
-            check_mix(3, (2, 3, 5), 4, weight=weight)
-    for box in BOXES:
-        with case(f"box={box} of an 8 × 8 image"):
-            check_mix(6, (2, 8, 8), 5, box=box)
-    with case("float16, not contiguous"):
-        check_mix(4, (1, 6, 8), 3, dtype=torch.float16, gaps=True, box=(1, 1, 2, 5))
-    with case("float64"):
-        check_mix(3, (1, 2, 3), 4, dtype=torch.float64, weight=0.3)
+    for name in tries:
+        with case(name):
+            check_mix(tried.result(name), one_slip_of(wrong))
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for seed in range(6):
         with case(f"a hidden one, {seed}"):
-            check_mix(3 + seed, (3, 7, 9), 10, seed=seed, box=(seed - 3, 7 - 2 * seed, 2 + seed, 5))
-            check_mix(3 + seed, (1, 2, 3), 10, seed=seed, dtype=torch.float64, weight=0.1 * seed)
+            box = (seed - 3, 7 - 2 * seed, 2 + seed, 5)
+            check_mix(mix(3 + seed, (3, 7, 9), 10, seed=seed, box=box))
+            size, weight = (1, 2, 3), 0.1 * seed
+            check_mix(mix(3 + seed, size, 10, seed=seed, dtype=torch.float64, weight=weight))
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "mixup-cutmix-check-2", "grade": true, "points": 1} jupyter={"source_hidden": true}
@@ -2361,12 +2356,12 @@ show(figure, "Validation accuracy by epoch for probe, full, discriminative and f
 # - mode `"full"`: everything requires a gradient and learns at `lr`;
 # - mode `"discriminative"`: everything requires a gradient; the head learns at `lr`, the backbone at `lr / 10`.
 #
-# Each trained parameter is in exactly one group. The backbone's values stay, whichever mode came before. Any other
+# Each trained parameter is in exactly one group, once. The backbone's values stay, whichever mode came before. Any other
 # mode raises `ValueError` and changes nothing.
 #
 # `train_mode(model)` is called in place of `model.train()`: everything goes into training mode, except batch norm
-# layers (`nn.BatchNorm1d`, `2d`, `3d`) whose weight does not require a gradient. These go into evaluation mode, so that
-# their statistics stay.
+# layers (`nn.BatchNorm1d`, `2d`, `3d`) whose **weight** does not require a gradient, whatever their bias does. These go
+# into evaluation mode, so that their statistics stay. Every batch norm here has a weight.
 
 
 # %% nbgrader={"grade_id": "try-transfer", "locked": true} jupyter={"source_hidden": true}
@@ -2463,10 +2458,10 @@ with every_case() as case:
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "transfer-check-2", "grade": true, "points": 1} jupyter={"source_hidden": true}
-for mode in ("frozen", ""):
-    seen = try_transfer(mode)
+for mode, frozen_before in (("frozen", False), ("", True)):
+    seen = try_transfer(mode, frozen_before)
     check_equal(seen["error"], "ValueError", f"what mode {mode!r} raised")
-    assert not seen["new"] and all(seen["grad"].values()), "the model was changed before the error"
+    assert seen["untouched"], "the model was changed before the error: look at the mode first"
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -2527,7 +2522,7 @@ for temperature in (1, 10, 100):
 #
 # Write `distill(student, teacher, labels, temperature, alpha)`: the formula above, as a scalar tensor. `student` and
 # `teacher` are logits (n, classes), `labels` int64 (n,). Both parts are means over the n samples. The cross-entropy
-# uses no temperature. No gradient flows to the teacher. Logits may be large (1000), so don't take the logarithm of
+# uses no temperature. No gradient flows to the teacher; all arguments stay as they are, `requires_grad` too. Logits may be large (1000), so don't take the logarithm of
 # a softmax.
 #
 # Example: if the teacher's logits equal the student's, the first part is 0.
@@ -2537,7 +2532,7 @@ for temperature in (1, 10, 100):
 from course_utils.chapters.training import right_loss
 
 # %% nbgrader={"grade_id": "distill-words", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import check_loss
+from course_utils.chapters.training import Tried, check_loss, one_slip_in
 
 
 # %% nbgrader={"grade_id": "distill", "solution": true}
@@ -2567,7 +2562,7 @@ def try_distill(*given, **options):
 
 
 # %% nbgrader={"grade_id": "distill-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
-def check_distill(n, classes, temperature, alpha, seed=0, size=2.0, dtype=torch.float32):
+def distill_once(n, classes, temperature, alpha, seed=0, size=2.0, dtype=torch.float32):
     generator = torch.Generator().manual_seed(seed)
     z, t = (size * torch.randn(n, classes, generator=generator, dtype=torch.float64) for _ in "zt")
     labels = torch.randint(classes, (n,), generator=generator).to(device)
@@ -2578,41 +2573,43 @@ def check_distill(n, classes, temperature, alpha, seed=0, size=2.0, dtype=torch.
     with forbid_changes(*mine[:3]):
         found = distill(*mine)
     assert found is not None, "distill returned None: is there an answer yet?"
-    check_loss(found, wide, right_loss(*wide))
+    return found, wide, mine
+
+
+def check_distill(found, wide, mine, slip=""):
+    check_loss(found, wide, slip)
     student = wide[0].clone().requires_grad_()
     slope = torch.autograd.grad(right_loss(student, *wide[1:]), student)[0]
     grads = try_distill(*mine)
     assert isinstance(grads, (list, tuple)) and len(grads) == 2, "no gradient could be taken"
-    check_close(grads[0], slope.to(dtype), "the student's gradient", rtol=1e-3, atol=1e-5)
+    check_close(grads[0], slope.to(mine[0].dtype), "the student's gradient", rtol=1e-3, atol=1e-5)
     assert not grads[1].any(), "a gradient flows to the teacher: detach its logits"
 
 
+small = [(4, 3, 1.0, 0.5), (5, 4, 4.0, 0.9), (3, 6, 2.0, 1.0), (3, 6, 2.0, 0.0), (1, 3, 3.0, 0.6)]
+tries = {
+    "{} samples, {} classes, T = {}, alpha = {}".format(*how): lambda how=how: distill_once(*how)
+    for how in small
+}
+tries["logits in the thousands"] = lambda: distill_once(3, 4, 2.0, 0.7, size=1000.0)
+tried = Tried(tries)
+slip = one_slip_in([one[:2] for one in tried.given.values()])
 with every_case() as case:
-    for n, classes, temperature, alpha in (
-        (4, 3, 1.0, 0.5),
-        (5, 4, 4.0, 0.9),
-        (3, 6, 2.0, 1.0),
-        (3, 6, 2.0, 0.0),
-    ):
-        with case(f"{n} samples, {classes} classes, T = {temperature}, alpha = {alpha}"):
-            check_distill(n, classes, temperature, alpha)
-    with case("logits in the thousands"):
-        check_distill(3, 4, 2.0, 0.7, size=1000.0)
+    for name in tries:
+        with case(name):
+            check_distill(*tried.result(name), slip)
     with case("a teacher that equals the student, alpha = 1"):
-        z = torch.tensor([[1.0, 2.0]], device=device)
-        check_close(
-            distill(z, z.clone(), torch.tensor([0], device=device), 3.0, 1.0),
-            torch.tensor(0.0, device=device),
-            "the loss",
-            atol=1e-6,
-        )
+        z, label = torch.tensor([[1.0, 2.0]], device=device), torch.tensor([0], device=device)
+        zero = torch.tensor(0.0, device=device)
+        check_close(distill(z, z.clone(), label, 3.0, 1.0), zero, "the loss", atol=1e-6)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for seed, (n, classes, temperature, alpha) in enumerate(
         [(1, 2, 0.5, 0.3), (9, 10, 20.0, 0.8), (6, 5, 3.0, 0.25)]
     ):
         with case(f"a hidden one, {seed}"):
-            check_distill(n, classes, temperature, alpha, seed=seed, dtype=torch.float64)
+            one = distill_once(n, classes, temperature, alpha, seed=seed, dtype=torch.float64)
+            check_distill(*one)
 ### END HIDDEN TESTS
 
 # %% [markdown]
