@@ -23,7 +23,7 @@ def deterministic(names, seed, epoch):
     return [(name, numbers.gauss(0, 1)) for name in names]
 
 
-# %% wrong="draws from the global generators" says=["use a generator of its own", "that of Python was changed"]
+# %% wrong="draws from the global generators" says=["use a separate generator", "that of Python was changed"]
 def deterministic(names, seed, epoch):
     names = sorted(names)
     random.shuffle(names)
