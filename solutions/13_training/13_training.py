@@ -90,8 +90,8 @@ print("loss at the end:", round(loss.item(), 1))
 
 # %% [markdown]
 # Learnt by heart. Had it failed, *how* it failed would have told us where to look. Below are five
-# such runs, lettered at random. One is healthy; the folded cell spoils each of the others in its own
-# way.
+# such runs, lettered at random. One is healthy; the folded cell spoils each of the others
+# differently.
 
 # %% nbgrader={"grade_id": "patients", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.training import KINDS, patient
@@ -100,7 +100,7 @@ from course_utils.chapters.training import KINDS, patient
 from course_utils.chapters.training import patients
 
 # %% [markdown]
-# Each run has a panel of its own. The dashed line is 2.30, the loss of knowing nothing. Watch the
+# Each run has a panel. The dashed line is 2.30, the loss of knowing nothing. Watch the
 # scale of each.
 
 # %%
@@ -191,8 +191,8 @@ loss.backward()
 optimizer.step()
 
 # %% [markdown]
-# And the loop around it, with a progress bar. `tqdm` shows what comes past; with `file=sys.stdout`
-# it doesn't write to the error stream.
+# And the loop around it, with a progress bar. `tqdm` wraps anything that can be iterated; `file=sys.stdout`
+# keeps it off the error stream.
 
 # %% topics=["training-loop-classifier"] tags=["nbval-ignore-output"]
 import sys
@@ -259,10 +259,10 @@ print("mean of batch means equals the loss:  ", abs(sum(per_batch) / 5 - loss) <
 print("the last batch alone equals the loss: ", abs(per_batch[-1] - loss) < 1e-6)
 
 # %% [markdown]
-# Four mistakes, then: no `eval()`, no `no_grad()`, a sum of batch *means* divided by the number of
-# *samples*, and the last batch's loss handed out as if it were the whole set's. The fifth way to go wrong
-# is the usual repair, the mean of the batch means. It is close enough to survive reviews. The last batch has 44 samples and counts as much
-# as one of 64. The right average weighs each batch's mean by its size. By hand, on two batches:
+# Four mistakes, then: no `eval()`, no `no_grad()`, a sum of batch *means* divided by the number of *samples*,
+# and the last batch's loss returned as if it were the whole set's. The fifth way to go wrong is the usual
+# repair, the mean of the batch means. It is close enough to survive reviews. The last batch has 44 samples and
+# counts as much as one of 64. The right average weighs each batch's mean by its size. By hand, on two batches:
 
 # %% topics=["metric-accumulation-on-gpu"]
 means, sizes = torch.tensor([1.0, 4.0]), torch.tensor([3.0, 1.0])
@@ -276,7 +276,7 @@ print("over 4 samples: ", ((means * sizes).sum() / sizes.sum()).item())
 #
 # Why `detach()` and not `item()`? Both drop the graph. `item()` also brings the number to Python, and
 # on a GPU that waits until all work is done. Once per epoch that is fine; once per batch it is a
-# brake. Section 3 comes back to this.
+# brake. Section 3 returns to this.
 #
 # ### Exercise 13.2 — A loop to trust ★★ · 18 min · 4 points · core
 #
@@ -396,7 +396,7 @@ check_fit(([5, 5], [4]), 0)
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# `optimizer.zero_grad()` may stand anywhere between one `step()` and the next `backward()`.
+# `optimizer.zero_grad()` may be called anywhere between one `step()` and the next `backward()`.
 # </details>
 
 # %% [markdown]
@@ -468,10 +468,10 @@ figure.colorbar(picture, label="images", ticks=range(int(counts.max())))
 show(figure, "A 10 by 10 confusion matrix, its diagonal blank; a few cells hold a few images.")
 
 # %% [markdown]
-# One cell stands out: about half of the few mistakes are eights taken for ones (the cell above the picture counts
-# them). The accuracy of about 97 % does not say that. How sure is it? A share $p$ of $n$ samples has a standard deviation of $\sqrt{p(1-p)/n}$. Two of
-# them, to both sides, hold the true share about 19 times of 20. The seed adds a spread of another kind: the same
-# training, five times.
+# One cell stands out: about half of the few mistakes are eights taken for ones (counted above the picture). The
+# accuracy of about 97 % does not say that. How sure is it? A share $p$ of $n$ samples has a standard deviation
+# of $\sqrt{p(1-p)/n}$. Two of them, to both sides, hold the true share about 19 times of 20. The seed adds a
+# spread of another kind: the same training, five times.
 
 # %% topics=["evaluation-loop"] tags=["nbval-ignore-output"]
 share = 0.97
@@ -757,7 +757,7 @@ def atomic_save(content: object, path: str) -> None:
 print(try_to_save(atomic_save))
 
 # %% [markdown]
-# An exception is a mild death, though: `finally` still runs. A kill leaves no such chance. The next two
+# An exception is a mild death: `finally` still runs. After a kill nothing runs. The next two
 # cells are folded. They really kill: a forked copy of this process does the work and ends itself, without
 # a goodbye, at the first dangerous moment; the next copy at the second; and so on. A moment is dangerous
 # just before a file is opened for writing, right after it was emptied, in the middle of `torch.save`,
@@ -1095,8 +1095,8 @@ axis.set_title("One part of the state was lost at step 6")
 axis.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
 show(
     figure,
-    "Distance of the weights by step, one curve a lost part: the model's starts high, four grow "
-    "from near 0, and the scaler's stays at 0.",
+    "Distance of the weights by step, one curve a lost part: the model's is high from the start, "
+    "four begin lower and grow, the scaler's stays at 0.",
 )
 
 # %% [markdown]
@@ -1557,8 +1557,8 @@ print("1 + 0.0004:        ", (torch.ones((), dtype=torch.float16) + 0.0004).item
 
 # %% [markdown]
 # A sum overflows. A count stops at 2048, where the next number would be 2049 and float16 has only even ones.
-# (Inside, `sum` and `mean` both add in float32; only the result has to fit, and 70000 doesn't.) And an update of 0.0004 to a weight of 1 is lost: that is why weights have to
-# stay in float32.
+# (Inside, `sum` and `mean` both add in float32; only the result has to fit, and 70000 doesn't.) And an update
+# of 0.0004 to a weight of 1 is lost: that is why weights have to stay in float32.
 
 # %% [markdown]
 # ### Autocast: who runs in which precision
@@ -1576,7 +1576,7 @@ with torch.autocast("cpu", dtype=torch.bfloat16):
 
 # %% [markdown]
 # > **Often said.** *"Mixed precision stores weights and gradients in fp16 and halves the model's memory."* Look.
-# > What shrinks is the activations. Casts of the weights come on top.
+# > The activations shrink. The cast copies of the weights are extra.
 
 # %% topics=["mixed-precision-amp"] errata=["amp-stores-fp16-weights"]
 F.cross_entropy(output, torch.tensor([0, 1])).backward()
@@ -1586,9 +1586,9 @@ print("gradient:", layer.weight.grad.dtype)
 # %% [markdown]
 # ### The loss scaler
 #
-# Gradients are small numbers. The histogram shows those that arrive at the input of the trained digits model, by powers of two. What
-# float16 can't hold becomes 0. But multiply the loss by 4096, and by the chain rule every gradient moves twelve
-# powers to the right.
+# Gradients are small numbers. The histogram shows those that arrive at the input of the trained digits model,
+# by powers of two. What float16 can't hold becomes 0. But multiply the loss by 4096, and by the chain rule
+# every gradient moves twelve powers to the right.
 
 # %% topics=["mixed-precision-amp"]
 x, y = data["train"]
@@ -1992,11 +1992,12 @@ show(figure, "Validation accuracy by step: jagged for the weights, smooth for th
 # own dtype, with $d = \min(\text{decay}, (1 + \text{step}) / (10 + \text{step}))$; all others, such as
 # `num_batches_tracked`, as in `state`. The arguments stay as they are, and the result shares no memory with `state`.
 #
-# `swapped_in(model, average)` returns a context manager, and changes nothing yet. Inside the block the model has the values of `average`,
-# buffers included; after it, those again that it had when the block began, whatever the block raises
-# (KeyboardInterrupt too) or does, a forward pass in training mode included. What `average` holds stays as it is.
-# All else stays: the parameters are the same objects, so that the optimizer still knows them, and modes, hooks,
-# `requires_grad`, `.grad` and grad mode are what they were, inside the block too.
+# `swapped_in(model, average)` returns a context manager, and changes nothing yet. Inside the block the model
+# has the values of `average`, buffers included; after it, those again that it had when the block began,
+# whatever the block raises (KeyboardInterrupt too) or does, a forward pass in training mode included. What
+# `average` holds stays as it is. All else stays: the parameters are the same objects, so that the optimizer
+# still knows them, and modes, hooks, `requires_grad`, `.grad` and grad mode are what they were, inside the
+# block too.
 #
 # Example: with `step=0`, `decay=0.99`, entries 1.0 in the average and 2.0 in the state give 1.9.
 
@@ -2133,7 +2134,7 @@ show(figure, "Two digits, their mixup with both shining through, their CutMix wi
 # whose corner lies at (-2, 6) of an 8 × 8 image covers 2 × 2 pixels, and 4/64 of the label, not 16/64.
 #
 # Does mixing shift the data? With weights from a symmetric Beta distribution, as both papers draw them, each image
-# gives half of itself on average, and the mean over a batch stays. The spread does not: a mean of two images is
+# contributes half on average, and the mean over a batch stays. The spread does not: a mean of two images is
 # nearer to the middle.
 
 # %%
@@ -2146,9 +2147,9 @@ print("the batch's mean stays:", torch.allclose(mixed.mean(0), batch.mean(0), at
 print(f"deviation of a pixel: {batch.std(0).mean():.2f} → {mixed.std(0).mean():.2f}")
 
 # %% [markdown]
-# A network that is trained on mixed images alone has never seen the contrast of a plain one. The library has both
-# ways, as transforms of a whole batch (for a `DataLoader`, call one in `collate_fn`). Each image is mixed with its
-# neighbour, and the weight is drawn anew for each batch:
+# With alpha = 0.4 about half of the weights are below 0.1 or above 0.9, so almost plain images come too. The
+# library has both ways, as transforms of a whole batch (for a `DataLoader`, call one in `collate_fn`). Each image is mixed with its
+# neighbour, and the weight is drawn for each batch:
 
 # %%
 from torchvision.transforms import v2
@@ -2163,9 +2164,9 @@ print("naive equals library:", torch.allclose(images, own * x + (1 - own) * x.ro
 # %% [markdown]
 # ### Exercise 13.10 — Mixup and CutMix ★★ · 10 min · 3 points
 #
-# Write `mixup_cutmix(x, y, classes, order, weight=None, box=None)`. `x` is float (n, channels, height, width), n > 0,
-# `y` int64 (n,), `order` a permutation of the batch's indices: image `i` is mixed with image `order[i]`. Exactly one of the
-# last two is given, and decides:
+# Write `mixup_cutmix(x, y, classes, order, weight=None, box=None)`. `x` is float (n, channels, height, width),
+# n > 0, `y` int64 (n,), `order` a permutation of the batch's indices: image `i` is mixed with image `order[i]`.
+# Exactly one of the last two is given, and decides:
 #
 # - `weight`, from 0 to 1: mixup, `weight` of image `i` and `1 - weight` of its partner;
 # - `box = (top, left, height, width)`: CutMix, that rectangle comes from the partner. It may stick out on any
@@ -2374,7 +2375,7 @@ def learn(learner, optimizer, few, frozen):
 
 
 # %% [markdown]
-# One set of twenty images is a matter of luck, so each curve is the mean over eight draws.
+# A single set of twenty images is a matter of luck, so each curve is the mean over eight draws.
 
 # %%
 ways = {"probe": (backbone, 0.0, 3e-3), "full": (backbone, 3e-3, 3e-3)}
@@ -2394,9 +2395,9 @@ axis.legend(frameon=False, loc="lower right")
 show(figure, "Validation accuracy by epoch: three ways from a backbone, above one from scratch.")
 
 # %% [markdown]
-# All three that start from the backbone are far ahead in the first epoch, and stay a few points ahead to the last: it has learned
-# to look through the noise, which twenty images can't teach. Which of the three is best differs from task to task.
-# On so few images, a backbone that may change gains little.
+# All three that start from the backbone are far ahead in the first epoch, and stay a few points ahead to the
+# last: it has learned to look through the noise, which twenty images can't teach. Which of the three is best
+# differs from task to task. On so few images, a backbone that may change gains little.
 
 # %% [markdown]
 # ### Exercise 13.11 — A new head ★★ · 12 min · 4 points
@@ -2576,10 +2577,10 @@ for temperature in (1, 10, 100):
 #
 # ### Exercise 13.12 — The teacher's loss ★★ · 8 min · 3 points
 #
-# Write `distill(student, teacher, labels, temperature, alpha)`: the formula above, as a scalar tensor. `student` and
-# `teacher` are logits (n, classes), `labels` int64 (n,). Both parts are means over the n samples. The cross-entropy
-# uses no temperature. No gradient flows to the teacher; all arguments stay as they are, `requires_grad` too. Logits may be large (1000), so don't take the logarithm of
-# a softmax.
+# Write `distill(student, teacher, labels, temperature, alpha)`: the formula above, as a scalar tensor.
+# `student` and `teacher` are logits (n, classes), `labels` int64 (n,). Both parts are means over the n samples.
+# The cross-entropy uses no temperature. No gradient flows to the teacher; all arguments stay as they are,
+# `requires_grad` too. Logits may be large (1000), so don't take the logarithm of a softmax.
 #
 # Example: if the teacher's logits equal the student's, the first part is 0.
 
@@ -2682,14 +2683,14 @@ with every_case() as case:
 # %% [markdown]
 # ## Payoff: killed, and resumed · core
 #
-# Now the chapter's question, put to the machine. A training run has its process: 100 steps,
-# a checkpoint every ten, atomically, the best kept. At step 57 it is **killed** by the signal that can't be caught.
-# A new process finds the folder, loads the newest step and continues. Another trains without any accident. Do both
-# end with the same bits?
+# Now the chapter's question, put to the machine. A training run gets a process: 100 steps, a checkpoint every
+# ten, atomically, the best kept. At step 57 it is **killed** by the signal that can't be caught. A new process
+# finds the folder, loads the newest step and continues. Another trains without any accident. Do both end with
+# the same bits?
 #
 # Your `save_run`, `exact_resume` and `best_checkpoint` do the work where they do it right. As long as one of
-# them is missing, the folded cell steps in: it stores nothing but the number of steps and trains them all once
-# more. That works here, where a step takes a millisecond and the seed is known; it is what a run without a
+# them is missing, spare ones from the folded cell are used: they store the number of steps and train them all
+# again. That works here, where a step takes a millisecond and the seed is known; it is what a run without a
 # checkpoint is left with.
 
 
@@ -2768,7 +2769,7 @@ one, other = (torch.load(os.path.join(path, "final.pt")) for path in (killed, un
 print("the same weights, bit by bit: ", all(torch.equal(one[name], other[name]) for name in one))
 
 # %% [markdown]
-# It stopped; the folder says at which step; it resumed, to the same bits. That is the answer to the chapter's
+# It stopped; the folder shows at which step; it resumed, to the same bits. That is the answer to the chapter's
 # question. Seven steps were lost, though. Most deaths are announced: a scheduler that wants its machine back sends
 # **SIGTERM** and kills half a minute later, and on request it sends **SIGUSR1** earlier still. The handler in
 # `main` only sets a flag, for it may interrupt any line, `torch.save` too. The loop looks at the flag after each
@@ -2905,9 +2906,11 @@ for old, new in levels.items():
 # | --- | --- |
 # | does it learn at all? | one batch, sixty steps; the loss starts at log(classes) |
 # | is the average right? | sum over samples, divide once |
+# | how sure is an accuracy? | two deviations of sqrt(p (1 - p) / n), and several seeds |
 # | which switches for evaluation? | `eval()` and `no_grad()`, both |
 # | what to save? | state dicts: model, optimizer, scheduler, scaler, random states, sampler |
 # | how to save? | beside, flushed, renamed |
+# | the scheduler wants the machine back? | SIGTERM sets a flag; the loop saves and ends |
 # | which file to resume from? | the last; deploy the best |
 # | what does autocast cast? | products to half, losses to float32; never the weights |
 # | overflow with the scaler? | the step is skipped, the scale halved |

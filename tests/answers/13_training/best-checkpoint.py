@@ -82,7 +82,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(os.path.join(folder, name))
 
 
-# %% wrong="cleans the whole folder" says=["init.pt and notes.txt was there before and is not yours"]
+# %% wrong="cleans the whole folder" says=["gone: init.pt, notes.txt; files of other names aren't yours"]
 def best_checkpoint(folder, state, step, score, keep=2):
     entry = {"state": state, "step": step, "score": score}
     atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
@@ -246,7 +246,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(os.path.join(folder, name))
 
 
-# %% wrong="removes step-final.pt as the oldest" says=["step-final.pt was there before and is not yours"]
+# %% wrong="removes step-final.pt as the oldest" says=["gone: step-final.pt; files of other names aren't yours"]
 def best_checkpoint(folder, state, step, score, keep=2):
     entry = {"state": state, "step": step, "score": score}
     atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))

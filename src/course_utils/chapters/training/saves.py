@@ -92,8 +92,8 @@ OTHERS = ["init.pt", "notes.txt"]
 
 def check_files(files, names, saves, keep, others=OTHERS):
     gone = sorted(set(others) - set(names))
-    words = "was there before and is not yours: leave other files alone"
-    assert not gone, f"{' and '.join(gone)} {words}"
+    words = "files of other names aren't yours: leave them alone"
+    assert not gone, f"gone: {', '.join(gone)}; {words}"
     mine = {name: entry for name, entry in files.items() if name not in others}
     assert mine, "no file ends in .pt: is there an answer yet?"
     right = right_folder(saves, keep)
