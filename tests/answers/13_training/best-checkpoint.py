@@ -82,7 +82,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(os.path.join(folder, name))
 
 
-# %% wrong="cleans the whole folder" says=["init.pt was there before and is not yours"]
+# %% wrong="cleans the whole folder" says=["gone: init.pt, notes.txt; files of other names aren't yours"]
 def best_checkpoint(folder, state, step, score, keep=2):
     entry = {"state": state, "step": step, "score": score}
     atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
@@ -175,7 +175,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         write(best)
     write(os.path.join(folder, f"step-{step:06d}.pt"))
     number = lambda path: int(os.path.basename(path)[5:-3])
-    paths = sorted(glob.glob(os.path.join(folder, "step-*.pt")), key=number)
+    paths = sorted(glob.glob(os.path.join(folder, "step-[0-9]*.pt")), key=number)
     while len(paths) > keep:
         os.unlink(paths.pop(0))
 
@@ -212,8 +212,86 @@ def best_checkpoint(folder, state, step, score, keep=2):
         extra = file.name + ".link"
         os.link(target, extra)
         os.replace(extra, best)
-    numbers = [
-        int(name[5:-3]) for name in os.listdir(folder) if name[:5] == "step-" and name[-3:] == ".pt"
-    ]
+    stems = [name[5:-3] for name in os.listdir(folder) if re.match("step-.*[.]pt$", name)]
+    numbers = [int(stem) for stem in stems if stem.isdigit()]
     for number in sorted(numbers)[: max(0, len(numbers) - keep)]:
         os.unlink(os.path.join(folder, f"step-{number:06d}.pt"))
+
+
+# %% wrong="the best score of each folder in a dict of the module" says=["negative scores", "best.pt holds", "the highest score ever"]
+scores_of = {}
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    if score > scores_of.get(folder, float("-inf")):
+        scores_of[folder] = score
+        atomic_save(entry, best)
+    names = [name for name in os.listdir(folder) if re.fullmatch(r"step-\d{6,}\.pt", name)]
+    for name in sorted(names, key=lambda name: int(name[5:-3]))[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="stumbles over a file that isn't its own" says=["step-final.pt", "it raised ValueError: invalid literal for int()"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    if score == score and (not os.path.exists(best) or score > torch.load(best)["score"]):
+        atomic_save(entry, best)
+    names = [name for name in os.listdir(folder) if name[:5] == "step-" and name[-3:] == ".pt"]
+    for name in sorted(names, key=lambda name: int(name[5:-3]))[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="removes step-final.pt as the oldest" says=["gone: step-final.pt; files of other names aren't yours"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    if score == score and (not os.path.exists(best) or score > torch.load(best)["score"]):
+        atomic_save(entry, best)
+    names = [name for name in os.listdir(folder) if re.fullmatch(r"step-\d{6,}\.pt", name)]
+    names += [name for name in os.listdir(folder) if name == "step-final.pt"]
+    number = lambda name: int(name[5:-3]) if name[5:-3].isdigit() else -1
+    for name in sorted(names, key=number)[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="removes one file at most" says=["keep falls from 4 to 2", "the 2 highest, compared as numbers"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    if score == score and (not os.path.exists(best) or score > torch.load(best)["score"]):
+        atomic_save(entry, best)
+    names = [name for name in os.listdir(folder) if re.fullmatch(r"step-\d{6,}\.pt", name)]
+    if len(names) > keep:
+        os.remove(os.path.join(folder, min(names, key=lambda name: int(name[5:-3]))))
+
+
+# %% wrong="removes the file of step - keep" says=["the files of steps", "as numbers"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    if score == score and (not os.path.exists(best) or score > torch.load(best)["score"]):
+        atomic_save(entry, best)
+    old = os.path.join(folder, f"step-{step - keep:06d}.pt")
+    if os.path.exists(old):
+        os.remove(old)
+
+
+# %% wrong="writes the step into the caller's state" says=["state was changed: it is the caller's"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    state["step"] = step
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    if score == score and (not os.path.exists(best) or score > torch.load(best)["score"]):
+        atomic_save(entry, best)
+    names = [name for name in os.listdir(folder) if re.fullmatch(r"step-\d{6,}\.pt", name)]
+    for name in sorted(names, key=lambda name: int(name[5:-3]))[:-keep]:
+        os.remove(os.path.join(folder, name))

@@ -23,7 +23,7 @@ def deterministic(names, seed, epoch):
     return [(name, numbers.gauss(0, 1)) for name in names]
 
 
-# %% wrong="draws from the global generators" says=["use a generator of its own", "that of Python was changed"]
+# %% wrong="draws from the global generators" says=["use a separate generator", "that of Python was changed"]
 def deterministic(names, seed, epoch):
     names = sorted(names)
     random.shuffle(names)
@@ -120,3 +120,45 @@ def deterministic(names, seed, epoch):
         return list(zip(order, map(float, np.random.randn(len(order)))))
     finally:
         np.random.set_state(before)
+
+
+# %% wrong="31 times the seed, plus the epoch" says=["(seed, epoch) = (0, 31) and (1, 0) give the same order"]
+def deterministic(names, seed, epoch):
+    numbers = random.Random(31 * seed + epoch)
+    names = sorted(names)
+    numbers.shuffle(names)
+    return [(name, numbers.gauss(0, 1)) for name in names]
+
+
+# %% wrong="997 times the epoch, plus the seed" says=["(seed, epoch) = (0, 1) and (997, 0) give the same order"]
+def deterministic(names, seed, epoch):
+    numbers = np.random.default_rng(seed + 997 * epoch)
+    names = sorted(names)
+    numbers.shuffle(names)
+    return [(name, float(numbers.standard_normal())) for name in names]
+
+
+# %% wrong="the noise from the epoch alone" says=["give the same noise"]
+def deterministic(names, seed, epoch):
+    order = random.Random(f"{seed}/{epoch}")
+    names = sorted(names)
+    order.shuffle(names)
+    noise = np.random.default_rng(epoch).standard_normal(len(names))
+    return list(zip(names, noise.tolist()))
+
+
+# %% wrong="uses the set up" says=["the set of names was changed"]
+def deterministic(names, seed, epoch):
+    numbers = random.Random(f"{seed}/{epoch}")
+    order = sorted(names)
+    names.clear()
+    numbers.shuffle(order)
+    return [(name, numbers.gauss(0, 1)) for name in order]
+
+
+# %% right="float64 numbers of NumPy's, from a SeedSequence"
+def deterministic(names, seed, epoch):
+    numbers = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, epoch))))
+    order = np.array(sorted(names), dtype=object)
+    numbers.shuffle(order)
+    return [(name, noise) for name, noise in zip(order, numbers.normal(size=len(order)))]

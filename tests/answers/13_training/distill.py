@@ -132,3 +132,27 @@ def distill(student, teacher, labels, temperature, alpha):
         hard = s.logsumexp(0) - s[y]
         total = total + alpha * temperature * temperature * soft + (1 - alpha) * hard
     return total / len(labels)
+
+
+# %% wrong="log_target forgotten" says=["the loss is NaN for small logits too", "log_target=True"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher.detach() / temperature).log_softmax(1)
+    kl = F.kl_div(own, soft, reduction="batchmean")
+    return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="freezes the caller's teacher" says=["requires_grad of the teacher was changed"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher.requires_grad_(False) / temperature).log_softmax(1)
+    kl = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * kl + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="two slips at once" says=["4 samples, 3 classes, T = 1.0, alpha = 0.5: the loss: expected 2.5358, got 1.81411"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = (student / temperature).log_softmax(1)
+    soft = (teacher.detach() / temperature).log_softmax(1)
+    kl = F.kl_div(own, soft, reduction="mean", log_target=True)
+    return alpha * temperature * kl + (1 - alpha) * F.cross_entropy(student, labels)

@@ -1,4 +1,4 @@
-# %% wrong="keeps the live state dict" says=["the last epoch's; state_dict() hands out the live tensors"]
+# %% wrong="keeps the live state dict" says=["the last epoch's; load the best ones at the end, and from a copy"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, best_epoch, bad, kept = float("inf"), 0, 0, None
     for number in range(1, most + 1):
@@ -14,7 +14,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return best_epoch, number
 
 
-# %% wrong="a shallow copy of the dict" says=["state_dict() hands out the live tensors"]
+# %% wrong="a shallow copy of the dict" says=["what state_dict() hands out are the live tensors"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, best_epoch, bad, kept = float("inf"), 0, 0, None
     for number in range(1, most + 1):
@@ -30,7 +30,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return best_epoch, number
 
 
-# %% wrong="compares with the epoch before" says=["slow progress adds up", "how often epoch() was called: expected"]
+# %% wrong="compares with the epoch before" says=["slow progress adds up", "compared with the epoch before, not with the last improvement"]
 def early_stopping(model, epoch, patience, min_delta, most):
     last, best_epoch, bad, kept = float("inf"), 0, 0, None
     for number in range(1, most + 1):
@@ -47,7 +47,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return best_epoch, number
 
 
-# %% wrong="one epoch too many" says=["epoch() was called"]
+# %% wrong="one epoch too many" says=["one epoch too many: stop when patience epochs"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, best_epoch, bad, kept = float("inf"), 0, 0, None
     for number in range(1, most + 1):
@@ -97,7 +97,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return best_epoch, number
 
 
-# %% wrong="counts from 0" says=["(best epoch, epochs run)"]
+# %% wrong="counts from 0" says=["the best epoch is counted from 0"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, best_epoch, bad, kept = float("inf"), 0, 0, None
     for number in range(most):
@@ -157,8 +157,8 @@ def early_stopping(model, epoch, patience, min_delta, most):
     buffer = None
     for done in range(1, most + 1):
         loss = epoch()
-        nan = loss != loss
-        if not nan and (threshold is None or loss < threshold):
+        fits = loss - loss == 0  # false for NaN and for infinity
+        if fits and (threshold is None or loss < threshold):
             threshold, waited, best = loss - min_delta, 0, done
             buffer = io.BytesIO()
             torch.save(model.state_dict(), buffer)
@@ -225,3 +225,132 @@ def early_stopping(model, epoch, patience, min_delta, most):
         ):
             mine.data.copy_(theirs.data)
     return [where, n][0], n
+
+
+# %% wrong="puts the best back after every bad epoch" says=["epoch 4 began with the values of epoch 2: put the best back once, at the end"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, kept, n = float("inf"), 0, 0, None, 0
+    while n < most and bad < patience:
+        n += 1
+        loss = epoch()
+        if loss < best - min_delta:
+            best, bad, best_epoch = loss, 0, n
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+            if kept is not None:
+                model.load_state_dict(kept)
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, n
+
+
+# %% wrong="calls epoch() under no_grad" says=["gradients were off when epoch() was called"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, kept, n = float("inf"), 0, 0, None, 0
+    while n < most and bad < patience:
+        n += 1
+        with torch.no_grad():
+            loss = epoch()
+        if loss < best - min_delta:
+            best, bad, best_epoch = loss, 0, n
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, n
+
+
+# %% wrong="the first loss counts, whatever it is" says=["infinity twice", "after the run should have stopped"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, kept, n = float("inf"), 0, 0, None, 0
+    while n < most and bad < patience:
+        n += 1
+        loss = epoch()
+        if loss < best - min_delta or (n == 1 and loss == loss):
+            best, bad, best_epoch = loss, 0, n
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, n
+
+
+# %% wrong="best follows each lower loss" says=["best moves with each lower loss", "slow progress adds up"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, kept, n = float("inf"), 0, 0, None, 0
+    while n < most and bad < patience:
+        n += 1
+        loss = epoch()
+        if loss < best - min_delta:
+            best, bad, best_epoch = loss, 0, n
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+            best = min(best, loss)
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, n
+
+
+# %% wrong="a tie counts" says=["a loss that equals best - min_delta is no improvement"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, kept, n = float("inf"), 0, 0, None, 0
+    while n < most and bad < patience:
+        n += 1
+        loss = epoch()
+        if loss <= best - min_delta:
+            best, bad, best_epoch = loss, 0, n
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, n
+
+
+# %% wrong="bad epochs counted in total" says=["counted in total, not in a row"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, kept, n = float("inf"), 0, 0, None, 0
+    while n < most and bad < patience:
+        n += 1
+        loss = epoch()
+        if loss < best - min_delta:
+            best, best_epoch = loss, n
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, n
+
+
+# %% wrong="min_delta forgotten" says=["min_delta is not used"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, kept, n = float("inf"), 0, 0, None, 0
+    while n < most and bad < patience:
+        n += 1
+        loss = epoch()
+        if loss < best:
+            best, bad, best_epoch = loss, 0, n
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, n
+
+
+# %% wrong="never loads what it kept" says=["load the best ones at the end"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, n = float("inf"), 0, 0, 0
+    while n < most and bad < patience:
+        n += 1
+        loss = epoch()
+        if loss < best - min_delta:
+            best, bad, best_epoch = loss, 0, n
+        else:
+            bad += 1
+    return best_epoch, n

@@ -129,7 +129,7 @@ def swapped_in(model, average):
     return swapping()
 
 
-# %% wrong="no finally" says=["a block that raises", "use try … finally"]
+# %% wrong="no finally" says=["a block that raises", "put them back in a finally"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -149,7 +149,7 @@ def swapped_in(model, average):
     return swapping()
 
 
-# %% wrong="keeps the live tensors" says=["keep copies, not the live tensors"]
+# %% wrong="keeps the live tensors" says=["take copies on the way in, not the live tensors"]
 def ema(average, state, step, decay):
     d = min(decay, (1 + step) / (10 + step))
     return {
@@ -271,7 +271,7 @@ def ema(average, state, step, decay):
 
 @contextlib.contextmanager
 def swapped_in(model, average):
-    tensors = dict(model.named_parameters()) | dict(model.named_buffers())
+    tensors = model.state_dict(keep_vars=True)
     kept = {name: tensor.detach().clone() for name, tensor in tensors.items()}
     with torch.no_grad(), contextlib.ExitStack() as stack:
         for name, tensor in tensors.items():
@@ -322,7 +322,7 @@ def swapped_in(model, average):
         model.load_state_dict(own)
 
 
-# %% right="float64 inside, an ExitStack, data swapped"
+# %% wrong="an ExitStack that swaps when it is made" says=["the model changed when swapped_in was called"]
 def ema(average, state, step, decay):
     d = decay if decay < (1 + step) / (10 + step) else (1 + step) / (10 + step)
 
@@ -341,3 +341,168 @@ def swapped_in(model, average):
         stack.callback(tensor.copy_, tensor.clone())
         tensor.copy_(average[name])
     return stack
+
+
+# %% wrong="exchanges the data" says=["the average changed when the model did"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        mine = model.state_dict(keep_vars=True)
+        own = {name: mine[name].data for name in average}
+        for name in own:
+            mine[name].data = average[name]
+        try:
+            yield
+        finally:
+            for name in own:
+                mine[name].data = own[name]
+
+    return swapping()
+
+
+# %% wrong="takes the model's values when it is called" says=["those of when the block began"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    own = copy.deepcopy(model.state_dict())
+
+    @contextlib.contextmanager
+    def swapping():
+        model.load_state_dict(average)
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="puts back after an Exception alone" says=["a block that is interrupted", "put them back in a finally"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        try:
+            yield
+        except Exception:
+            model.load_state_dict(own)
+            raise
+        else:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="the block runs under no_grad" says=["inside the block gradients are off"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        with torch.no_grad():
+            model.load_state_dict(average)
+            try:
+                yield
+            finally:
+                model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% wrong="switches to evaluation" says=["inside the block: the mode of"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        model.eval()
+        try:
+            yield
+        finally:
+            model.load_state_dict(own)
+            model.train()
+
+    return swapping()
+
+
+# %% wrong="swallows what the block raises" says=["what the block raised"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * average[name] + (1 - d) * value if value.is_floating_point() else value.clone()
+        for name, value in state.items()
+    }
+
+
+def swapped_in(model, average):
+    @contextlib.contextmanager
+    def swapping():
+        own = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average)
+        try:
+            yield
+        except BaseException:
+            pass
+        finally:
+            model.load_state_dict(own)
+
+    return swapping()
+
+
+# %% right="float64 inside, an ExitStack"
+def ema(average, state, step, decay):
+    d = decay if decay < (1 + step) / (10 + step) else (1 + step) / (10 + step)
+
+    def mix(a, s):
+        if not torch.is_floating_point(s):
+            return s.clone()
+        return (s.double() + d * (a.double() - s.double())).to(s.dtype)
+
+    return {name: mix(average[name], state[name]) for name in state}
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    with contextlib.ExitStack() as stack:
+        for name, tensor in model.state_dict().items():
+            stack.callback(tensor.copy_, tensor.clone())
+            tensor.copy_(average[name])
+        yield stack

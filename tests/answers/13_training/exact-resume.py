@@ -56,7 +56,7 @@ saboteur = {
 }
 
 
-# %% wrong="NumPy's array as it is" says=["plain torch.load refuses the state"]
+# %% wrong="NumPy's array as it is" says=["plain torch.load refuses the state: state['numpy'][1] is NumPy's ndarray"]
 def save_run(run):
     return copy.deepcopy(
         {

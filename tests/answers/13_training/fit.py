@@ -109,7 +109,7 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
-# %% wrong="never forgets a gradient" says=["gradients forgotten between steps?"]
+# %% wrong="never forgets a gradient" says=["no gradient is ever forgotten"]
 def fit(model, train, val, optimizer, epochs):
     history = []
     where = next(model.parameters()).device
@@ -258,7 +258,7 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
-# %% wrong="forgets gradients once an epoch" says=["gradients forgotten between steps?"]
+# %% wrong="forgets gradients once an epoch" says=["gradients are forgotten once an epoch"]
 def fit(model, train, val, optimizer, epochs):
     where = next(model.parameters()).device
     history = []
@@ -344,3 +344,201 @@ def fit(model, train, val, optimizer, epochs):
         v, a = go(val, False)
         out.append({"train_loss": t, "val_loss": v, "val_accuracy": a})
     return out
+
+
+# %% wrong="zero_grad after the step alone" says=["a gradient that was there before fit was called", "before the first backward()"]
+def fit(model, train, val, optimizer, epochs):
+    where = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total = 0.0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            total += loss.item() * len(y)
+        model.eval()
+        lost = hits = 0.0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                z = model(x)
+                lost += F.cross_entropy(z, y).item() * len(y)
+                hits += (z.argmax(1) == y).sum().item()
+        n, m = sum(len(y) for _, y in train), sum(len(y) for _, y in val)
+        history.append({"train_loss": total / n, "val_loss": lost / m, "val_accuracy": hits / m})
+    return history
+
+
+# %% wrong="evaluates the training set once more" says=["the model was evaluated 6 times, expected 3", "without another pass"]
+def fit(model, train, val, optimizer, epochs):
+    where = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total = 0.0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+        model.eval()
+        with torch.no_grad():
+            total = sum(
+                F.cross_entropy(model(x.to(where)), y.to(where)).item() * len(y) for x, y in train
+            )
+        lost = hits = 0.0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                z = model(x)
+                lost += F.cross_entropy(z, y).item() * len(y)
+                hits += (z.argmax(1) == y).sum().item()
+        n, m = sum(len(y) for _, y in train), sum(len(y) for _, y in val)
+        history.append({"train_loss": total / n, "val_loss": lost / m, "val_accuracy": hits / m})
+    return history
+
+
+# %% wrong="evaluates before the first epoch too" says=["once for each batch of val in each epoch"]
+def fit(model, train, val, optimizer, epochs):
+    where = next(model.parameters()).device
+    history = []
+    with torch.no_grad():
+        for x, _ in val:
+            model.eval()(x.to(where))
+    for _ in range(epochs):
+        model.train()
+        total = 0.0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+        model.eval()
+        lost = hits = 0.0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                z = model(x)
+                lost += F.cross_entropy(z, y).item() * len(y)
+                hits += (z.argmax(1) == y).sum().item()
+        n, m = sum(len(y) for _, y in train), sum(len(y) for _, y in val)
+        history.append({"train_loss": total / n, "val_loss": lost / m, "val_accuracy": hits / m})
+    return history
+
+
+# %% wrong="grad mode stays off" says=["gradients were switched off and not on again"]
+def fit(model, train, val, optimizer, epochs):
+    where = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        torch.set_grad_enabled(True)
+        total = 0.0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+        model.eval()
+        lost = hits = 0.0
+        torch.set_grad_enabled(False)
+        for x, y in val:
+            x, y = x.to(where), y.to(where)
+            z = model(x)
+            lost += F.cross_entropy(z, y).item() * len(y)
+            hits += (z.argmax(1) == y).sum().item()
+        n, m = sum(len(y) for _, y in train), sum(len(y) for _, y in val)
+        history.append({"train_loss": total / n, "val_loss": lost / m, "val_accuracy": hits / m})
+    return history
+
+
+# %% wrong="grad mode is never switched on again" says=["gradients were switched off and not on again", "ends with its block"]
+def fit(model, train, val, optimizer, epochs):
+    where = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total = 0.0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+        model.eval()
+        lost = hits = 0.0
+        torch.set_grad_enabled(False)
+        for x, y in val:
+            x, y = x.to(where), y.to(where)
+            z = model(x)
+            lost += F.cross_entropy(z, y).item() * len(y)
+            hits += (z.argmax(1) == y).sum().item()
+        n, m = sum(len(y) for _, y in train), sum(len(y) for _, y in val)
+        history.append({"train_loss": total / n, "val_loss": lost / m, "val_accuracy": hits / m})
+    return history
+
+
+# %% wrong="normalises the batches in place" says=["values in the batches were changed"]
+def fit(model, train, val, optimizer, epochs):
+    where = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total = 0.0
+        for x, y in train:
+            x, y = x.to(where), y.to(where)
+            x.mul_(1.0).add_(0.001)
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+        model.eval()
+        lost = hits = 0.0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                z = model(x)
+                lost += F.cross_entropy(z, y).item() * len(y)
+                hits += (z.argmax(1) == y).sum().item()
+        n, m = sum(len(y) for _, y in train), sum(len(y) for _, y in val)
+        history.append({"train_loss": total / n, "val_loss": lost / m, "val_accuracy": hits / m})
+    return history
+
+
+# %% wrong="moves the batches in the caller's list" says=["the lists of batches are not what they were"]
+def fit(model, train, val, optimizer, epochs):
+    where = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        model.train()
+        total = 0.0
+        train[:] = [(x.to(where), y.to(where)) for x, y in train]
+        for x, y in train:
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+        model.eval()
+        lost = hits = 0.0
+        with torch.no_grad():
+            for x, y in val:
+                x, y = x.to(where), y.to(where)
+                z = model(x)
+                lost += F.cross_entropy(z, y).item() * len(y)
+                hits += (z.argmax(1) == y).sum().item()
+        n, m = sum(len(y) for _, y in train), sum(len(y) for _, y in val)
+        history.append({"train_loss": total / n, "val_loss": lost / m, "val_accuracy": hits / m})
+    return history

@@ -265,3 +265,88 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
             raise ValueError("both")
     eye = torch.eye(classes, dtype=x.dtype, device=x.device)
     return mixed, torch.lerp(eye[y[order]], eye[y], share)
+
+
+# %% right="both corners cut off"
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of both")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if weight is not None:
+        return weight * x + (1 - weight) * x[order], weight * hard + (1 - weight) * hard[order]
+    t, left, h, w = box
+    H, W = x.shape[2:]
+    b, r = max(0, min(t + h, H)), max(0, min(left + w, W))
+    t, left = min(max(t, 0), b), min(max(left, 0), r)
+    mixed = x.clone()
+    mixed[:, :, t:b, left:r] = x[order][:, :, t:b, left:r]
+    own = 1 - (b - t) * (r - left) / (H * W)
+    return mixed, own * hard + (1 - own) * hard[order]
+
+
+# %% wrong="height and width of the image confused" says=["box=(2, -1, 3, 8) of a 4 × 9 image", "box=(-1, 2, 8, 3) of a 9 × 4 image"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of both")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if weight is not None:
+        return weight * x + (1 - weight) * x[order], weight * hard + (1 - weight) * hard[order]
+    t, left, h, w = box
+    W, H = x.shape[2:]
+    b, r = max(0, min(t + h, H)), max(0, min(left + w, W))
+    t, left = min(max(t, 0), b), min(max(left, 0), r)
+    mixed = x.clone()
+    mixed[:, :, t:b, left:r] = x[order][:, :, t:b, left:r]
+    own = 1 - (b - t) * (r - left) / (H * W)
+    return mixed, own * hard + (1 - own) * hard[order]
+
+
+# %% wrong="the inverse permutation" says=["the example's weight", "mixed differs"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of both")
+    order = order.argsort()
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if weight is not None:
+        return weight * x + (1 - weight) * x[order], weight * hard + (1 - weight) * hard[order]
+    t, left, h, w = box
+    H, W = x.shape[2:]
+    b, r = max(0, min(t + h, H)), max(0, min(left + w, W))
+    t, left = min(max(t, 0), b), min(max(left, 0), r)
+    mixed = x.clone()
+    mixed[:, :, t:b, left:r] = x[order][:, :, t:b, left:r]
+    own = 1 - (b - t) * (r - left) / (H * W)
+    return mixed, own * hard + (1 - own) * hard[order]
+
+
+# %% wrong="labels stay unmixed" says=["soft: image i has a label of its own, unmixed"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of both")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if weight is not None:
+        return weight * x + (1 - weight) * x[order], hard
+    t, left, h, w = box
+    H, W = x.shape[2:]
+    b, r = max(0, min(t + h, H)), max(0, min(left + w, W))
+    t, left = min(max(t, 0), b), min(max(left, 0), r)
+    mixed = x.clone()
+    mixed[:, :, t:b, left:r] = x[order][:, :, t:b, left:r]
+    return mixed, hard
+
+
+# %% wrong="CutMix alone is swapped" says=["the weights are swapped: weight belongs to image i"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("one of both")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if weight is not None:
+        return weight * x + (1 - weight) * x[order], weight * hard + (1 - weight) * hard[order]
+    t, left, h, w = box
+    H, W = x.shape[2:]
+    b, r = max(0, min(t + h, H)), max(0, min(left + w, W))
+    t, left = min(max(t, 0), b), min(max(left, 0), r)
+    mixed = x.clone()
+    mixed[:, :, t:b, left:r] = x[order][:, :, t:b, left:r]
+    own = (b - t) * (r - left) / (H * W)
+    return mixed, own * hard + (1 - own) * hard[order]

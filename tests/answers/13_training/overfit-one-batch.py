@@ -4,15 +4,15 @@ overfit_one_batch = {
     "B": "rate too high",
     "C": "wrong labels",
     "D": "healthy",
-    "E": "softmax twice",
+    "E": "rate too low",
 }
 
-# %% wrong="takes the floor for health" says=["log(e + 9) - 1 = 1.46", "no other run falls"]
+# %% wrong="takes the slow run for the healthy one" says=["no other run falls", "has hardly begun"]
 overfit_one_batch = {
     "A": "wrong labels",
     "B": "rate too high",
     "C": "other parameters",
-    "D": "softmax twice",
+    "D": "rate too low",
     "E": "healthy",
 }
 
@@ -22,7 +22,7 @@ overfit_one_batch = {
     "B": "diverges",
     "C": "other parameters",
     "D": "healthy",
-    "E": "softmax twice",
+    "E": "rate too low",
 }
 
 # %% wrong="half of it" says=["2 of 5 predictions are still blank: A, C"]
@@ -31,12 +31,12 @@ overfit_one_batch = {
     "B": "rate too high",
     "C": None,
     "D": "healthy",
-    "E": "softmax twice",
+    "E": "rate too low",
 }
 
 # %% right="built by dict()"
 overfit_one_batch = dict(
-    E="softmax twice", D="healthy", C="other parameters", B="rate too high", A="wrong labels"
+    E="rate too low", D="healthy", C="other parameters", B="rate too high", A="wrong labels"
 )
 
 # %% right="from the other side"
@@ -44,7 +44,7 @@ overfit_one_batch = {
     letter: word
     for word, letter in {
         "healthy": "D",
-        "softmax twice": "E",
+        "rate too low": "E",
         "wrong labels": "A",
         "rate too high": "B",
         "other parameters": "C",

@@ -64,7 +64,7 @@ def train_mode(model):
                 module.eval()
 
 
-# %% wrong="the head in both groups" says=["in several groups"]
+# %% wrong="the head in both groups" says=["more than once in the groups"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)
@@ -305,3 +305,86 @@ def train_mode(model):
     model.train()
     for module in filter(lambda m: type(m).__name__.startswith("BatchNorm"), model.modules()):
         module.train(module.weight.requires_grad)
+
+
+# %% wrong="a norm with any trainable parameter trains" says=["frozen BatchNorm1d with a trainable bias: training"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    model[1] = nn.Linear(model[1].in_features, classes, device=model[1].weight.device)
+    model[0].requires_grad_(mode != "probe")
+    head = {"params": list(model[1].parameters()), "lr": lr}
+    if mode == "probe":
+        return [head]
+    return [{"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}, head]
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            m.train(any(p.requires_grad for p in m.parameters()))
+
+
+# %% wrong="a norm with all parameters trainable trains" says=["trainable BatchNorm1d with a frozen bias: training"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    model[1] = nn.Linear(model[1].in_features, classes, device=model[1].weight.device)
+    model[0].requires_grad_(mode != "probe")
+    head = {"params": list(model[1].parameters()), "lr": lr}
+    if mode == "probe":
+        return [head]
+    return [{"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}, head]
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            m.train(all(p.requires_grad for p in m.parameters()))
+
+
+# %% wrong="a layer used twice is listed twice" says=["0.3.weight", "more than once in the groups"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    model[1] = nn.Linear(model[1].in_features, classes, device=model[1].weight.device)
+    model[0].requires_grad_(mode != "probe")
+    head = {"params": list(model[1].parameters()), "lr": lr}
+    if mode == "probe":
+        return [head]
+    return [
+        {
+            "params": [p for layer in model[0] for p in layer.parameters()],
+            "lr": lr if mode == "full" else lr / 10,
+        },
+        head,
+    ]
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            m.train(m.weight.requires_grad)
+
+
+# %% wrong="thaws before it looks at the mode" says=["the model was changed before the error"]
+def transfer(model, classes, mode, lr):
+    model.requires_grad_(True)
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    model[1] = nn.Linear(model[1].in_features, classes, device=model[1].weight.device)
+    model[0].requires_grad_(mode != "probe")
+    head = {"params": list(model[1].parameters()), "lr": lr}
+    if mode == "probe":
+        return [head]
+    return [{"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}, head]
+
+
+def train_mode(model):
+    model.train()
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            m.train(m.weight.requires_grad)

@@ -1,46 +1,67 @@
 """What the chapter training tries answers with, and compares them with."""
 
-from course_utils.chapters.training.averages import check_average, make_states, run_swapped_in
+from course_utils.chapters.training.averages import (
+    check_average,
+    check_swapped,
+    make_states,
+    run_swapped_in,
+)
 from course_utils.chapters.training.counts import (
-    check_confusion,
-    check_number,
+    check_counts,
+    few_samples,
     make_batches,
     right_metrics,
     run_reads,
 )
 from course_utils.chapters.training.data import digits, make_model, score, train_epoch
 from course_utils.chapters.training.determinism import (
+    check_apart,
     check_normal,
     check_pairs,
     check_shuffled,
     pairs_of,
     run_deterministic,
+    run_many,
 )
-from course_utils.chapters.training.distilling import check_loss, right_loss, run_distill
+from course_utils.chapters.training.distilling import (
+    check_loss,
+    one_slip_in,
+    right_loss,
+    run_distill,
+)
 from course_utils.chapters.training.fitting import (
-    WEIGHTS,
     check_calls,
     check_numbers,
     check_plain,
+    check_weights,
     run_fit,
     true_fit,
 )
 from course_utils.chapters.training.killed import every_moment, in_a_child
-from course_utils.chapters.training.mixing import BOXES, check_soft, make_mix, right_mix
+from course_utils.chapters.training.mixing import (
+    BOXES,
+    check_soft,
+    close,
+    make_mix,
+    one_slip_of,
+    right_mix,
+)
 from course_utils.chapters.training.patients import KINDS, patient, patients
 from course_utils.chapters.training.precision import BECAUSE, amp_plain, seen_dtypes, seen_scales
 from course_utils.chapters.training.saves import (
+    OTHERS,
+    check_again,
     check_files,
     check_remains,
     right_folder,
-    run_again,
     run_kills,
     run_saves,
 )
-from course_utils.chapters.training.states import frozen, parts_of
+from course_utils.chapters.training.states import frozen, not_plain, parts_of
 from course_utils.chapters.training.stopping import (
     STOPS,
     check_stopped,
+    one_slip,
     right_stop,
     run_early_stopping,
 )
@@ -51,3 +72,4 @@ from course_utils.chapters.training.transferring import (
     run_norms,
     run_transfer,
 )
+from course_utils.chapters.training.tries import Tried

@@ -3,36 +3,71 @@
 from __future__ import annotations
 
 import torch
-import torch.nn as nn
 
 from course_utils.chapters.training.states import frozen
+from course_utils.learner.awkward import awkward_model, forbid_side_effects
 from course_utils.learner.checks import check_close, check_equal
 from course_utils.learner.devices import device
 
 
-def run_swapped_in(swapped_in, goes_wrong: bool) -> dict:
-    """What a block saw, and what is left after it."""
-    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)).to(device)
-    parameters = list(model.parameters())
+def run_swapped_in(swapped_in, ends: str) -> dict:
+    """What a block saw, and what is left after it. ``ends`` names what it raises, or is ""."""
+    model = awkward_model().to(device)
+    kinds = {"ZeroDivisionError": ZeroDivisionError, "KeyboardInterrupt": KeyboardInterrupt}
+    x = torch.randn(5, 4, generator=torch.Generator().manual_seed(1)).to(device)
     average = {name: torch.full_like(value, 7) for name, value in model.state_dict().items()}
-    before, error = frozen(dict(model.state_dict())), ""
+    objects, before = model.state_dict(keep_vars=True), frozen(dict(model.state_dict()))
+    swap, error, grad = swapped_in(model, average), "", False
+    assert hasattr(swap, "__enter__"), f"{swap}, no context manager: is there an answer yet?"
+    words = "the model changed when swapped_in was called: swap when the block begins"
+    assert frozen(dict(model.state_dict())) == before, words
+    with torch.no_grad():  # a step between the call and the block
+        for value in model.state_dict().values():
+            value.add_(1)
+    before, watch = frozen(dict(model.state_dict())), forbid_side_effects(model, but=("values",))
+    watch.__enter__()
+    state = None
     try:
-        swap = swapped_in(model, average)
-        assert hasattr(swap, "__enter__"), f"{swap}, no context manager: is there an answer yet?"
         with swap:
-            inside = sorted({v for s in model.state_dict().values() for v in s.flatten().tolist()})
-            if goes_wrong:
-                raise ZeroDivisionError
-    except ZeroDivisionError:
-        error = "ZeroDivisionError"
-    pairs = zip(parameters, model.parameters(), strict=True)
-    same = all(one is other and one.requires_grad for one, other in pairs)
-    after = frozen(dict(model.state_dict())) == before
+            state = {name: value.detach().clone() for name, value in model.state_dict().items()}
+            grad = torch.is_grad_enabled()
+            now = model.state_dict(keep_vars=True)
+            same = all(now[name] is value for name, value in objects.items())
+            inner = watch.changes()
+            model(x)  # in training mode: batch norm moves its statistics
+            if ends:
+                raise kinds[ends]
+    except (ZeroDivisionError, KeyboardInterrupt) as raised:
+        error = type(raised).__name__
+    assert state is not None, "the block did not run: is there a yield in swapped_in?"
+    inside = sorted({v for value in state.values() for v in value.flatten().tolist()})
+    after, changed = frozen(dict(model.state_dict())) == before, watch.changes()
+    kept = all(bool((value == 7).all()) for value in average.values())
     with torch.no_grad():
         for value in model.state_dict().values():
             value.fill_(3)
-    kept = all(bool((value == 7).all()) for value in average.values())
-    return {"inside": inside, "after": after, "same": same, "kept": kept, "error": error}
+    apart = all(bool((value == 7).all()) for value in average.values())
+    seen = {"inside": inside, "same": same, "grad": grad, "inner": inner, "error": error}
+    return seen | {"after": after, "changed": changed, "kept": kept, "apart": apart}
+
+
+def check_swapped(seen, ends):
+    words = "inside the block not all values, buffers included, are the average's 7"
+    assert seen["inside"] == [7], f"{words}: {seen['inside'][:3]}"
+    words = "inside the block the parameters are other objects: copy into them"
+    assert seen["same"], f"{words}; an optimizer and old gradients belong to the first"
+    assert seen["grad"], "inside the block gradients are off: end no_grad before the yield"
+    assert not seen["inner"], f"inside the block: {seen['inner'][0]}"
+    check_equal(seen["error"], ends, "what the block raised")
+    words = (
+        "after the block the model's own values, those of when the block began, are not back: take "
+        "copies on the way in, not the live tensors, and put them back in a finally"
+    )
+    assert seen["after"], words
+    assert not seen["changed"], f"after the block: {seen['changed'][0]}"
+    words = "the average changed when the model did: they share memory; copy values into the model"
+    assert seen["kept"], words
+    assert seen["apart"], words
 
 
 def make_states(dtype, seed):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from operator import is_not
+
 import numpy as np
 import torch
 from sklearn.metrics import f1_score
 
+from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
 from course_utils.learner.devices import device
 
@@ -15,7 +18,8 @@ def macro_f1(truth, guess, classes) -> float:
     return float(f1_score(truth, guess, labels=list(classes), average="macro", zero_division=0))
 
 
-def check_number(name, mine, value, samples, slips):
+def check_number(name, mine, value, samples, slips, few_were_right=False):
+    """Compare one number. ``few_were_right``: all cases of few samples were passed before."""
     assert isinstance(mine, float), f"{mine!r} is a {type(mine).__name__}, no Python float"
     if abs(mine - value) < 1e-5:
         return
@@ -23,13 +27,15 @@ def check_number(name, mine, value, samples, slips):
     for slip, (where, number) in slips.items():
         if name == where and abs(mine - number) < 1e-6:
             words = f"this is {slip}"
-    if not words and name != "macro_f1" and abs(mine * samples - round(mine * samples)) > 1e-3:
+    many = samples > 2048
+    if not words and many and few_were_right:
         words = (
-            "no whole number of samples: were batch shares averaged, or counts kept in half "
-            "precision?"
+            "few samples were right, these many are not: was a count kept in half precision? It is "
+            "exact up to 2048 only"
         )
-    if not words and samples > 2048:
-        words = "was a count kept in half precision? It is exact up to 2048 only"
+    count = mine * samples
+    if not words and name != "macro_f1" and not many and abs(count - round(count)) > 1e-3:
+        words = f"no share of {samples} samples: were the batches' shares averaged?"
     raise AssertionError(f"{mine:.6f}, expected {value:.6f}" + (f": {words}" if words else ""))
 
 
@@ -77,24 +83,66 @@ def right_metrics(batches, classes, k):
     return right, slips | {"the share among the k smallest logits": ("top_k", low)}
 
 
+def check_counts(found, batches, classes, k, few_were_right=False):
+    """Compare all that ``metrics`` gives."""
+    assert found is not None, "metrics returned None: is there an answer yet, and does it return?"
+    assert isinstance(found, dict), f"metrics returned a {type(found).__name__}, expected a dict"
+    right, slips = right_metrics(batches, classes, k)
+    samples = sum(len(y) for _, y in batches)
+    with every_case() as part:
+        for name, value in right.items():
+            with part(name):
+                assert name in found, f"the dict has no {name!r}"
+                if name == "confusion":
+                    check_confusion(found[name], value)
+                else:
+                    check_number(name, found[name], value, samples, slips, few_were_right)
+
+
+def few_samples() -> dict[str, tuple]:
+    """Batches, the number of classes and k, by what is special in each; few samples in all."""
+    logits = [[3.0, 1, 2], [1, 3, 2], [1, 3, 2], [1, 2, 3], [3, 1, 2]]  # the five of the text
+    z, y = torch.tensor(logits, device=device), torch.tensor([0, 0, 1, 2, 2], device=device)
+    slanted = [(z.t().contiguous().t(), y) for z, y in make_batches([6, 1], 5, 8)]
+    two = [(z[:1], y[:1]), (z[2:3], y[2:3])]
+    return {
+        "the example": ([(z, y)], 3, 2),
+        "the example in two batches": ([(z[:3], y[:3]), (z[3:], y[3:])], 3, 2),
+        "a class that never occurs, an empty batch, k = 1": (
+            make_batches([4, 0, 3], 6, 1, present=4),
+            *(6, 1),
+        ),
+        "two samples, so class 2 occurs neither in truth nor in predictions": (two, 3, 3),
+        "logits whose rows don't lie one after the other": (slanted, 5, 2),
+    }
+
+
 class Reads(torch.overrides.TorchFunctionMode):
     """Counts the calls that bring a value from the device to Python."""
 
-    NAMES = "item tolist numpy cpu equal allclose is_nonzero __array__ __bool__ __int__ __float__"
+    NAMES = "item tolist numpy cpu equal allclose is_nonzero"
+    SPECIAL = "array bool int float complex index format repr contains"  # between underscores
 
     def __init__(self) -> None:
         super().__init__()
         self.count = 0
+        self.names = {*self.NAMES.split(), *(f"__{name}__" for name in self.SPECIAL.split())}
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         name = getattr(func, "__name__", "")
-        self.count += name in [*self.NAMES.split(), "__index__"] or (name == "to" and "cpu" in args)
+        index = list(args)[1] if name in ("__getitem__", "__setitem__") else ()
+        parts = index if isinstance(index, tuple) else (index,)
+        single = any(isinstance(part, torch.Tensor) and part.dim() == 0 for part in parts)
+        self.count += name in self.names or single or (name == "to" and "cpu" in args)
         return func(*args, **(kwargs or {}))
 
 
-def run_reads(metrics, sizes: list[int]) -> int:
-    """How often ``metrics`` reads from the device for batches of these sizes."""
+def run_reads(metrics, sizes: list[int]) -> tuple[int, bool]:
+    """How often ``metrics`` reads from the device for batches of these sizes; whether its argument
+    is what it was."""
     batches = make_batches(sizes, 3, 3)
+    before = list(batches)
     with Reads() as reads:
         metrics(batches, 3, 2)
-    return reads.count
+    kept = len(batches) == len(before) and not any(map(is_not, batches, before))
+    return reads.count, kept

@@ -52,11 +52,32 @@ def run_deterministic(
     kept = global_states()
     try:
         vars(builtins)["hash"] = other_hash if turn < 0 else plain_hash
-        pairs = deterministic(Walked(names, turn), seed, epoch)
+        given = Walked(names, turn)
+        pairs = deterministic(given, seed, epoch)
     finally:
         builtins.hash = plain_hash
-    changed = [name for name, state in global_states().items() if state != kept[name]]
-    return pairs, changed
+    changed = [f"that of {name}" for name, state in global_states().items() if state != kept[name]]
+    return pairs, [*changed, *(["the set of names"] if sorted(given | set(given)) != names else [])]
+
+
+def run_many(deterministic, names: list[str], pairs: list[tuple[int, int]]) -> list[tuple]:
+    """For each pair of seed and epoch: the order as a text, and the noise, sorted, as a text."""
+    found = []
+    for seed, epoch in pairs:
+        result = check_pairs(deterministic(set(names), seed, epoch), ())
+        noise = sorted(float(value) for _, value in result)
+        found.append((" ".join(str(name) for name, _ in result), str(noise)))
+    return found
+
+
+def check_apart(pairs, found):
+    """No two pairs of seed and epoch give the same order, or the same noise."""
+    for kind, texts in zip(("order", "noise"), zip(*found, strict=True), strict=True):
+        seen = {}
+        for pair, text in zip(pairs, texts, strict=True):
+            words = f"(seed, epoch) = {seen.get(text)} and {pair} give the same {kind}"
+            assert text not in seen, f"{words}: mix the two so that no two pairs collide"
+            seen[text] = pair
 
 
 @ends_in_notebook

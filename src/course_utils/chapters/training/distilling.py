@@ -6,6 +6,7 @@ import torch
 
 from course_utils.learner.checks import check_close
 from course_utils.learner.gradients import gradient_of
+from course_utils.learner.tracebacks import ends_in_notebook
 
 
 def right_loss(student, teacher, labels, temperature, alpha, power=2, slip=""):
@@ -21,32 +22,63 @@ def right_loss(student, teacher, labels, temperature, alpha, power=2, slip=""):
     return alpha * temperature**power * divergence + (1 - alpha) * hard
 
 
-def check_loss(found, wide, right):
-    """The slips first, then the value."""
-    slips = {
-        "the divergence is the wrong way round: F.kl_div takes the student first": {"slip": "swap"},
-        "the factor T squared is missing": {"power": 0},
-        "the factor is T instead of T squared": {"power": 1},
-        "the divergence is averaged over the classes too: reduction='batchmean'": {"slip": "each"},
-        "the divergence is summed over the samples: reduction='batchmean'": {"slip": "sum"},
-        "the softmax runs over the samples, not the classes: dim=1": {"slip": "samples"},
-        "the student's logits are not divided by T": {"slip": "hot"},
-        "the cross-entropy with the labels uses no temperature": {"slip": "cool"},
-        "alpha weighs the teacher's part, 1 - alpha the labels'": {"slip": "turned"},
-    }
+SLIPS: dict[str, dict] = {
+    "the divergence is the wrong way round: F.kl_div takes the student first": {"slip": "swap"},
+    "the factor T squared is missing": {"power": 0},
+    "the factor is T instead of T squared": {"power": 1},
+    "the divergence is averaged over the classes too: reduction='batchmean'": {"slip": "each"},
+    "the divergence is summed over the samples: reduction='batchmean'": {"slip": "sum"},
+    "the softmax runs over the samples, not the classes: dim=1": {"slip": "samples"},
+    "the student's logits are not divided by T": {"slip": "hot"},
+    "the cross-entropy with the labels uses no temperature": {"slip": "cool"},
+    "alpha weighs the teacher's part, 1 - alpha the labels'": {"slip": "turned"},
+}
+LOG_TARGET = (
+    "the loss is NaN for small logits too: does F.kl_div get the teacher's logarithms as if they "
+    "were probabilities? log_target=True"
+)
+TOO_LARGE = "the loss is NaN for large logits alone: the logarithm of a softmax that became 0?"
+
+
+def near(a: float, b: float) -> bool:
+    return abs(a - b) <= 1e-4 * (1 + abs(b))
+
+
+def number(found) -> float:
+    """A loss as a number; NaN for what is no scalar."""
     one = isinstance(found, torch.Tensor) and found.numel() == 1
-    value = found.item() if one else float("nan")
+    return found.item() if one else float("nan")
 
-    def near(a, b):
-        return abs(a - b) <= 1e-4 * (1 + abs(b))
 
-    for words, slip in slips.items():
-        wrong = right_loss(*wide, **slip).item()
-        assert near(wrong, right.item()) or not near(value, wrong), words
-    assert not one or value == value, "the loss is NaN: the logarithm of a softmax that became 0?"
+def one_slip_in(tried: list[tuple]) -> str:
+    """Words for what explains each wrong one of the pairs (found, the float64 arguments), or ""."""
+    losses = [(number(found), right_loss(*wide).item(), wide) for found, wide in tried]
+    wrong = [one for one in losses if not near(one[0], one[1])]
+    if not wrong or not all(isinstance(found, torch.Tensor) for found, _ in tried):
+        return ""
+    if all(value != value for value, _, _ in wrong):
+        small = any(wide[1].abs().max() < 100 for _, _, wide in wrong)
+        return LOG_TARGET if small else TOO_LARGE
+    for words, slip in SLIPS.items():
+        if all(near(value, right_loss(*wide, **slip).item()) for value, _, wide in wrong):
+            return words
+    return ""
+
+
+def check_loss(found, wide, slip=""):
+    """Compare with the right loss; ``slip`` has words that explain all that is wrong."""
+    right = right_loss(*wide)
+    assert not slip or near(number(found), right.item()), slip
+    one = isinstance(found, torch.Tensor) and found.numel() == 1
     check_close(found, right.to(found.dtype) if one else right, "the loss", rtol=1e-4, atol=1e-5)
 
 
+@ends_in_notebook
 def run_distill(distill, student, teacher, labels, temperature, alpha) -> list:
     """The gradients for the student and for the teacher."""
+    mine = [z.detach().clone().requires_grad_() for z in (student, teacher)]
+    distill(*mine, labels, temperature, alpha)
+    words = "requires_grad of the {} was changed: it is the caller's; detach() gives another tensor"
+    for name, z in zip(("student", "teacher"), mine, strict=True):
+        assert z.requires_grad, words.format(name)
     return gradient_of(distill, student, teacher, labels, temperature, alpha)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import weakref
+from operator import is_not
+from typing import Any
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from course_utils.learner.checks import check_close
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -25,15 +28,21 @@ class Mark(torch.autograd.Function):
 
 
 class Spy(nn.Module):
-    """A small network that notes how it was called."""
+    """A small network that notes how it was called.
+
+    It begins in evaluation mode, one bias is frozen, and the others have an old gradient.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         with torch.random.fork_rng():
             torch.manual_seed(0)
-            self.body = nn.Sequential(
-                nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3)
-            )
+            first = nn.Linear(4, 8)
+            self.body = nn.Sequential(first, nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
+        first.bias.requires_grad_(False)
+        for parameter in self.parameters():
+            parameter.grad = torch.full_like(parameter, 0.5) if parameter.requires_grad else None
+        self.eval()
         self.calls, self.alive, self.nodes = [], 0, []
 
     def forward(self, x):
@@ -74,35 +83,66 @@ def spy_batches(sizes: list[int], seed: int) -> list[tuple[torch.Tensor, torch.T
     ]
 
 
+GRAD_OFF = (
+    "gradients were switched off and not on again: set_grad_enabled(False) holds until it is "
+    "undone, for the next epoch too; with torch.no_grad(): ends with its block"
+)
+
+
 @ends_in_notebook
 def run_fit(fit, sizes: tuple, epochs: int, elsewhere: bool = False) -> tuple:
-    """The history, the types in it, the spy's notes, graphs kept alive, and the weights."""
+    """The history, the types in it, the spy's notes, graphs kept alive, the weights, and words
+    for what was changed of ``train`` and ``val``."""
     spy, parts = Spy().to(device), [spy_batches(part, n) for n, part in enumerate(sizes, start=1)]
     place = Elsewhere if elsewhere else lambda part: part.to(device)
     train, val = ([(place(x), place(y)) for x, y in part] for part in parts)
+    before: list[Any] = [list(train), list(val)]
+    values = [[x.clone() for batch in part for x in batch] for part in before if not elsewhere]
     optimizer = torch.optim.SGD(spy.parameters(), lr=0.5, momentum=0.5)
-    history = fit(spy, train, val, optimizer, epochs)
+    try:
+        history = fit(spy, train, val, optimizer, epochs)
+    except RuntimeError:
+        assert torch.is_grad_enabled(), GRAD_OFF
+        raise
+    assert torch.is_grad_enabled(), GRAD_OFF
     assert history is not None, "fit returned None: is there an answer yet, and does it return?"
     assert isinstance(history, (list, tuple)), f"fit returned a {type(history).__name__}, no list"
     assert all(isinstance(entry, dict) for entry in history), "an entry of the history is no dict"
     kinds = [{name: type(value).__name__ for name, value in entry.items()} for entry in history]
     plain = [{name: float(value) for name, value in entry.items()} for entry in history]
     weights = [value.detach().clone().cpu() for value in spy.state_dict().values()]
-    return plain, kinds, spy.calls, spy.alive, weights
+    now, kept = [[x for batch in part for x in batch] for part in before], ""
+    if any(map(is_not, [*train, *val], [*before[0], *before[1]])) or len(train) != len(before[0]):
+        kept = "the lists of batches are not what they were"
+    elif not all(
+        torch.equal(a, b)
+        for old, new in zip(values, now, strict=False)
+        for a, b in zip(old, new, strict=True)
+    ):
+        kept = "values in the batches were changed"
+    return plain, kinds, spy.calls, spy.alive, weights, kept
 
 
-def true_fit(sizes: tuple, epochs: int) -> tuple:
-    """What is right, each batch's loss by itself, which tells slips apart, and the weights."""
+def true_fit(sizes: tuple, epochs: int, forgets: str = "before each backward()") -> tuple:
+    """What is right, each batch's loss by itself, which tells slips apart, and the weights.
+
+    ``forgets`` says when gradients are set to zero; all but the default is a slip.
+    """
     spy = Spy()
     optimizer = torch.optim.SGD(spy.parameters(), lr=0.5, momentum=0.5)
     train, val, seen = spy_batches(sizes[0], 1), spy_batches(sizes[1], 2), []
     for _ in range(epochs):
         losses = []
+        if forgets == "once an epoch":
+            optimizer.zero_grad()
         for x, y in train:
             loss = F.cross_entropy(spy.train()(x), y)
-            optimizer.zero_grad()
+            if forgets == "before each backward()":
+                optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+            if forgets == "after each step":
+                optimizer.zero_grad()
             losses.append(loss.item())
         with torch.no_grad():
             logits = [spy.eval()(x) for x, _ in val]
@@ -142,7 +182,27 @@ def check_numbers(history, seen, sizes):
             assert abs(entry[name] - right) < 2e-3 * (1 + abs(right)), text
 
 
-WEIGHTS = "a weight or buffer (one step a batch? gradients forgotten between steps?)"
+FORGETS = {
+    "after each step": "the first step used a gradient that was there before fit was called; "
+    "zero_grad() has to come before the first backward() too",
+    "once an epoch": "gradients are forgotten once an epoch; it has to be once a batch",
+    "never": "no gradient is ever forgotten: each step uses the sum of all before",
+}
+
+
+def check_weights(mine, right, sizes, epochs):
+    """The weights and buffers after training; a known slip in its own words."""
+    for forgets, words in FORGETS.items():
+        slip = true_fit(sizes, epochs, forgets)[1]
+        near = [
+            torch.allclose(a.float(), b.float(), rtol=1e-3, atol=1e-4)
+            for a, b in zip(mine, slip, strict=True)
+        ]
+        far = [not torch.allclose(a, b, 1e-3, 1e-4) for a, b in zip(slip, right, strict=True)]
+        assert not all(near) or not any(far), words
+    for a, b in zip(mine, right, strict=True):
+        words = "a weight or buffer (one step a batch? from that batch's gradient alone?)"
+        check_close(a, b, words, rtol=1e-3, atol=1e-4)
 
 
 def check_plain(kinds):
@@ -150,9 +210,16 @@ def check_plain(kinds):
     assert not odd, f"{', '.join(odd)}: return Python floats, by item()"
 
 
-def check_calls(calls, train):
+def check_calls(calls, sizes, epochs):
     """The order of the training batches, the modes, and whether evaluation recorded a graph."""
-    position = 0
+    train, position = sizes[0], 0
+    steps = sum(training for _, training, _ in calls)
+    tests, expected = len(calls) - steps, epochs * len(sizes[1])
+    words = (
+        f"the model was evaluated {tests} times, expected {expected}, once for each batch of val "
+        "in each epoch; train_loss is of the losses that the steps saw, without another pass"
+    )
+    assert steps != epochs * len(train) or tests <= expected, words
     for n, training, graph in calls:
         if position == len(train) and n == train[0]:
             position = 0  # a new epoch

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import warnings
+from typing import Any
 
 import torch
 
@@ -66,6 +67,25 @@ def in_a_child(work) -> bool:
     return os.waitpid(child, 0)[1] == 0
 
 
+def told_by_a_child(work) -> str:
+    """Do ``work()`` in a process that knows nothing of earlier calls; words for what it raised."""
+    ours, theirs = os.pipe()
+
+    def telling() -> None:
+        try:
+            work()
+        except AssertionError as error:
+            os.write(theirs, str(error)[:2000].encode())
+        except Exception as error:
+            os.write(theirs, f"it raised {type(error).__name__}: {error}"[:2000].encode())
+
+    ended = in_a_child(telling)
+    os.close(theirs)
+    words = os.read(ours, 4000).decode(errors="replace")
+    os.close(ours)
+    return words if ended or words else "its process was ended"
+
+
 def contents(folder: str) -> dict:
     """For each file ``*.pt``: its step, score and state's sum, or None where it can't be loaded."""
     found = {}
@@ -78,8 +98,8 @@ def contents(folder: str) -> dict:
     return found
 
 
-def every_moment(prepare, work) -> list[tuple[str, dict]]:
-    """Kill ``work(folder, fate)`` at each moment in turn; where, and what is in the folder then."""
+def every_moment(prepare, work, look=contents) -> list[tuple[str, Any]]:
+    """Kill ``work(folder, fate)`` at each moment in turn: where, and ``look(folder)`` then."""
     outcomes = []
     for moment in range(60):
         with tempfile.TemporaryDirectory() as folder:
@@ -87,7 +107,7 @@ def every_moment(prepare, work) -> list[tuple[str, dict]]:
             ours, theirs = os.pipe()
             whole = in_a_child(lambda n=moment, to=theirs: work(folder, Fate(n, folder, to)))
             os.close(theirs)
-            outcomes.append((os.read(ours, 500).decode() or "at the end", contents(folder)))
+            outcomes.append((os.read(ours, 500).decode() or "at the end", look(folder)))
             os.close(ours)
         if whole or outcomes[-1][0] == "at the end":
             break

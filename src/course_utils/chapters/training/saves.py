@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 
 import torch
 
-from course_utils.chapters.training.killed import Fate, contents, every_moment, in_a_child
+from course_utils.chapters.training.killed import (
+    contents,
+    every_moment,
+    told_by_a_child,
+)
 from course_utils.learner.checks import check_equal
 
 
@@ -16,77 +21,85 @@ def state_of(step: int, fate: object = None) -> dict:
     return {"weight": torch.full((2,), float(step)), "note": fate}
 
 
-def run_saves(best_checkpoint, saves: list[tuple[int, float]], keep: int) -> tuple[dict, list[str]]:
-    """What the folder holds after these saves, beside two files that were there before."""
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
-        for name in ("notes.txt", "init.pt"):
+def save_all(best_checkpoint, folder: str, saves: list[tuple], keep: int) -> None:
+    """Saves in a process of their own: each is (step, score), or (step, score, keep)."""
+
+    def work() -> None:
+        for step, score, *other in saves:
+            state = state_of(step)
+            best_checkpoint(folder, state, step, score, *(other or [keep]))
+            same = list(state) == ["weight", "note"] and bool((state["weight"] == step).all())
+            assert same, "state was changed: it is the caller's"
+
+    words = told_by_a_child(work)
+    assert not words, words
+
+
+def run_saves(best_checkpoint, saves: list[tuple], keep: int, others: list[str]) -> tuple:
+    """What the folder holds after these saves, beside the ``others`` that were there before.
+
+    The last save is made in another process than those before it.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        for name in others:
             with open(os.path.join(folder, name), "w") as file:
                 file.write("not a checkpoint")
-        best_checkpoint(other, state_of(1), 1, 1e9, keep)  # another run, which must not matter
-        for step, score in saves:
-            best_checkpoint(folder, state_of(step), step, score, keep)
-        others = [name for name in sorted(os.listdir(folder)) if not name.endswith(".pt")]
-        return contents(folder), others
+        save_all(best_checkpoint, folder, saves[:-1], keep)
+        save_all(best_checkpoint, folder, saves[-1:], keep)
+        return contents(folder), sorted(os.listdir(folder))
 
 
-def run_kills(
-    best_checkpoint, saves: list[tuple[int, float]], step: int, score: float, keep: int
-) -> list:
-    """Killed at each moment of the save of ``step``; and the folder after it is saved again."""
+def run_kills(best_checkpoint, saves: list[tuple], step: int, score: float, keep: int) -> list:
+    """Killed at each moment of the save of ``step``: where; what is in the folder then; what is in
+    it after the same save was made again; and after a later one was made instead, or words."""
 
-    def prepare(folder):
-        with tempfile.TemporaryDirectory() as other:  # another run, which must not matter
-            best_checkpoint(other, state_of(1), 1, 1e9, keep)
-        for earlier, value in saves:
-            best_checkpoint(folder, state_of(earlier), earlier, value, keep)
+    def look(folder: str) -> list:
+        found = [contents(folder)]
+        with tempfile.TemporaryDirectory() as place:
+            ends = [os.path.join(place, name) for name in ("again", "later")]
 
-    return every_moment(
-        prepare,
-        lambda folder, fate: best_checkpoint(folder, state_of(step, fate), step, score, keep),
-    )
+            def work() -> None:
+                for end, save in zip(ends, ((step, score), (step + 1, 0.0)), strict=True):
+                    shutil.copytree(folder, end)
+                    best_checkpoint(end, state_of(save[0]), *save, keep)
 
+            words = told_by_a_child(work)
+            return found + ([words] * 2 if words else [contents(end) for end in ends])
 
-def run_again(best_checkpoint, saves: list[tuple[int, float]], keep: int) -> list[dict]:
-    """The folder after a save that was killed, at each moment, and then made again."""
-    found = []
-    for moment in range(60):
-        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
-            best_checkpoint(other, state_of(1), 1, 1e9, keep)
-            for step, score in saves[:-1]:
-                best_checkpoint(folder, state_of(step), step, score, keep)
-            step, score = saves[-1]
-            ours, theirs = os.pipe()
-
-            def work(n=moment, to=theirs, step=step, score=score):
-                fate = Fate(n, folder, to)
-                best_checkpoint(folder, state_of(step, fate), step, score, keep)
-
-            whole = in_a_child(work)
-            os.close(ours), os.close(theirs)
-            best_checkpoint(folder, state_of(step), step, score, keep)
-            found.append(contents(folder))
-        if whole:
-            break
-    return found
+    with tempfile.TemporaryDirectory() as place:
+        path = os.path.join(place, "template")
+        os.mkdir(path)
+        save_all(best_checkpoint, path, saves, keep)
+        moments = every_moment(
+            lambda folder: shutil.copytree(path, folder, dirs_exist_ok=True),
+            lambda folder, fate: best_checkpoint(folder, state_of(step, fate), step, score, keep),
+            look,
+        )
+    return [(where, *found) for where, found in moments]
 
 
-def right_folder(saves: list[tuple[int, float]], keep: int) -> dict:
-    """What the folder should hold after these saves."""
-    entries = {step: (step, score, 2.0 * step) for step, score in saves}
+def right_folder(saves: list[tuple], keep: int) -> dict:
+    """What the folder should hold after these saves; a save may bring a ``keep`` of its own."""
+    entries = {step: (step, score, 2.0 * step) for step, score, *_ in saves}
+    keep = [keep, *saves[-1][2:]][-1]
     files = {f"step-{step:06d}.pt": entries[step] for step in sorted(entries)[-keep:]}
-    scored = [(score, -step) for step, score in saves if score == score]
+    scored = [(score, -step) for step, score, *_ in saves if score == score]
     return files | ({"best.pt": entries[-max(scored)[1]]} if scored else {})
 
 
-def check_files(files, others, saves, keep):
-    mine = {name: entry for name, entry in files.items() if name != "init.pt"}
-    assert "init.pt" in files, "init.pt was there before and is not yours: leave other files alone"
-    assert "notes.txt" in others, "notes.txt was there before and is not yours to remove"
+OTHERS = ["init.pt", "notes.txt"]
+
+
+def check_files(files, names, saves, keep, others=OTHERS):
+    gone = sorted(set(others) - set(names))
+    words = "files of other names aren't yours: leave them alone"
+    assert not gone, f"gone: {', '.join(gone)}; {words}"
+    mine = {name: entry for name, entry in files.items() if name not in others}
     assert mine, "no file ends in .pt: is there an answer yet?"
     right = right_folder(saves, keep)
     steps, wanted = ([n for n in part if n != "best.pt"] for part in (sorted(mine), sorted(right)))
     check_equal(
-        steps, wanted, "the files of steps", f"the {keep} highest steps, compared as numbers"
+        steps, wanted, "the files of steps", f"the {len(wanted)} highest, compared as numbers"
     )
     best = mine.get("best.pt", "no file")
     words = f"best.pt holds (step, score, sum of the state) {best}"
@@ -113,3 +126,17 @@ def check_remains(files, before, after_all):
     words = "best.pt is gone, or worse than before"
     assert "best.pt" in files, words
     assert files["best.pt"][1] >= before["best.pt"][1], words
+
+
+def check_again(again, later, saves, keep):
+    """The folder after a killed save was made again, and after a later one was made instead."""
+    assert not isinstance(again, str), f"after a kill came another save: {again}"
+    after = (saves[-1][0] + 1, 0.0)
+    text = "after a kill the same save was made again; the folder is not what it should be"
+    assert again == right_folder(saves, keep), text
+    found = [right_folder([*part, after], keep) for part in (saves, saves[:-1])]
+    best = [right["best.pt"] for right in found]
+    steps = [dict(sorted(right.items())[1:]) for right in found]  # best.pt is the first name
+    words = "after a kill came a later save; the folder is not what it should be: it has "
+    assert {name: later[name] for name in later if name != "best.pt"} in steps, words + str(later)
+    assert later.get("best.pt") in best, words + str(later)

@@ -18,6 +18,20 @@ def frozen(value: object) -> str:
     return repr(tree_map(plain, value))
 
 
+def not_plain(state: object, where: str = "state") -> list[str]:
+    """Where in a state lies what a plain ``torch.load`` refuses, and what it is."""
+    if isinstance(state, dict):
+        parts = [(f"{where}[{key!r}]", value) for key, value in state.items()]
+    elif isinstance(state, (list, tuple)):
+        parts = [(f"{where}[{n}]", value) for n, value in enumerate(state)]
+    elif isinstance(state, (np.ndarray, np.generic)):
+        return [f"{where} is NumPy's {type(state).__name__}: turn it into plain numbers, tolist()"]
+    else:
+        plain = state is None or isinstance(state, (torch.Tensor, int, float, complex, str, bytes))
+        return [] if plain else [f"{where} is a {type(state).__name__}"]
+    return [words for path, value in parts for words in not_plain(value, path)]
+
+
 def parts_of(run) -> dict[str, str]:
     """Everything that decides how a run goes on."""
     return {

@@ -11,46 +11,105 @@ from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 
 
+class TooLong(Exception):
+    """epoch() was called after the run should have stopped."""
+
+
 def run_early_stopping(
-    early_stopping, losses: list[float], patience: int, min_delta: float, most: int
+    early_stopping, losses: list[float], patience: int, min_delta: float, most: int = 99
 ) -> dict:
     """What came back, the model's weight and buffer, and whether its parameter is the same."""
     model: Any = nn.BatchNorm1d(2).to(device)
-    weight, calls = model.weight, []
+    weight, calls, notes = model.weight, [], []
+
+    def values() -> list[float]:
+        return [model.weight[0].item(), model.running_mean[0].item(), model.bias[0].item()]
 
     def epoch() -> float:
-        assert len(calls) < len(losses), "epoch() was called after the run should have stopped"
+        if len(calls) == len(losses):
+            raise TooLong
+        if not torch.is_grad_enabled():
+            notes.append("gradients were off when epoch() was called: it trains")
+        if values() != [len(calls)] * 3:
+            told = f"epoch {len(calls) + 1} began with the values of epoch {values()[0]:g}"
+            notes.append(f"{told}: put the best back once, at the end")
         calls.append(losses[len(calls)])
-        with torch.no_grad():
-            model.weight.fill_(len(calls))  # after epoch n, everything is n
-            model.running_mean.fill_(len(calls))
-            model.num_batches_tracked.fill_(len(calls))
+        fill(len(calls))  # after epoch n, everything is n
         return calls[-1]
 
-    result = early_stopping(model, epoch, patience, min_delta, most)
+    def fill(number: int) -> None:
+        with torch.no_grad():
+            for value in model.state_dict().values():
+                value.fill_(number)
+
+    fill(0)
+    result, over = None, 0
+    try:
+        result = early_stopping(model, epoch, patience, min_delta, most)
+    except TooLong:
+        over = 1
     found = [model.weight[0].item(), model.running_mean[0].item(), model.num_batches_tracked.item()]
     return {
         "result": result,
-        "epochs": len(calls),
+        "epochs": len(calls) + over,
         "weight": found[0],
         "buffers": found[1:],
         "same": model.weight is weight and weight.requires_grad,
+        "notes": notes[:1],
+        "over": over,
     }
 
 
-def right_stop(losses, patience, min_delta, most) -> tuple[int, int]:
+def right_stop(losses, patience, min_delta, most=99, slip=""):
+    """(best epoch, epochs run), or what a slip gives: None if it runs past the losses."""
     best, best_epoch, bad = float("inf"), 0, 0
+    delta = {"no delta": 0.0, "plus": -min_delta}.get(slip, min_delta)
     for number, loss in enumerate(losses[:most], start=1):
-        if loss < best - min_delta:
-            best, best_epoch, bad = loss, number, 0
+        better = loss <= best - delta if slip == "tie" else loss < best - delta
+        better = better or (slip == "turned" and loss != loss)
+        if better:
+            best, best_epoch, bad = loss, number, 0 if slip != "total" else bad
         else:
             bad += 1
-        if bad == patience:
+        best = loss if slip == "before" else min(best, loss) if slip == "lowest" else best
+        if bad == patience + (slip == "late"):
             break
-    return best_epoch, number
+    else:
+        number += len(losses) < most
+    result = (best_epoch - (slip == "zero" and best_epoch > 0), number)
+    return None if number > len(losses) else result
 
 
-NAN = float("nan")
+SLIPS = {
+    "before": "compared with the epoch before, not with the last improvement",
+    "lowest": "best moves with each lower loss; it is the loss of the last improvement",
+    "tie": "a loss that equals best - min_delta is no improvement",
+    "no delta": "min_delta is not used: an improvement is a loss below best - min_delta",
+    "plus": "min_delta is added; an improvement is a loss below best - min_delta",
+    "late": "one epoch too many: stop when patience epochs in a row brought no improvement",
+    "total": "the epochs without improvement are counted in total, not in a row",
+    "turned": "NaN counts as an improvement",
+    "zero": "the best epoch is counted from 0",
+}
+
+
+def one_slip(try_early_stopping) -> str:
+    """Words for the slip that gives what the answer gives in every case of STOPS, or ""."""
+    seen = {}
+    for name, given in STOPS.items():
+        try:
+            found = try_early_stopping(*given)
+        except Exception:
+            return ""
+        seen[name] = None if found["over"] else tuple(found["result"] or ())
+    for slip, words in SLIPS.items():
+        gives = {name: right_stop(*given, slip=slip) for name, given in STOPS.items()}
+        if gives == seen:
+            return words
+    return ""
+
+
+NAN, INF = float("nan"), float("inf")
 
 
 SLOW = [1.0, 0.97, 0.94, 0.91, 0.88, 0.85, 0.85, 0.85]
@@ -62,23 +121,32 @@ STOPS = {  # losses, patience, min_delta, most
     "the best is the last, all epochs done": ([0.9, 0.8, 0.7, 0.1], 2, 0.0, 3),
     "most reached before patience": ([0.5, 0.6, 0.7, 0.1], 5, 0.0, 3),
     "a tie is no improvement": ([0.5, 0.5, 0.5, 0.1], 2, 0.0),
+    "exactly min_delta below is none": ([1.0, 0.5, 0.25, 0.1], 1, 0.5),
+    "one bad epoch, then a good one, twice": ([0.9, 1.0, 0.8, 1.0, 0.7, 1.0, 1.0, 0.1], 2, 0.0),
     "NaN first, NaN between": ([NAN, 0.5, NAN, 0.4, NAN, NAN, 0.1], 2, 0.0),
     "nothing but NaN": ([NAN, NAN, NAN, 0.1], 3, 0.0),
+    "infinity first": ([INF, 0.5, 0.6, 0.7, 0.1], 2, 0.0),
+    "infinity twice": ([INF, INF, 0.5, 0.1], 2, 0.0),
     "patience 1, negative losses": ([-1.0, -2.0, -1.5, -9.0], 1, 0.1),
 }
 
 
-def check_stopped(seen, right):
+def check_stopped(seen, right, slip=""):
+    """Compare with ``right``. ``slip``: words that explain every case in which it is wrong."""
     assert seen["result"] is not None or seen["epochs"], "it returned None: is there an answer yet?"
-    check_equal(seen["epochs"], right[1], "how often epoch() was called")
-    check_equal(seen["result"], right, "(best epoch, epochs run)")
+    assert not seen["notes"], seen["notes"][0]
+    why = f": {slip}" if slip else ""
+    assert not seen["over"], f"epoch() was called after the run should have stopped{why}"
+    check_equal(seen["epochs"], right[1], "how often epoch() was called", slip or None)
+    check_equal(seen["result"], right, "(best epoch, epochs run)", slip or None)
     wanted = right[0] or right[1]
-    words = (
-        ": the last epoch's; state_dict() hands out the live tensors, so keep a copy, and load it"
-    )
+    last = ": the last epoch's; load the best ones at the end, and from a copy: what state_dict() "
+    last += "hands out are the live tensors"
+    if not right[0]:
+        last = ": without any improvement the model stays as it is"
     for name, values in {"weight": [seen["weight"]], "buffers": seen["buffers"]}.items():
-        slip = words if set(values) == {right[1]} else ""
-        if name == "buffers" and slip:  # the weight was right
+        slip = last if set(values) == {right[1]} or not right[0] else ""
+        if name == "buffers" and set(values) == {right[1]}:  # the weight was right
             slip = ": the last epoch's; only the parameters were kept, keep the buffers too"
         text = f"the model's {name} {values} are not those of epoch {wanted}{slip}"
         assert set(values) == {wanted}, text

@@ -14,12 +14,13 @@ from course_utils.learner.tracebacks import ends_in_notebook
 def make_two(frozen_before: bool) -> nn.Sequential:
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        inner = nn.Sequential(nn.Linear(6, 6), nn.BatchNorm1d(6))
+        inner, twice = nn.Sequential(nn.Linear(6, 6), nn.BatchNorm1d(6)), nn.Linear(6, 6)
         model = nn.Sequential(
-            nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), inner, nn.Dropout(0.5)),
+            nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), inner, twice, twice, nn.Dropout(0.5)),
             nn.Linear(6, 3),
         )
     model[0].requires_grad_(not frozen_before)
+    inner[0].requires_grad_(True)  # a part of it may have been thawed since
     return model.to(device)
 
 
@@ -29,6 +30,7 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
     model: Any = make_two(frozen_before)
     before = {name: value.clone() for name, value in model[0].state_dict().items()}
     head, names, error, groups = model[1], {}, "", []
+    grads = {name: p.requires_grad for name, p in model.named_parameters()}
     try:
         groups = transfer(model, 5, mode, 0.5)
         assert groups is not None, "transfer returned None: is there an answer yet?"
@@ -37,7 +39,7 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
         error = "ValueError"
     for name, parameter in model.named_parameters():
         names[name] = [
-            group.get("lr") for group in groups if any(parameter is p for p in group["params"])
+            group.get("lr") for group in groups for p in group["params"] if parameter is p
         ]
     seen = {
         "error": error,
@@ -48,6 +50,7 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
         "strangers": sum(len(group["params"]) for group in groups) - sum(map(len, names.values())),
         "grad": {name: p.requires_grad for name, p in model.named_parameters()},
     }
+    seen["untouched"] = model[1] is head and seen["grad"] == grads
     model.eval()
     train_mode(model)
     seen["modes"] = {name: module.training for name, module in model.named_modules()}
@@ -66,6 +69,10 @@ def run_norms(train_mode) -> dict:
     for kind in (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d):
         layers[f"frozen {kind.__name__}"] = kind(2).requires_grad_(False)
         layers[f"trainable {kind.__name__}"] = kind(2)
+        layers[f"frozen {kind.__name__} with a trainable bias"] = part = kind(2)
+        part.weight.requires_grad_(False)
+        layers[f"trainable {kind.__name__} with a frozen bias"] = part = kind(2)
+        part.bias.requires_grad_(False)
     train_mode(nn.Sequential(nn.Sequential(*layers.values()), nn.Linear(2, 2)).eval())
     return {name: layer.training for name, layer in layers.items()}
 
@@ -77,7 +84,7 @@ def check_rates(seen, name, want):
     )
     words = "trained although the backbone is frozen" if not want else "the rate"
     words = "in no group" if want and not mine else words
-    words = "in several groups" if len(mine) > 1 else words
+    words = "more than once in the groups" if len(mine) > 1 else words
     assert same, f"rates {mine}, expected {want}: {words}"
     text = (
         "it was frozen before and has to learn again"
