@@ -156,16 +156,39 @@ def test_a_copy_of_unknown_origin_keeps_its_answers(course, built):
     assert "x * 2.0" in source_of(mine(course), "double")
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"cells": 3}'])
-def test_a_damaged_copy_is_named_and_left(course, built, text):
+DAMAGED = pytest.mark.parametrize("text", ["", "{", '{"cells": 3}'])
+
+
+@DAMAGED
+def test_a_damaged_copy_is_told_with_what_to_do_and_left(course, text):
     run("lab")
     mine(course).write_text(text, encoding="utf-8")
-    publish(course, built[1])
-    assert "01_tiny: your copy is not a notebook any more; it is left as it is" in run("lab").output
-    outcome = run("renew", "01")
-    assert outcome.exit_code != 0
-    assert str(mine(course)) in outcome.output
+    told = run("lab").output
+    assert "01_tiny: your copy is not a notebook any more; to bring back" in told
+    assert "course renew 01" in told
     assert mine(course).read_text(encoding="utf-8") == text
+
+
+@DAMAGED
+@pytest.mark.parametrize("kept", ["", "a checkpoint", "half a checkpoint"])
+def test_for_a_damaged_copy_the_checkpoint_or_the_release_is_brought_back(course, text, kept):
+    run("lab")
+    answer(mine(course), double="def double(x):\n    return x * 2.0")
+    checkpoint = mine(course).parent / ".ipynb_checkpoints" / "01_tiny-checkpoint.ipynb"
+    checkpoint.parent.mkdir()
+    content = mine(course).read_text(encoding="utf-8")
+    if kept:
+        half = len(content) // (2 if kept.startswith("half") else 1)
+        checkpoint.write_text(content[:half], encoding="utf-8")
+    mine(course).write_text(text, encoding="utf-8")
+    outcome = run("renew", "01")
+    assert outcome.exit_code == 0
+    there = kept == "a checkpoint"
+    assert ("your last checkpoint" in outcome.output) == there
+    assert ("x * 2.0" in source_of(mine(course), "double")) == there
+    (damaged,) = mine(course).parent.glob("*.damaged-1.ipynb")
+    assert damaged.read_text(encoding="utf-8") == text
+    assert "not a notebook" not in run("lab").output
 
 
 KILLED = """

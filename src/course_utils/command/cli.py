@@ -51,7 +51,10 @@ def lab(carry_over: bool, arguments: tuple[str, ...]) -> None:
     for name in filled.changed:
         click.echo(f"{name}: there is a newer release; to get it: course renew {name[:2]}")
     for name in filled.damaged:
-        click.echo(f"{name}: your copy is not a notebook any more; it is left as it is")
+        click.echo(
+            f"{name}: your copy is not a notebook any more; to bring back your last checkpoint, "
+            f"or else the release: course renew {name[:2]} (the damaged file is kept)"
+        )
     click.echo(f"your answers are saved in {folder}")
     sys.exit(open_lab(root, folder, arguments))
 
@@ -61,7 +64,8 @@ def lab(carry_over: bool, arguments: tuple[str, ...]) -> None:
 def renew(chapters: tuple[str, ...]) -> None:
     """Bring your answers, cells and outputs of CHAPTERS into their newest release.
 
-    The old file is kept beside the new one.
+    The old file is kept beside the new one. A copy that is no notebook any more is replaced by its
+    last checkpoint, or else by the release.
     """
     from course_utils.copies.copying import learner_folder
     from course_utils.copies.renewal import renew as bring_over

@@ -20,6 +20,7 @@ from course_utils.copies.copying import (
     RELEASE,
     add_other_files,
     copy_of,
+    copy_release,
     keep_release,
     release_digest,
 )
@@ -46,19 +47,38 @@ class Renewed:
         return f"{chapter.name}: renewed: {words}; the old file is {self.kept}"
 
 
-def renew(chapter: Chapter, folder: Path) -> Renewed | None:
+@dataclass
+class BroughtBack:
+    """What stands in for a copy that was no notebook any more, and where that file is."""
+
+    checkpoint: bool
+    kept: Path
+
+    def tell(self, chapter: Chapter) -> str:
+        """One line for the learner."""
+        what = "your last checkpoint" if self.checkpoint else "the release, without your answers"
+        return f"{chapter.name}: brought back: {what}; the damaged file is {self.kept}"
+
+
+def renew(chapter: Chapter, folder: Path) -> Renewed | BroughtBack | None:
     """Bring a learner's work into today's release, and keep the old file beside it.
+
+    A copy that is no notebook any more, as half a file on a full disk, is replaced by JupyterLab's
+    last checkpoint of it; where there is none, by the release.
 
     Returns:
         What was done, or None where the copy was made from today's release.
 
     Raises:
-        CourseError: there is no copy, it is damaged, or it can't be written. It is then as it was.
+        CourseError: there is no copy, or it can't be written. It is then as it was.
     """
     target = copy_of(folder, chapter)
     if not target.exists():
         raise CourseError(f"{chapter.name}: no copy in {folder} yet; run: course lab")
-    mine = read_notebook(target)
+    try:
+        mine = read_notebook(target)
+    except CourseError:
+        return bring_back(chapter, folder)
     made_from = mine.metadata.get(RELEASE)
     if made_from == release_digest(chapter):
         return None
@@ -68,7 +88,7 @@ def renew(chapter: Chapter, folder: Path) -> Renewed | None:
     renewed = merge(base, mine, new)
     try:
         new.metadata[RELEASE] = keep_release(chapter, folder)
-        renewed.kept = free_name(target)
+        renewed.kept = free_name(target, "before-renewal")
         # First the old file under its new name, then the new one in its place: whenever this is
         # cut off, nothing is lost.
         shutil.copy2(target, renewed.kept)
@@ -79,10 +99,34 @@ def renew(chapter: Chapter, folder: Path) -> Renewed | None:
     return renewed
 
 
-def free_name(path: Path) -> Path:
+def bring_back(chapter: Chapter, folder: Path) -> BroughtBack:
+    """Put the last checkpoint, or the release, in the place of a damaged copy, which is kept.
+
+    Raises:
+        CourseError: the folder can't be written.
+    """
+    target = copy_of(folder, chapter)
+    checkpoint = target.parent / ".ipynb_checkpoints" / f"{target.stem}-checkpoint.ipynb"
+    try:
+        earlier = read_notebook(checkpoint)
+    except CourseError:
+        earlier = None
+    try:
+        kept = free_name(target, "damaged")
+        shutil.copy2(target, kept)
+        if earlier is None:
+            copy_release(chapter, folder)
+        else:
+            write_notebook(earlier, target)
+    except OSError as error:
+        raise CourseError(f"{target} can't be brought back ({error.strerror})") from error
+    return BroughtBack(earlier is not None, kept)
+
+
+def free_name(path: Path, why: str) -> Path:
     """A name beside ``path`` that no file has: ``NN_topic.before-renewal-1.ipynb``, …"""
     number = 1
-    while (free := path.with_name(f"{path.stem}.before-renewal-{number}.ipynb")).exists():
+    while (free := path.with_name(f"{path.stem}.{why}-{number}.ipynb")).exists():
         number += 1
     return free
 
