@@ -2592,6 +2592,15 @@ from course_utils.chapters.training import right_loss
 from course_utils.chapters.training import Tried, check_loss, one_slip_in
 
 
+# %% nbgrader={"grade_id": "try-distill", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.training import run_distill
+
+
+@runs_with_the_answer
+def try_distill(*given, **options):
+    return run_distill(distill, *given, **options)
+
+
 # %% nbgrader={"grade_id": "distill", "solution": true}
 def distill(
     student: torch.Tensor,
@@ -2607,15 +2616,6 @@ def distill(
     divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
     return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
     ### END SOLUTION
-
-
-# %% nbgrader={"grade_id": "try-distill", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.training import run_distill
-
-
-@runs_with_the_answer
-def try_distill(*given, **options):
-    return run_distill(distill, *given, **options)
 
 
 # %% nbgrader={"grade_id": "distill-check", "grade": true, "points": 3} jupyter={"source_hidden": true}
