@@ -463,8 +463,9 @@ except NotImplementedError:
 # own (write it without `ImageFolder`):
 #
 # - `classes`: a list of the names of all folders directly inside `root`, sorted.
-# - Items: the files directly in those folders whose name ends in `.jpg` or `.jpeg`, in upper or lower
-#   case; class by class, sorted by name within a class. Other files are left out.
+# - Items: the files directly in those folders whose name ends in `.jpg` or `.jpeg`, in any mix of
+#   upper and lower case; class by class, sorted by name within a class as Python sorts texts. Other
+#   files and all folders are left out.
 # - `dataset[i]` is `(image, label)`: a PIL image in mode RGB, whatever the file's mode, decoded to
 #   the end; and the position of its class. If there is a `transform`, `transform(image)` takes the
 #   image's place.
@@ -499,6 +500,15 @@ from course_utils.chapters.data_pipelines import run_folder
 @runs_with_the_answer
 def try_folder(*given, **options):
     return run_folder(folder_dataset, *given, **options)
+
+
+# %% nbgrader={"grade_id": "try-listing", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import check_listing, run_listing
+
+
+@runs_with_the_answer
+def try_listing(*given, **options):
+    return run_listing(folder_dataset, *given, **options)
 
 
 # %% nbgrader={"grade_id": "try-transform", "locked": true} jupyter={"source_hidden": true}
@@ -546,7 +556,8 @@ class FolderDataset(Dataset):
         self.classes = [path.name for path in folders]
         self.samples = []
         for label, path in enumerate(folders):
-            files = [file for file in path.iterdir() if file.suffix.lower() in (".jpg", ".jpeg")]
+            files = [file for file in path.iterdir() if file.is_file()]
+            files = [file for file in files if file.suffix.lower() in (".jpg", ".jpeg")]
             self.samples += [(file, label) for file in sorted(files)]
         ### END SOLUTION
 
@@ -589,6 +600,8 @@ with every_case() as case:
             check_equal(said["length"], 6, f"len: {because}{deep}")
             check_items(root, said["items"], on_error, "the dataset")
             check_items(root, said["copy"], on_error, "a pickled copy of it")
+    with case("six files: D.jpg, b.JPEG; c-1.jpg, c.JpEg, c2.JPG; c.jpeg; and a folder old.jpg"):
+        check_listing(try_listing())
     with case("a file that is replaced between two readings"):
         assert try_replaced(), "dataset[0] is still the old image: it was kept, not read again"
     with case("a transform"):

@@ -5,8 +5,10 @@ from course_utils.chapters.data_pipelines.bottleneck import CHOICES, measure_pip
 from course_utils.chapters.data_pipelines.damaged import damaged_folder
 from course_utils.chapters.data_pipelines.folders import (
     check_items,
+    check_listing,
     names,
     run_folder,
+    run_listing,
     run_on_error,
     run_replaced,
     run_transform,
