@@ -779,8 +779,8 @@ print(type(old.transforms).__name__)
 # - `"label"`: a plain number, which stays.
 #
 # Return a new dict of the same keys, types and dtypes, turned or not; change neither the dict that
-# came in nor its tensors. Draw from PyTorch's global generator, one coin for all. Any callable will
-# do. You may call the library's `v2.functional.rotate(x, 90, expand=True)`, but look at what it
+# came in nor its tensors. Each call tosses a new coin, one for the whole dict, from PyTorch's global
+# generator. Any callable will do. You may call the library's `v2.functional.rotate(x, 90, expand=True)`, but look at what it
 # makes of boxes when there are none.
 #
 # Example: in an image 6 wide, the box [0, 1, 2, 4] becomes [1, 4, 4, 6].
@@ -798,8 +798,17 @@ def try_custom(*given, **options):
     return run_custom(custom_transform, *given, **options)
 
 
+# %% nbgrader={"grade_id": "try-often", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import run_often
+
+
+@runs_with_the_answer
+def try_often(*given, **options):
+    return run_often(custom_transform, *given, **options)
+
+
 # %% nbgrader={"grade_id": "check-turn", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import check_turn
+from course_utils.chapters.data_pipelines import check_often, check_turn
 
 
 # %% nbgrader={"grade_id": "custom-transform", "solution": true}
@@ -841,19 +850,10 @@ with every_case() as case:
     with case("inside v2.Compose"):
         found = try_custom(1.0, image, mask, boxes, composed=True)
         check_turn(found, image, mask, boxes, True, "composed")
-    with case("p=0.5, forty times"):
-        turned = []
-        for seed in range(40):
-            found = try_custom(0.5, image, mask, boxes, seed)
-            one = [found["out"][key].shape[-2:] == (6, 4) for key in ("image", "mask")]
-            one += [found["canvas"] == (6, 4)]
-            assert len(set(one)) == 1, "image, mask and boxes were not turned by the same coin"
-            turned += [one[0]]
-        assert 8 <= sum(turned) <= 32, f"turned {sum(turned)} times of 40, expected about 20"
-        again = [
-            try_custom(0.5, image, mask, boxes, seed)["canvas"] == (6, 4) for seed in range(40)
-        ]
-        assert again == turned, "the same torch.manual_seed, another coin: draw with torch.rand"
+    with case("called a hundred times, one transform, p=0.5"):
+        check_often(try_often, 0.5, 30, 70)
+    with case("called a hundred times, one transform, p=0.2"):
+        check_often(try_often, 0.2, 6, 34)
 ### BEGIN HIDDEN TESTS
 image, mask = (
     torch.rand(1, 5, 3, generator=torch.Generator().manual_seed(0)),
@@ -952,7 +952,13 @@ print("masked mean:      ", [round(x, 2) for x in ((padded * mask).sum(1) / mask
 
 
 # %% nbgrader={"grade_id": "make-item", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import item
+from course_utils.chapters.data_pipelines import item, run_kept
+
+
+@runs_with_the_answer
+def try_kept(*given, **options):
+    return run_kept(collate_boxes, *given, **options)
+
 
 # %% nbgrader={"grade_id": "check-batch", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.data_pipelines import check_batch
@@ -992,9 +998,14 @@ with every_case() as case:
         "one channel": [item(2, 3, 1, channels=1), item(3, 2, 0, channels=1)],
         "nothing but damaged files": [None, None],
     }
+    (a, b), (c, d) = item(2, 3, 1, torch.half), item(4, 1, 2, torch.half)
+    cases["half images, int64 boxes"] = [(a, b.long()), (c, d.long())]
     for name, items in cases.items():
         with case(name):
             check_batch(collate_boxes, items, "the batch")
+    with case("the list itself"):
+        words = "the list that came in was changed: build a new one without the None"
+        assert try_kept([None, item(2, 3, 1), None]), words
 ### BEGIN HIDDEN TESTS
 check_batch(collate_boxes, [item(5, 4, 3, channels=1)], "a batch of one grey image")
 image, boxes = item(6, 7, 3)
@@ -1112,9 +1123,10 @@ print("healthy ever seen:", drawn[drawn < 90].unique().numel(), "of 90")
 # Example: lengths `[7, 1, 8, 2]` in twos: `[[1, 3], [0, 2]]` or `[[2, 0], [1, 3]]`, among others.
 #
 # **Balanced.** `weighted_sampling(labels, draws, seed)` returns a list of `draws` indices (1 or more)
-# into `labels`, with replacement. Each class is as likely as any other, and in a class each item. `labels`
-# are whole numbers, not necessarily 0, 1, 2 … Equal seeds give equal results, and here too the
-# global generators stay as they are.
+# into `labels`, with replacement, however few. In each draw every class is as likely as any other,
+# and in a class every item; no draw depends on another. `labels` are whole numbers, negative ones
+# too, in any order and with gaps. Equal seeds give equal results, and here too the global generators
+# stay as they are.
 
 
 # %% nbgrader={"grade_id": "try-samplers", "locked": true} jupyter={"source_hidden": true}
@@ -1134,7 +1146,7 @@ def try_sampler(*given, **options):
 from course_utils.chapters.data_pipelines import check_buckets
 
 # %% nbgrader={"grade_id": "check-balance", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import check_balance
+from course_utils.chapters.data_pipelines import check_balance, check_few_draws
 
 
 # %% nbgrader={"grade_id": "bucket-sampler", "solution": true}
@@ -1167,6 +1179,7 @@ with every_case() as case:
     for name, lengths in {
         "48 lengths": spread,
         "7 items in fours": spread[:7],
+        "9 items in fours": spread[:9],
         "no items": [],
     }.items():
         with case(name):
@@ -1182,6 +1195,10 @@ with every_case() as case:
         assert orders > 1, "the batches come in one order, whatever seed and epoch: shuffle them"
         assert runs[0, 1] != runs[1, 0], "seed 0, epoch 1 gave the order of seed 1, epoch 0"
         assert orders == 5, f"five seeds and epochs gave {orders} different orders of batches"
+        for epoch in (10, 31, 100, 1000, 10_000):
+            later = check_buckets(try_sampler, spread, 4, 0, epoch, f"epoch {epoch}")
+            words = f"seed 0, epoch {epoch} gave the order of seed 1, epoch 0"
+            assert later != runs[1, 0], f"{words}: hand both numbers to the generator"
     with case("twelve items of one length"):
         members = {
             str(sorted(check_buckets(try_sampler, [5] * 12, 4, 0, e, "equals"))) for e in range(5)
@@ -1203,7 +1220,8 @@ ties = check_buckets(try_sampler, [3, 3, 1, 9, 9, 9, 2, 3, 3, 3, 1], 3, 5, 8, "t
 with every_case() as case:
     for name, labels in {
         "9 to 1": [0] * 18 + [1] * 2,
-        "classes 3, 7 and 40": [7] * 4 + [3] * 12 + [40],
+        "of the classes 3, 7 and 40": [7] * 4 + [3] * 12 + [40],
+        "2, 2, -1, 2, 2, -1, 2": [2, 2, -1, 2, 2, -1, 2],
     }.items():
         with case(f"labels {name}, 6000 draws"):
             one = check_balance(try_sampler, labels, 6000, 0, "the draws")
@@ -1213,6 +1231,8 @@ with every_case() as case:
             assert check_balance(try_sampler, labels, 6000, 1, "another seed") != one, (
                 "another seed, the same draws"
             )
+    with case("six draws from the labels 4, -1, 4, -1, 4, -1, with twenty seeds"):
+        check_few_draws(try_sampler, [4, -1] * 3)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>

@@ -1,6 +1,6 @@
 """What the chapter on data pipelines tries answers with."""
 
-from course_utils.chapters.data_pipelines.batches import check_batch, item
+from course_utils.chapters.data_pipelines.batches import check_batch, item, run_kept
 from course_utils.chapters.data_pipelines.bottleneck import CHOICES, measure_pipeline
 from course_utils.chapters.data_pipelines.damaged import damaged_folder
 from course_utils.chapters.data_pipelines.folders import (
@@ -22,7 +22,12 @@ from course_utils.chapters.data_pipelines.packs import (
     run_repacked,
 )
 from course_utils.chapters.data_pipelines.pickles import through_pickle
-from course_utils.chapters.data_pipelines.samplers import check_balance, check_buckets, run_sampler
+from course_utils.chapters.data_pipelines.samplers import (
+    check_balance,
+    check_buckets,
+    check_few_draws,
+    run_sampler,
+)
 from course_utils.chapters.data_pipelines.statistics import (
     check_merge,
     check_triple,
@@ -35,5 +40,10 @@ from course_utils.chapters.data_pipelines.streams import (
     run_resumable,
     run_stream,
 )
-from course_utils.chapters.data_pipelines.transforms import check_turn, run_custom
+from course_utils.chapters.data_pipelines.transforms import (
+    check_often,
+    check_turn,
+    run_custom,
+    run_often,
+)
 from course_utils.chapters.data_pipelines.workers import check_draws, check_shares, run_shard
