@@ -1457,10 +1457,10 @@ print("dealt:           ", [items[s::shares] for s in range(shares)])
 # - Taken over all `world` ranks and all their workers, every item comes exactly once. Without workers
 #   a rank counts as one share.
 # - No two shares differ by more than one item.
-# - It can be looped over again, with the same result.
+# - It can be looped over again, with the same result; also in workers, after a loop without any.
 #
-# `source` may be empty or shorter than the number of shares. Every rank has the same number of
-# workers. Inside a worker, `get_worker_info()` tells which it is; outside it returns `None`.
+# `source` may be empty or shorter than the number of shares, and an item may be in it twice. The list
+# stays as it is. Every rank has the same number of workers, any number. Inside a worker, `get_worker_info()` tells which it is; outside it returns `None`.
 #
 # Example: 9 items, 2 ranks with 2 workers each: the shares hold 3, 2, 2 and 2 items.
 
@@ -1502,9 +1502,13 @@ with every_case() as case:
         (9, 2, 2),
         (2, 2, 2),
         (0, 1, 2),
+        (10, 2, 3),
+        (5, 3, 1),
     ]:
         with case(f"{count} items, world={world}, num_workers={workers}"):
             check_shares(try_shard, count, world, workers)
+    with case("two workers, for a stream that was looped over before in the main process"):
+        check_shares(try_shard, 7, 1, 2, True)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for count, world, workers in [(7, 2, 2), (11, 3, 0)]:
@@ -1631,11 +1635,15 @@ cases = {
     "three uint8 images of different size": drawn,
     "values near 1e8 that differ by 1": far,
     "one pixel": [one + 3],
+    "half images, from -300 to 300": [torch.tensor([[[-300.0, 0.0, 300.0]]]).half(), nine.half()],
 }
 with every_case() as case:
     for name, images in cases.items():
-        with case(name), forbid_changes(*images):
-            check_triple(running_statistics(images), triple_of(images), "the triple", images)
+        with case(name):
+            right = triple_of(images)
+            with forbid_changes(*images):
+                found = running_statistics(images)
+            check_triple(found, right, "the triple", images)
     with case("from a generator"):
         found, most = try_statistics(drawn * 2)
         check_triple(found, triple_of(drawn * 2), "the triple", drawn * 2)
@@ -1740,7 +1748,7 @@ print("torchvision.io.read_video is there:", hasattr(torchvision.io, "read_video
 #   that leaves nothing, because the clip is short, it holds the frame at which it begins.
 # - Without a generator (`None`): the middle frame of each segment, of two the earlier.
 # - With one: a frame of each segment, each segment with a draw of its own and all its frames equally
-#   likely, from that generator and no other.
+#   likely, from that generator, as it stands, and no other. A second call with it draws on.
 #
 # Example: 10 frames in 3 segments, 0–2, 3–5 and 6–9: `[1, 4, 7]`. And 2 frames in 4 segments:
 # `[0, 0, 1, 1]`.
@@ -1756,7 +1764,13 @@ def try_tsn(*given, **options):
 
 
 # %% nbgrader={"grade_id": "check-frames-2", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import check_frames
+from course_utils.chapters.data_pipelines import check_drawn, check_frames, run_twice
+
+
+@runs_with_the_answer
+def try_twice(*given, **options):
+    return run_twice(tsn_segments, *given, **options)
+
 
 # %% nbgrader={"grade_id": "check-likely", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.data_pipelines import check_likely
@@ -1789,11 +1803,15 @@ with every_case() as case:
         (0.01, 25, 1, 3),
         (0.5, 12, 6, 6),
         (9, 1, 9, 2),
+        (1.99, 25, 50, 5),
+        (30, 1, 30, 22),
     ]:
         with case(f"{seconds} s at {rate:.5g} a second in {segments}"):
             check_frames(try_tsn, seconds, rate, frames, segments)
     with case("3000 frames in 1000 segments, drawn once"):
         check_likely(try_tsn)
+    with case("two calls with one generator"):
+        check_drawn(try_twice)
 ### BEGIN HIDDEN TESTS
 check_frames(try_tsn, 4.004, 24000 / 1001, 96, 5)
 check_frames(try_tsn, 3, 1, 3, 7)

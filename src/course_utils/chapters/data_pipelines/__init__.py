@@ -13,7 +13,13 @@ from course_utils.chapters.data_pipelines.folders import (
     run_replaced,
     run_transform,
 )
-from course_utils.chapters.data_pipelines.frames import check_frames, check_likely, run_tsn
+from course_utils.chapters.data_pipelines.frames import (
+    check_drawn,
+    check_frames,
+    check_likely,
+    run_tsn,
+    run_twice,
+)
 from course_utils.chapters.data_pipelines.packs import (
     check_pack,
     make_items,
