@@ -1502,7 +1502,7 @@ with every_case() as case:
         (9, 2, 2),
         (2, 2, 2),
         (0, 1, 2),
-        (10, 2, 3),
+        (7, 1, 3),
         (5, 3, 1),
     ]:
         with case(f"{count} items, world={world}, num_workers={workers}"):
@@ -1988,15 +1988,16 @@ half.close()
 #
 # Write `pack_it(items, path)` and complete `PackedDataset`, over one LMDB file (`subdir=False`):
 #
-# - `pack_it` writes an iterable of `bytes` (some may be empty, all together more than 10 MiB, there
-#   may be none at all) to the file `path`. Until everything is written, `path` stays as it was: there
-#   is no file, or the old one, whole. That holds if `items` raises (let it through), and if the
-#   process is killed. The next `pack_it` to the same path writes its own items, and nothing that was
-#   left over.
+# - `pack_it` writes an iterable of `bytes` (some may be empty, there may be thousands or none at all,
+#   or a gigabyte of them) to the file `path`. Until everything is written, `path` stays as it was:
+#   there is no file, or the old one, whole. That holds if `items` raises (let it through), and if the
+#   process is killed, at whatever step. The next `pack_it` to the same path writes its own items, and
+#   nothing that was left over.
 # - `PackedDataset(path)` has a length; `[index]` gives the item of that place, as `bytes`; an index
 #   past the end is an `IndexError`.
 # - It can be pickled, before and after use. Each process that reads opens the file itself, once, and
-#   not for every item. That includes workers that were forked after the parent had read.
+#   not for every item; asking for the length is reading, too. That includes workers and any other
+#   process that was forked after the parent had read.
 #
 # Open for reading with `readonly=True, lock=False`.
 
@@ -2044,7 +2045,29 @@ def try_repacked(*given, **options):
 
 
 # %% nbgrader={"grade_id": "check-pack", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import check_pack
+from course_utils.chapters.data_pipelines import check_copied, check_forked, check_pack
+
+# %% nbgrader={"grade_id": "try-forked", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import run_copied, run_forked
+
+
+@runs_with_the_answer
+def try_forked():
+    return run_forked(PackedDataset, pack_it)
+
+
+@runs_with_the_answer
+def try_copied():
+    return run_copied(PackedDataset, pack_it)
+
+
+# %% nbgrader={"grade_id": "try-steps", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import check_steps, run_steps
+
+
+@runs_with_the_answer
+def try_steps(before: bool):
+    return run_steps(PackedDataset, pack_it, before)
 
 
 # %% nbgrader={"grade_id": "pack-it", "solution": true}
@@ -2105,12 +2128,17 @@ with every_case() as case:
         "twelve items": ([7, 3, 9, 1, 5, 5, 8, 2, 6, 4, 11, 10], 0, True),
         "an empty item": ([4, 0, 2], 0, False),
         "no items": ([], 0, False),
-        "12 MB": ([400_000] * 30, 0, False),
+        "1100 small items": ([1, 2] * 550, 0, False),
+        "48 MB": ([400_000] * 120, 0, False),
         "two workers": ([*range(1, 13)], 2, False),
         "two workers, after the parent has read": ([*range(1, 13)], 2, True),
     }.items():
         with case(name):
             check_pack(try_pack, sizes, workers, used, "the packed file")
+    with case("a forked process, no worker, after the parent has read"):
+        check_forked(try_forked)
+    with case("a copy"):
+        check_copied(try_copied)
 
 # %% nbgrader={"grade_id": "pack-it-check-2", "grade": true, "points": 1}
 with every_case() as case:
@@ -2128,11 +2156,15 @@ with every_case() as case:
     with case("two items, after a writer of forty was killed"):
         what = "items in the file (did the killed writer's half-written file come back?)"
         check_equal(try_repacked(), 2, what)
+    for before in (False, True):
+        with case(f"killed at each step, {'an old file' if before else 'no file'} at path"):
+            check_steps(try_steps, before)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# The reader is `H5Images` with other words. LMDB's `env.stat()["entries"]` counts. `get` returns
+# The reader follows `H5Images` in all but two points: it opens nothing for its length before its
+# first use, and it closes what a fork inherited. LMDB's `env.stat()["entries"]` counts. `get` returns
 # `None` for a key that isn't there, and `b""` for an empty item.
 # </details>
 # <details><summary>Hint 2</summary>

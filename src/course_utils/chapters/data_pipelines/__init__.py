@@ -20,12 +20,20 @@ from course_utils.chapters.data_pipelines.frames import (
     run_tsn,
     run_twice,
 )
+from course_utils.chapters.data_pipelines.killed import (
+    check_steps,
+    run_killed,
+    run_repacked,
+    run_steps,
+)
 from course_utils.chapters.data_pipelines.packs import (
+    check_copied,
+    check_forked,
     check_pack,
     make_items,
-    run_killed,
+    run_copied,
+    run_forked,
     run_pack,
-    run_repacked,
 )
 from course_utils.chapters.data_pipelines.pickles import through_pickle
 from course_utils.chapters.data_pipelines.samplers import (
