@@ -2257,13 +2257,15 @@ show(figure, "Ten batches in a row: one handed out, four that workers hold, five
 # - `for batch in loader` goes on from where the loader stands to the end of the epoch; then the next
 #   `for` does the next epoch. The last batch may be short. A batch is what `default_collate` makes.
 #   After a `break`, the next `for` goes on behind the last batch that came out.
-# - Each epoch has every item once, in an order that is shuffled anew, and follows from `seed` and the
-#   number of the epoch alone.
-# - `loader.state_dict()` says where it stands, in a dict that `json` can write, and that does not
-#   change afterwards. `load_state_dict` puts another loader, made with equal arguments, there. It
-#   then gives exactly the batches that were not yet handed out, whatever workers had fetched.
-# - Items that were handed out before are not read again. Workers end when their `for` does, by `break`
-#   too.
+# - Each epoch has every item once, in an order that is shuffled anew (items, not whole batches), and
+#   follows from `seed` and the number of the epoch alone. Seed no global generator. (A `DataLoader`
+#   draws a number from PyTorch's when its loop begins; that is all right.)
+# - `loader.state_dict()`, called in a loop or between two, says where it stands, in a dict that `json`
+#   can write, and that does not change afterwards. `load_state_dict` puts another loader there, made
+#   with equal arguments, new or used, and leaves its dict as it is. That loader then gives exactly the
+#   batches that were not yet handed out, whatever workers had fetched.
+# - `num_workers` workers make the batches. Items that were handed out before are not read again.
+#   Workers end when their `for` does, by `break` too.
 #
 # Example: with 10 items in fours, stopped after batch 2 of an epoch, the next batch is its last two
 # items.
@@ -2290,6 +2292,15 @@ from course_utils.chapters.data_pipelines import run_resumable
 @runs_with_the_answer
 def try_resumable(*given, **options):
     return run_resumable(resumable, *given, **options)
+
+
+# %% nbgrader={"grade_id": "try-pairs", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import check_pairs, run_pairs
+
+
+@runs_with_the_answer
+def try_pairs(*given, **options):
+    return run_pairs(resumable, *given, **options)
 
 
 # %% nbgrader={"grade_id": "check-stream", "locked": true} jupyter={"source_hidden": true}
@@ -2334,6 +2345,9 @@ with every_case() as case:
     for workers in (0, 2):
         with case(f"17 items in fours, num_workers={workers}"):
             check_stream(try_stream, 17, 4, 0, workers)
+    for workers in (0, 2):
+        with case(f"items of a number and a dict, num_workers={workers}"):
+            check_pairs(try_pairs, workers)
     with case("every for left by break after a batch"):
         whole, broken = (try_stream(17, 4, 1, 0, 12, leave) for leave in (False, True))
         check_equal(broken, whole, "the batches", "the next for goes on behind the last batch")
@@ -2344,6 +2358,10 @@ with every_case() as case:
     for workers, stop in [(0, 2), (0, 0), (0, 5), (0, 7), (2, 2), (2, 6)]:
         with case(f"17 items in fours, num_workers={workers}, stopped after {stop} batches"):
             check_resumed(try_stream, try_resumable, 17, 4, 0, workers, stop, 9)
+    with case("the state asked for inside of the loop, after batch 2"):
+        check_resumed(try_stream, try_resumable, 17, 4, 0, 0, 2, 9, "inside")
+    with case("put into a loader that was used before"):
+        check_resumed(try_stream, try_resumable, 17, 4, 0, 0, 2, 9, "used")
 ### BEGIN HIDDEN TESTS
 check_resumed(try_stream, try_resumable, 12, 3, 7, 2, 3, 8)
 check_resumed(try_stream, try_resumable, 5, 8, 2, 0, 1, 3)
@@ -2532,7 +2550,8 @@ def check_mended(name, answer):
     mended, after = measure_pipeline(slow[name] | change)
     left = sum(mended.values()) / total
     assert after == sums, "the batches are not the same any more"
-    assert left < 0.6, f"with {change} the total is {left:.0%} of what it was: that part is not it"
+    words = f"{part!r} is the part, but {change} brings the total to {left:.0%} of what it was"
+    assert left < 0.6, f"{words}: change what this part depends on, so that it does less"
 
 
 # %% nbgrader={"grade_id": "find-the-bottleneck", "solution": true}

@@ -49,8 +49,10 @@ from course_utils.chapters.data_pipelines.statistics import (
     triple_of,
 )
 from course_utils.chapters.data_pipelines.streams import (
+    check_pairs,
     check_resumed,
     check_stream,
+    run_pairs,
     run_resumable,
     run_stream,
 )
