@@ -1502,7 +1502,6 @@ with every_case() as case:
         (9, 2, 2),
         (2, 2, 2),
         (0, 1, 2),
-        (7, 1, 3),
         (5, 3, 1),
     ]:
         with case(f"{count} items, world={world}, num_workers={workers}"):

@@ -161,7 +161,7 @@ def shard_iterable(source, rank, world):
     return Share()
 
 
-# %% wrong="two workers, written as a number" says=["num_workers=3", "lost"]
+# %% wrong="two workers, written as a number" says=["world=3, num_workers=1", "lost"]
 def shard_iterable(source, rank, world):
     class Share(IterableDataset):
         def __iter__(self):

@@ -144,7 +144,7 @@ def run_steps(PackedDataset, pack_it, before: bool) -> list:
         left = _read(PackedDataset, path)
         again = Path(tempfile.mkdtemp()) / "pack.lmdb"
         for file in path.parent.iterdir():
-            file.rename(again.with_name(file.name)) if file.is_file() else None
+            file.rename(again.with_name(file.name))
         try:
             pack_it(make_items(OLD), again)
             anew = _read(PackedDataset, again)
@@ -155,7 +155,7 @@ def run_steps(PackedDataset, pack_it, before: bool) -> list:
 
 
 def check_steps(run, before: bool):
-    """Whether each step leaves the old state or the whole new one, and nothing in the next's way."""
+    """Whether each step leaves what was there or all that is new, and nothing in the next's way."""
     found = run(before)
     assert found, "no file was opened by LMDB: is there an answer yet?"
     old = crcs(OLD) if before else "no file"

@@ -99,8 +99,8 @@ def run_resumable(
     """What a second loader gives after the state of a first, and what that read and left behind.
 
     Args:
-        how: ``"inside"`` asks for the state in the loop, before the break; ``"used"`` lets the second
-            loader give three batches before it is put there.
+        how: ``"inside"`` asks for the state in the loop, before the break; ``"used"`` lets the
+            second loader give three batches before it is put there.
     """
     before = len(multiprocessing.active_children())
     loader = resumable(Records(n), batch_size, seed, workers)
