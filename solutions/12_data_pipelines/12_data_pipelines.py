@@ -42,6 +42,7 @@ from course_utils.chapters.data_pipelines import damaged_folder, through_pickle
 # each batch arrived and when each step was done.
 
 # %%
+import threading
 import time
 
 import matplotlib.pyplot as plt
@@ -52,9 +53,6 @@ from torchvision.transforms import v2
 
 
 # %%
-import threading
-
-
 class FarAway(ImageFolder):
     """Files that arrive 5 ms late."""
 
@@ -102,19 +100,22 @@ def draw_relay(rows, alt):
 rows = {}
 for n in (0, 1, 2):
     rows[f"num_workers={n}"] = watch(DataLoader(images, batch_size=16, num_workers=n))
-draw_relay(rows, "Twelve steps on a time axis: the more workers, the less orange after the start.")
+draw_relay(
+    rows, "Twelve steps on a time axis: two workers need about half as long, one saves little."
+)
 
 # %% [markdown]
-# Orange is time in which the network stands still. Without workers, reading and computing take
-# turns. With workers there is one long wait at the start, while processes are made and first batches
-# read. After that, batches are read while the network computes, and the orange shrinks.
+# Orange is time in which the network waits. Without workers, reading and computing take turns. With
+# one worker they overlap, so it can save at most the shorter of the two: here that is the blue, which
+# is little. Two workers also read two batches at once, and the run takes about half as long. Before
+# that comes one long wait, while processes start and first batches are read.
 #
 # Workers hide *waiting* well, as here. Decoding is work, and workers need cores for it: where there
-# are none to spare, the blue gets wider instead. And on a short run the start alone may cost more
-# than the workers save.
+# are none to spare, the blue gets wider instead. On a short run the start alone may cost more than
+# the workers save. (On a busy machine the bars vary. Run the cell again.)
 #
-# So who waits for whom can be seen. To change it, you have to know who does what. We follow one
-# image from its file to the batch.
+# Now we can see who waits for whom. To change it, you have to know who does what. We follow one image
+# from its file to the batch.
 #
 # ## 1. A dataset answers, a loader asks · core
 #
@@ -170,14 +171,16 @@ print([*groups])
 def draw_parts():
     names = ["sampler\n7 · 2 · 5 · 0 …", "batch sampler\n[7, 2] [5, 0] …", "dataset[7]\ndataset[2]"]
     names += ["collate_fn\n[item, item]", "batch\n(2, …)"]
-    figure, axes = plt.subplots(figsize=(9, 1.9))
+    figure, axes = plt.subplots(figsize=(9, 1.6))
     for k, name in enumerate(names):
-        box = {"boxstyle": "round,pad=0.5", "fc": "#bfe0f5" if k in (2, 3) else "#fbdcb0"}
-        axes.text(2 * k, 0, name, ha="center", va="center", bbox=box | {"ec": "#444444"})
+        tint = "#bfe0f5" if k in (2, 3) else "#fbdcb0"
+        axes.add_patch(plt.Rectangle((2.1 * k, 0), 1.6, 1, fc=tint, ec="#444444"))
+        axes.text(2.1 * k + 0.8, 0.5, name, ha="center", va="center")
         if k:
-            axes.annotate("", (2 * k - 0.75, 0), (2 * k - 1.25, 0), arrowprops={"arrowstyle": "->"})
-    axes.text(5, 0.75, "in a worker, if there are any", ha="center", color="#0072b2")
-    axes.set(xlim=(-1, 9), ylim=(-0.7, 1))
+            ends = {"xy": (2.1 * k, 0.5), "xytext": (2.1 * k - 0.5, 0.5)}
+            axes.annotate("", **ends, arrowprops={"arrowstyle": "->", "shrinkA": 2, "shrinkB": 2})
+    axes.text(6.05, 1.2, "in a worker, if there are any", ha="center", color="#0072b2")
+    axes.set(xlim=(-0.1, 10.1), ylim=(-0.1, 1.5))
     axes.axis("off")
     return figure
 
@@ -253,14 +256,59 @@ print("processes:", len(pids), "· is one of them mine:", os.getpid() in pids, "
 # > a **copy** of the dataset, as it was when the loop began. What a worker writes into its copy, no
 # > other process sees. What it returns travels back through shared memory.
 #
-# On Linux with Python up to 3.13 such a copy is made by `fork`, which copies nothing until it is
-# written. On macOS, Windows and newer Pythons the dataset is pickled, and its class must be
+# On Linux with Python up to 3.13 such a copy is made by `fork`: memory is shared until a process
+# writes to it. On macOS, Windows and newer Pythons the dataset is pickled, and its class must be
 # importable: put it into a module there, not into a notebook. And guard a script's loop with
 # `if __name__ == "__main__":`.
 #
-# The batches come in the same order for any number of workers: worker 0 makes batch 0, worker 1
-# batch 1, and the loader hands them out in turn. So one slow item holds up all that lie behind it.
+# Under `fork`, *reading* a Python object writes to it, for its reference count changes. A list of many
+# file names is copied that way, page by page, in every worker. An array holds no Python objects.
+# **Predict:** how many bytes does a worker copy that looks at 300 000 names once?
+
+
+# %% topics=["num-workers"]
+import resource
+
+
+class Names(Squares):
+    def __getitem__(self, index):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt  # pages made so far
+        for name in self.n:
+            len(name)
+        pages = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+        return pages * resource.getpagesize() / 1e6
+
+    def __len__(self):
+        return 1
+
+
+# %% tags=["nbval-ignore-output"] topics=["num-workers"]
+names_list = [f"images/{n:07}.jpg" for n in range(300_000)]
+for kept in (names_list, np.array(names_list)):
+    (copied,) = DataLoader(Names(kept), batch_size=None, num_workers=1)
+    print(f"{type(kept).__name__:>8}: about {copied:.0f} MB of new pages in the worker")
+
+# %% [markdown]
+# With eight workers it is eight times that, and the process may be killed hours into an epoch. Keep
+# long lists as NumPy arrays, or in a file that is read in place (section 10).
 #
+# The batches come in the same order for any number of workers: worker 0 makes batch 0, worker 1
+# batch 1, and the loader hands them out in turn. One slow item holds up all batches behind it.
+# `in_order=False` hands each batch out when it is ready. You pay with an order that can't be repeated:
+
+
+# %% tags=["nbval-ignore-output"] topics=["dataloader-args"]
+class SlowFirst(Squares):
+    def __getitem__(self, index):
+        threading.Event().wait(0.3 if index == 0 else 0.0)
+        return index
+
+
+for in_order in (True, False):
+    loader = DataLoader(SlowFirst(6), batch_size=None, num_workers=2, in_order=in_order)
+    print(f"in_order={in_order}:", [int(x) for x in loader])
+
+# %% [markdown]
 # ### Exercise 12.1 — Predict the loader ★ · 4 min · 3 points · core
 #
 # Ten settings over `data`, a list of the numbers 0 to 9, or over `Squares(10)` from above. Write
@@ -664,33 +712,15 @@ print("clamped before:", np.array(v2.functional.to_pil_image(x.clamp(0, 1))).tol
 
 # %% [markdown]
 # Nothing is clamped. Too bright wraps around to dark. `ToDtype(torch.uint8, scale=True)` wraps,
-# too. To look at a normalised image, undo the normalising first and clamp:
-
-# %% topics=["topilimage-details"]
-mean, std = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
-photo = to_square(raw[1][0])
-normal = v2.functional.normalize(photo, mean.tolist(), std.tolist())
-undone = normal * std[:, None, None] + mean[:, None, None]
-print("lies from", round(normal.min().item(), 1), "to", round(normal.max().item(), 1))
-print("undone, it is the same:", torch.allclose(undone, photo, atol=1e-6))
-
-# %%
-figure, axes = plt.subplots(1, 3, figsize=(8, 2.8))
-to_pil = v2.functional.to_pil_image
-shown = {"as it was": photo, "normalised, shown as it is": normal, "undone, clamped": undone}
-for axis, (title, x) in zip(axes, shown.items(), strict=True):
-    axis.imshow(to_pil(x.clamp(0, 1) if "clamped" in title else x))
-    axis.set_title(title, fontsize=10)
-    axis.axis("off")
-show(figure, "An image; normalised, with colours that wrap around; and undone, as it was.")
-
-# %% [markdown]
+# too. To look at a normalised image, undo the normalising first and clamp: chapter 14 does it.
+#
 # ### The order in `Compose`
 #
 # `v2.Compose` calls its transforms one after the other. Three orders are wrong, and only one of
 # them says so:
 
 # %% topics=["transforms-compose"]
+mean, std = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
 floats = v2.ToDtype(torch.float32, scale=True)
 normalise = v2.Normalize(mean.tolist(), std.tolist())
 try:
@@ -1450,6 +1480,44 @@ print("blocks of 7 // 4:", [items[s : s + 1] for s in range(4)], "· lost:", ite
 print("dealt:           ", [items[s::shares] for s in range(shares)])
 
 # %% [markdown]
+# A stream can't be shuffled by a sampler either. A **shuffle buffer** holds the next few items, and
+# hands out one of them by chance. **Predict:** how late, and how early, can an item come?
+
+
+# %% topics=["num-workers"]
+def shuffle_buffer(stream, size, numbers):
+    held = []
+    for item in stream:
+        held.append(item)
+        if len(held) == size:
+            yield held.pop(numbers.integers(size))
+    numbers.shuffle(held)
+    yield from held
+
+
+print([*shuffle_buffer(range(16), 4, np.random.default_rng(0))])
+
+# %% [markdown]
+# An item may come as late as you like, but never more than three places early: what is far apart in
+# the stream stays apart. Real data lies in hundreds of **shards** (tar files of some 100 MB each).
+# Shuffle the shards anew in each epoch, deal *them* to ranks and workers, and let a buffer mix what
+# comes from several of them.
+#
+# Two more things that streams have to settle. **Equal batches a rank:** of 7 items in twos, dealt to 2
+# ranks, one rank has 2 full batches and the other 1. The rank with more waits in its next exchange of
+# gradients for a partner that has finished. So cut all ranks to the smallest number, or repeat
+# items. **Token packing:** texts of unequal length need no padding when they are joined and cut anew:
+
+# %% topics=["variable-size-batches"]
+texts, end = [[5, 6, 7], [8], [9, 4, 4, 2], [3, 1]], 0
+joined = [token for text in texts for token in (*text, end)]
+rows = torch.tensor(joined[: len(joined) // 4 * 4]).reshape(-1, 4)  # (row, time)
+print(rows, "\nleft for the next row:", joined[rows.numel() :])
+
+# %% [markdown]
+# Every place holds a token. A row may hold the end of one text and the start of another; where they
+# must not see each other, attention needs a mask by text.
+#
 # ### Exercise 12.7 — A stream that divides itself ★★ · 12 min · 3 points
 #
 # Write `shard_iterable(source, rank, world)`. It returns an `IterableDataset` over the list `source`:
@@ -1696,47 +1764,20 @@ print("std", ((squares / count).sqrt() / 255).round(decimals=3).tolist())
 #
 # A clip of 300 frames is too much for a network. **Segment sampling** (temporal segment networks,
 # TSN) cuts it into K equal segments and takes one frame of each: a random one for training, the
-# middle one for testing. It is easy to get wrong at the edges. A version in circulation takes frame
-# `F / K // 2 + F // K * k` for segment k of F frames, and pads a short clip with the frames
-# `arange(K - F)`. **Predict** what goes wrong for 10 frames in 3 segments, and for 2 frames in 7:
+# middle one for testing. A version in circulation takes frame `F / K // 2 + F // K * k` for segment k
+# of F frames, and pads a short clip with the frames `arange(K - F)`. It also counts frames with the
+# rate as an int, where broadcast video runs at 30000/1001 = 29.97 a second. **Predict** three faults:
 
-# %% topics=["tsn-sampling"] errata=["tsn-sampler"]
+# %% topics=["tsn-sampling"] errata=["tsn-sampler", "video-fps-int"]
 middle = 10 / 3 // 2 + 10 // 3 * torch.arange(3)
 print("10 frames, 3 segments:", middle.tolist(), "are", middle.dtype)
 print("2 frames, 7 segments: padded with", torch.arange(7 - 2).tolist(), "where only 0 and 1 exist")
-
-# %%
-import itertools
-
-figure, axes = plt.subplots(figsize=(9, 1.7))
-for y, frames in enumerate((10, 2)):
-    edges = [k * frames // 3 for k in range(4)]
-    for k, (a, b) in enumerate(itertools.pairwise(edges)):
-        tint = ("#bfe0f5", "#fbdcb0", "#c2e8d9")[k]
-        axes.broken_barh([(frame + 0.05, 0.9) for frame in range(a, b)], (y - 0.4, 0.8), color=tint)
-        chosen = (a + max(b, a + 1) - 1) // 2
-        axes.text(chosen + 0.5, y - 0.25 * (b == a), f"segment {k}", ha="center", fontsize=8)
-axes.set(yticks=[0, 1], yticklabels=["10 frames", "2 frames"], xticks=range(11), xlabel="frame")
-axes.invert_yaxis()
-show(figure, "Ten frames in three segments with their middles; of two frames, segment 0 is empty.")
-
-# %% [markdown]
-# The names stand at the middle frames. Of two frames, segment 0 has none of its own: it begins and
-# ends at frame 0, which it shares with segment 1. That is the edge where code goes wrong.
-#
-# Floats can't index frames, and the padding runs past the end of a short clip. And how many frames
-# are there? Broadcast video runs at 30000/1001 = 29.97 frames a second. Cut that to an int, and the
-# count is off:
-
-# %% topics=["tsn-sampling"] errata=["video-fps-int"] tags=["shows-false"]
-import torchvision
-
 rate = 30000 / 1001
 print("10.01 s hold", round(10.01 * rate), "frames; with int(rate)", round(10.01 * int(rate)))
-print("torchvision.io.read_video is there:", hasattr(torchvision.io, "read_video"))
 
 # %% [markdown]
-# Ten frames are lost in ten seconds. (Reading video is TorchCodec's task now, or PyAV's or OpenCV's.)
+# Floats can't index frames, the padding runs past the end, and ten frames are lost in ten seconds.
+# (`torchvision.io.read_video` is gone; reading video is TorchCodec's task now, or PyAV's or OpenCV's.)
 #
 # ### Exercise 12.9 — Frames by segments ★★ · 10 min · 3 points
 #
@@ -1980,8 +2021,8 @@ half.close()
 
 # %% [markdown]
 # HDF5's file is lost. LMDB keeps every transaction that was committed: whole, but short, and a
-# reader can't tell. In both cases the cure is the same. Write under another name, in the same
-# folder; when all is written and closed, `os.replace` it into place. A rename happens or it does not.
+# reader can't tell. The cure is the same: write under another name in the same folder, close, then
+# `os.replace` it into place. A rename happens or it does not. (Chapter 13 saves checkpoints that way.)
 #
 # ### Exercise 12.10 — Pack it ★★ · 18 min · 4 points
 #
