@@ -10,7 +10,7 @@
 # # Data pipelines: who is waiting for whom?
 #
 # A training loop is a relay. One side reads files and makes batches, the other computes. Whenever
-# one side is slower, the other stands still, and nothing in the code tells you. It just takes
+# one side is slower, the other waits, and nothing in the code tells you. It just takes
 # longer, or it trains on the wrong thing without an error.
 #
 # **After this chapter you can**
@@ -19,7 +19,7 @@
 # - read images, boxes and masks from real files, and transform and batch them at any size;
 # - choose who comes next: balanced, by length, over several workers and ranks, or from where you
 #   stopped;
-# - find augmentations that all workers repeat, and averages that are no averages;
+# - find augmentations that all workers repeat, and averages that count the wrong things;
 # - measure which part of a pipeline makes the others wait, and mend that part and no other.
 #
 # **It leans on** chapters 00 and 01. **Time:** 240 minutes with all twelve exercises; the core path,
@@ -61,7 +61,6 @@ class FarAway(ImageFolder):
         return super().__getitem__(index)
 
 
-# %%
 folder = shapes_folder(600)
 to_square = v2.Compose([v2.ToImage(), v2.Resize((64, 64)), v2.ToDtype(torch.float32, scale=True)])
 images = FarAway(folder / "images", transform=to_square)
@@ -396,8 +395,6 @@ raw = ImageFolder(folder / "images")
 print(raw.classes, "·", len(raw), "files")
 for path, label in raw.samples[:2]:
     print(path[-15:], "→", label, raw.classes[label])
-
-# %% topics=["image-folder"]
 print("item 0:", raw[0][0].mode, raw[0][0].size, "label", raw[0][1])
 print("sizes of the first six:", [raw[i][0].size for i in range(6)])
 
@@ -414,7 +411,6 @@ from pathlib import Path
 
 from torchvision.utils import draw_bounding_boxes, draw_segmentation_masks, make_grid, save_image
 
-# %%
 pictures = []
 for n in (0, 1, 3, 5, 14, 16, 18, 23):
     image, boxes, labels, mask = (torch.from_numpy(part) for part in draw_shapes(n))
@@ -436,8 +432,8 @@ save_image(grid / 255, Path(tempfile.mkdtemp()) / "grid.png")  # wants floats fr
 # %% [markdown]
 # ### Pillow is lazy
 #
-# `Image.open` reads the header and no more. The pixels are decoded when they are first needed. So
-# if you time `open`, you time nothing; and a damaged file fails late. Let's cut one short.
+# `Image.open` reads the header and no more. The pixels are decoded when they are first needed. If
+# you time `open`, you time nothing; and a damaged file fails late. Let's cut one short.
 
 # %% topics=["fast-image-readers"]
 from PIL import Image
@@ -445,8 +441,6 @@ from PIL import Image
 jpeg = (folder / "images/circle/0000.jpg").read_bytes()
 cut = Path(tempfile.mkdtemp()) / "cut.jpg"
 print("kept", cut.write_bytes(jpeg[: len(jpeg) // 2]), "of", len(jpeg), "bytes")
-
-# %%
 image = Image.open(cut)
 print("opened:", image.size)
 try:
@@ -495,7 +489,6 @@ class Mangled(Dataset):
         return index
 
 
-# %% errata=["mangled-getitem"]
 try:
     Mangled()[0]
 except NotImplementedError:
@@ -669,8 +662,8 @@ with every_case() as case:
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# `Image.open` succeeds on a file that was cut short. What has to stand inside the `try` is the line
-# that decodes, such as `convert("RGB")`; and `transform` has to stand outside.
+# `Image.open` succeeds on a file that was cut short. The line that decodes, such as
+# `convert("RGB")`, belongs inside the `try`; `transform` belongs outside.
 # </details>
 #
 # ## 3. From an item to a tensor · core
@@ -731,15 +724,13 @@ except TypeError as error:
 # %%
 late = v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32), normalise])(raw[1][0])
 print("floats without scale=True: up to", round(late.max().item()))
-
-# %%
 darker = v2.ColorJitter(brightness=(0.9, 0.9))  # times 0.9, always
 x = v2.Compose([v2.ToImage(), floats, normalise, darker])(raw[1][0])
 print("jitter after normalise: from", round(x.min().item(), 1), "to", round(x.max().item(), 1))
 
 # %% [markdown]
 # The second feeds numbers around a thousand. The third clamps: all that normalising put below 0 is
-# gone, and so is all above 1. So: geometry and colour on **uint8** (less memory, and faster), then floats, then
+# gone, and so is all above 1. The order to remember: geometry and colour on **uint8** (less memory, and faster), then floats, then
 # normalise, last.
 #
 # A pretrained network brings its own order along. This is the usual one for ImageNet at test time:
@@ -753,11 +744,11 @@ print(ResNet18_Weights.DEFAULT.transforms())
 # Resize the shorter side to 256, cut 224 from the middle, scale, normalise. For training it is
 # `RandomResizedCrop(224)` and `RandomHorizontalFlip()` in place of the first two.
 #
-# ### Box and mask come along
+# ### Box and mask move too
 #
 # If an image is flipped and its boxes are not, you train on wrong labels. Transforms v2 look at the
 # types: `tv_tensors.Image`, `Mask` and `BoundingBoxes` are tensors that say what they are. One call
-# takes any nest of them, draws its random numbers once, and moves everything alike. Boxes also carry
+# takes any nest of them, draws its random numbers once, and moves everything the same way. Boxes also carry
 # a format (`XYXY`: left, top, right, bottom) and a `canvas_size`: height and width of the image that
 # they lie in.
 
@@ -800,7 +791,7 @@ print(type(old.transforms).__name__)
 #
 # Write `custom_transform(p)`. It returns a transform: something that can be called with a dict and
 # that fits into `v2.Compose`. With probability `p` it turns everything in the dict by 90° counter-
-# clockwise, otherwise it leaves everything as it is. The dict has
+# clockwise; in the other cases it leaves everything as it is. The dict has
 #
 # - `"image"`: a `tv_tensors.Image` (C, H, W) and `"mask"`: a `tv_tensors.Mask` (H, W), of any dtype,
 #   to be turned like `torch.rot90(x, 1, (-2, -1))`;
@@ -925,8 +916,6 @@ try:
     pool(next(iter(DataLoader(sizes, batch_size=2))))
 except RuntimeError as error:
     print(str(error)[:70])
-
-# %%
 as_list = next(iter(DataLoader(sizes, batch_size=2, collate_fn=list)))
 print("as a list:", tuple(torch.stack([pool(x) for x in as_list]).shape))
 
@@ -1074,8 +1063,8 @@ show(figure, "Four images padded with grey to one size; the share of real boxes 
 #
 # ## 5. Who comes next?
 #
-# A sampler is any iterable of indices; a batch sampler one of lists of indices. That is all. So
-# every question of *which* items is answered there, and the dataset stays as it is.
+# A sampler is any iterable of indices; a batch sampler one of lists of indices. That is all.
+# Every question of *which* items is answered there, and the dataset stays as it is.
 
 # %% topics=["samplers"]
 print(next(iter(DataLoader(range(10, 20), sampler=[3, 1, 1], batch_size=2))))
@@ -1111,7 +1100,7 @@ show(
 
 # %% [markdown]
 # Sorted batches have a price: the same items always meet, and if batches came in sorted order, the
-# network would see short ones first, epoch after epoch. So the batches are shuffled, and items of
+# network would see short ones first, epoch after epoch. That is why batches are shuffled, and items of
 # equal length swap places.
 #
 # **Balanced classes.** With 90 healthy and 10 ill patients, a network learns to say "healthy". Draw
@@ -1123,8 +1112,6 @@ from torch.utils.data import WeightedRandomSampler
 
 labels = torch.tensor([0] * 90 + [1] * 10)
 weights = 1 / labels.bincount()[labels]
-
-# %% topics=["samplers"]
 drawn = torch.tensor(
     [*WeightedRandomSampler(weights, 100, generator=torch.Generator().manual_seed(0))]
 )
@@ -1133,15 +1120,15 @@ print("healthy ever seen:", drawn[drawn < 90].unique().numel(), "of 90")
 
 # %% [markdown]
 # Balance has its price too. An ill patient is seen five times an epoch. And a healthy one is missed
-# with probability $(1 - 1/180)^{100} = 57\,\%$: of 90 about 38 are seen. An "epoch" of such draws is
-# no pass over the data.
+# with probability $(1 - 1/180)^{100} = 57\,\%$: of 90 about 38 are seen. An "epoch" of such draws
+# isn't a pass over the data.
 #
 # ### Exercise 12.5 — Two samplers ★★ · 18 min · 4 points
 #
 # **By length.** `bucket_sampler(lengths, batch_size, seed, epoch)` returns a list of batches, each a
 # list of indices into `lengths`, which has whole numbers:
 #
-# - every index stands in exactly one batch; all batches are full but at most one;
+# - every index is in exactly one batch; all batches are full but at most one;
 # - sorted by length and cut: for any two batches, the lengths of the one are all at most as large as
 #   those of the other (they may touch);
 # - the order of the batches is shuffled, and which items of *equal* length share a batch changes from
@@ -1267,11 +1254,11 @@ with every_case() as case:
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# A generator of your own takes both numbers: `np.random.default_rng([seed, epoch])`.
+# A generator takes both numbers as its seed: `np.random.default_rng([seed, epoch])`.
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# Python's sort is stable: equal lengths keep the order that they had before. So shuffle first.
+# Python's sort is stable: equal lengths keep the order that they had before. Shuffle first.
 # </details>
 # <details><summary>Hint 3</summary>
 #
@@ -1281,7 +1268,7 @@ with every_case() as case:
 # ## 6. Workers and chance · core
 #
 # Each worker has a copy of everything. Of the random generators, too? Augmentations that repeat are
-# a quiet bug: training goes on, with a fraction of the variety you think you have. Four ways to
+# a quiet bug: training continues, with a fraction of the variety you think you have. Four ways to
 # draw, two workers, two epochs. **Predict** which columns repeat.
 
 
@@ -1315,7 +1302,7 @@ for epoch in range(2):
 #
 # > **Then and now.** *"With workers, `np.random` gives every worker the same augmentations."* It did,
 # > for years, and many projects had the bug. Today NumPy's global generator is seeded in every
-# > worker. The advice that followed, to use `np.random.default_rng()` of your own, brings it back.
+# > worker. The advice that followed, to make a generator by `np.random.default_rng()`, brings it back.
 
 # %%
 small = np.array(raw[2][0].resize((48, 48)))
@@ -1331,7 +1318,7 @@ for row, workers in zip(axes, (1, 2), strict=True):
 show(figure, "An image rolled by chance, eight items: with two workers, each shift comes twice.")
 
 # %% [markdown]
-# Look at neighbours in the lower row: 0 and 1, 2 and 3 … are rolled alike. Half of the variety is
+# Look at neighbours in the lower row: 0 and 1, 2 and 3 … are rolled by the same shift. Half of the variety is
 # gone.
 #
 # The repair is a `worker_init_fn`, called in each worker before its first item. There
@@ -1361,7 +1348,7 @@ for epoch in range(2):
 # %% [markdown]
 # ### Exercise 12.6 — Chance for every worker ★★ · 10 min · 3 points · core
 #
-# `NoiseSet` below keeps two generators of its own, `rng` (NumPy) and `generator` (PyTorch), and each
+# `NoiseSet` below keeps two generators, `rng` (NumPy) and `generator` (PyTorch), and each
 # item draws from both. Write its `worker_init_fn`: `worker_rng(worker_id)` gives the worker's copy
 # of the dataset new ones, a `np.random.Generator` and a `torch.Generator`, so that
 #
@@ -1467,7 +1454,7 @@ print([int(x) for x in DataLoader(Stream(), batch_size=None, num_workers=2)])
 # %% [markdown]
 # All of it, twice. Each worker has a copy and runs it from the start: this is the other place where
 # workers double things. The stream has to divide *itself*. With several machines there is a second
-# division: `world` processes train together, each has a `rank` and workers of its own. So one
+# division: `world` processes train together, each has a `rank` and its own workers. One
 # share is numbered `rank * workers + worker`, of `world * workers` shares.
 #
 # Walk it by hand, 7 items, 2 ranks with 2 workers each: four shares. Cutting into blocks of
@@ -1487,8 +1474,8 @@ print("dealt:           ", [items[s::shares] for s in range(shares)])
 # %% topics=["num-workers"]
 def shuffle_buffer(stream, size, numbers):
     held = []
-    for item in stream:
-        held.append(item)
+    for record in stream:
+        held.append(record)
         if len(held) == size:
             yield held.pop(numbers.integers(size))
     numbers.shuffle(held)
@@ -1745,7 +1732,7 @@ with every_case() as case:
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# In merging, nothing and nothing would divide by 0: that case stands alone.
+# In merging, nothing and nothing would divide by 0: treat that case first.
 # </details>
 
 # %% topics=["dataset-mean-std"]
@@ -1754,8 +1741,6 @@ halves = [triple_of(part) for part in (sample[:150], sample[150:])]
 count, mean, squares = triple_of(sample)
 weights = torch.tensor([part[0] for part in halves]).double() / count
 assert torch.allclose(sum(w * part[1] for w, part in zip(weights, halves, strict=True)), mean)
-
-# %%
 print(count, "pixels · mean", (mean / 255).round(decimals=3).tolist())
 print("std", ((squares / count).sqrt() / 255).round(decimals=3).tolist())
 
@@ -1787,8 +1772,8 @@ print("10.01 s hold", round(10.01 * rate), "frames; with int(rate)", round(10.01
 # - Of K segments, segment k (from 0) begins at frame ⌊kF/K⌋ and ends before frame ⌊(k+1)F/K⌋. Where
 #   that leaves nothing, because the clip is short, it holds the frame at which it begins.
 # - Without a generator (`None`): the middle frame of each segment, of two the earlier.
-# - With one: a frame of each segment, each segment with a draw of its own and all its frames equally
-#   likely, from that generator, as it stands, and no other. A second call with it draws on.
+# - With one: a frame of each segment, by a separate draw for each, all its frames equally likely,
+#   from that generator, as it stands, and no other. A second call with it draws on.
 #
 # Example: 10 frames in 3 segments, 0–2, 3–5 and 6–9: `[1, 4, 7]`. And 2 frames in 4 segments:
 # `[0, 0, 1, 1]`.
@@ -1868,7 +1853,7 @@ check_frames(try_tsn, 7, 2.0, 14, 1)
 # ## 10. Ten thousand files, or one?
 #
 # Small files are slow where opening is slow: on network disks, in object stores, on anything with a
-# queue. So people pack them. TFRecord, RecordIO, WebDataset's tar files, MosaicML's shards and
+# queue. People pack them. TFRecord, RecordIO, WebDataset's tar files, MosaicML's shards and
 # Parquet are made for reading in sequence, LMDB and HDF5 for reading anywhere. (A `.pth` or `.npz`
 # of everything is read whole; n5 and zarr are HDF5's relatives in folders.) Here are the two that
 # need care with processes.
@@ -1879,8 +1864,6 @@ import lmdb
 
 shelf = Path(tempfile.mkdtemp())
 paths = [Path(path) for path, _ in raw.samples]
-
-# %% topics=["packed-file-formats"]
 with h5py.File(shelf / "pack.h5", "w") as file:
     column = file.create_dataset("jpeg", (len(paths),), dtype=h5py.vlen_dtype(np.uint8))
     for n, path in enumerate(paths):
@@ -1907,8 +1890,6 @@ print(
 with h5py.File(shelf / "pack.h5") as file:
     column = file["jpeg"]
     took = {"HDF5": timeit(lambda: [column[n].tobytes() for n in range(600)], number=1)}
-
-# %% tags=["nbval-ignore-output"] topics=["packed-file-formats"]
 pack = lmdb.open(str(shelf / "pack.lmdb"), subdir=False, readonly=True, lock=False)
 with pack.begin() as transaction:
     took["LMDB"] = timeit(lambda: [transaction.get(str(n).encode()) for n in range(600)], number=1)
@@ -1926,8 +1907,8 @@ axes.set(xlabel="microseconds an item (files already in memory)", xscale="log", 
 show(figure, "Bars: LMDB reads fastest, then loose files and HDF5; decoding takes longest.")
 
 # %% [markdown]
-# With warm files on a local disk, LMDB is the fastest reader, and HDF5, with a row of its own for
-# each image, gains nothing. And all three are dwarfed by decoding. Pack when *opening* is what you
+# With warm files on a local disk, LMDB is the fastest reader, and HDF5, with a row for each
+# image, gains nothing. And all three are dwarfed by decoding. Pack when *opening* is what you
 # wait for; measure first.
 #
 # ### Processes
@@ -1984,8 +1965,6 @@ same = [*DataLoader(packed, batch_size=None, num_workers=2)] == [
     path.read_bytes() for path in paths
 ]
 print("used here, then by two workers, every byte right:", same)
-
-# %%
 print("pickled after use:", pickle.loads(pickle.dumps(packed))[0] == first)
 
 # %% [markdown]
@@ -2003,8 +1982,6 @@ db = """import lmdb; e = lmdb.open('half.lmdb', subdir=False)
 for k in b'abc':
     with e.begin(write=True) as t: t.put(bytes([k]), b'1')
 t = e.begin(write=True); t.put(b'd', b'1')"""
-
-# %% topics=["packed-file-formats"]
 for code in (h5, db):
     print("exit", subprocess.run([sys.executable, "-c", f"{code}\n{kill}"], cwd=shelf).returncode)
 
@@ -2013,8 +1990,6 @@ try:
     h5py.File(shelf / "half.h5")
 except OSError as error:
     print("HDF5:", str(error).split("(")[1].rstrip(")").split(":")[0])
-
-# %%
 half = lmdb.open(str(shelf / "half.lmdb"), subdir=False, readonly=True, lock=False)
 print("LMDB:", half.stat()["entries"], "entries of 4")
 half.close()
@@ -2237,9 +2212,9 @@ print(f"decode and resize {decode * 5:.3f} ms an item, from the map {read * 5:.4
 # Random augmentation can't be done once. Resize a little larger than you need, and crop by chance.
 # If everything fits into memory, one tensor and an index are the fastest loader there is.
 #
-# ## 11. Stop in the middle, go on exactly there
+# ## 11. Stop in the middle, resume exactly there
 #
-# A run of days is stopped after 1 371 of 5 000 batches. To go on, the loader needs its place. Two
+# A run of days is stopped after 1 371 of 5 000 batches. To resume, the loader needs its place. Two
 # numbers suffice, if the order is a *function* of them: the epoch, and how many batches were handed
 # out. By hand, with ten items in twos:
 
@@ -2249,7 +2224,7 @@ print("epoch 4:       ", order.tolist())
 print("after 2 of 5:  ", order[2:].tolist())
 
 # %% [markdown]
-# The trap lies with workers. They run ahead: while you train on batch 2, batches 3 to 6 are being
+# The trap is in the workers. They run ahead: while you train on batch 2, batches 3 to 6 are being
 # made, and the sampler has given out their indices. **Predict** how far:
 
 
@@ -2291,16 +2266,16 @@ show(figure, "Ten batches in a row: one handed out, four that workers hold, five
 #
 # ### Exercise 12.11 — Resume in the middle ★★★ · 25 min · 4 points
 #
-# Write `resumable(dataset, batch_size, seed, num_workers)`. It returns a loader of your own over a
+# Write `resumable(dataset, batch_size, seed, num_workers)`. It returns a loader over a
 # map-style dataset with a length:
 #
-# - `for batch in loader` goes on from where the loader stands to the end of the epoch; then the next
+# - `for batch in loader` continues from the loader's place to the end of the epoch; then the next
 #   `for` does the next epoch. The last batch may be short. A batch is what `default_collate` makes.
-#   After a `break`, the next `for` goes on behind the last batch that came out.
+#   After a `break`, the next `for` continues after the last batch that came out.
 # - Each epoch has every item once, in an order that is shuffled anew (items, not whole batches), and
 #   follows from `seed` and the number of the epoch alone. Seed no global generator. (A `DataLoader`
 #   draws a number from PyTorch's when its loop begins; that is all right.)
-# - `loader.state_dict()`, called in a loop or between two, says where it stands, in a dict that `json`
+# - `loader.state_dict()`, called in a loop or between two, gives its place, in a dict that `json`
 #   can write, and that does not change afterwards. `load_state_dict` puts another loader there, made
 #   with equal arguments, new or used, and leaves its dict as it is. That loader then gives exactly the
 #   batches that were not yet handed out, whatever workers had fetched.
@@ -2390,7 +2365,7 @@ with every_case() as case:
             check_pairs(try_pairs, workers)
     with case("every for left by break after a batch"):
         whole, broken = (try_stream(17, 4, 1, 0, 12, leave) for leave in (False, True))
-        check_equal(broken, whole, "the batches", "the next for goes on behind the last batch")
+        check_equal(broken, whole, "the batches", "the next for continues after the last batch")
 
 
 # %% nbgrader={"grade_id": "resumable-check-2", "grade": true, "points": 2}
@@ -2415,7 +2390,7 @@ check_resumed(try_stream, try_resumable, 5, 8, 2, 0, 1, 3)
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# Count *before* you `yield`: what stands behind the `yield` does not run until the next batch is
+# Count *before* you `yield`: what follows the `yield` does not run until the next batch is
 # asked for, and not at all after a `break`.
 # </details>
 #
@@ -2453,11 +2428,11 @@ print([x.tolist() for x in ahead(DataLoader(range(6), batch_size=4))])
 
 # %% [markdown]
 # A thread shares the interpreter with your loop. Decoders and tensor operations release it, plain
-# Python does not. So this helps a little, and workers help more.
+# Python does not. This helps a little, and workers help more.
 #
 # **Pinning.** A GPU fetches memory by itself, but only from pages that the system promises not to
 # move: *page-locked*, or pinned. From any other memory the driver copies twice, and your process
-# stands and waits.
+# waits.
 #
 # > **Often said.** *"`pin_memory` puts the data on the GPU."* It puts batches into page-locked memory
 # > of the **host**, by a thread of the main process. They are still on the CPU.
@@ -2466,14 +2441,12 @@ print([x.tolist() for x in ahead(DataLoader(range(6), batch_size=4))])
 gpu = device.type == "cuda"
 batch = next(iter(DataLoader(range(8), batch_size=8, pin_memory=gpu)))
 print("a GPU is there:", gpu, "· pinned:", batch.is_pinned())
-
-# %% topics=["pin-memory"] errata=["pin-memory-is-gpu"]
 print("the batch lies on:", batch.device)
 
 # %% [markdown]
 # Pinned memory can't be swapped out, and pinning costs time. On a machine without a GPU it does
 # nothing but warn. With one, it pays together with **`non_blocking=True`**: the copy is queued, your
-# process goes on, and the GPU computes on the last batch meanwhile. *"Pinned, with
+# process continues, and the GPU computes on the last batch meanwhile. *"Pinned, with
 # `non_blocking=False`, to overlap"* is passed on too: False waits until the copy is done, each time.
 
 # %% tags=["shows-false", "nbval-ignore-output"] topics=["non-blocking-copy"] errata=["non-blocking-false-overlaps"]
@@ -2497,7 +2470,7 @@ print("a copy was made:", x.to(device) is not x)
 
 # %% topics=["prefetching", "non-blocking-copy"]
 def to_device_ahead(loader):
-    """Batches on ``device``, each copied on a stream of its own while the last is computed on."""
+    """Batches on ``device``, each copied on a second stream while the last is computed on."""
     if device.type != "cuda":
         yield from (batch.to(device) for batch in loader)
         return
@@ -2608,7 +2581,7 @@ find_the_bottleneck = {
 
 
 # %% nbgrader={"grade_id": "find-the-bottleneck-check", "grade": true, "points": 4}
-assert isinstance(find_the_bottleneck, dict), "find_the_bottleneck is no dict any more"
+assert isinstance(find_the_bottleneck, dict), "find_the_bottleneck isn't a dict any more"
 with every_case() as case:
     for name in slow:
         with case(f"pipeline {name}"):
@@ -2623,8 +2596,8 @@ with every_case() as case:
 #
 # ### Your pipeline, on this machine
 #
-# The payoff: real files, your `folder_dataset` and `collate_boxes` if you solved them (torchvision's
-# and a simple one otherwise), and every combination of workers, prefetch and pinning.
+# The payoff: real files, your `folder_dataset` and `collate_boxes` if you solved them (if not,
+# torchvision's and a simple one), and every combination of workers, prefetch and pinning.
 
 # %% topics=["num-workers", "prefetching", "pin-memory"]
 to_float = v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])
@@ -2646,8 +2619,6 @@ def batch_of(items):
 settings = [
     (n, f, pin) for n in (0, 1, 2) for f in ((2, 6) if n else (None,)) for pin in {False, gpu}
 ]
-
-# %% tags=["nbval-ignore-output"] topics=["num-workers", "prefetching"]
 table = {}
 for workers, factor, pin in settings:
     options = {"num_workers": workers, "prefetch_factor": factor, "pin_memory": pin}
@@ -2689,8 +2660,6 @@ try:
     old.Compose([])(picture, picture)
 except TypeError as error:
     print("transform:", str(error).split(".")[-1][:60])
-
-# %%
 print("v2 takes two:", [x.size for x in v2.Compose([v2.RandomHorizontalFlip(1)])(picture, picture)])
 
 # %% [markdown]
@@ -2744,8 +2713,6 @@ values = np.random.default_rng(0).random((3000, 20))
 np.savetxt(shelf / "table.csv", values, delimiter=",")
 with h5py.File(shelf / "table.h5", "w") as file:
     file["values"] = values
-
-# %% tags=["nbval-ignore-output"] topics=["hdf-feather"]
 as_text = timeit(lambda: np.loadtxt(shelf / "table.csv", delimiter=","), number=1)
 as_h5 = timeit(lambda: h5py.File(shelf / "table.h5")["values"][:], number=1)
 print(f"CSV {as_text * 1e3:.0f} ms, HDF5 {as_h5 * 1e3:.1f} ms")
@@ -2755,7 +2722,7 @@ print(f"CSV {as_text * 1e3:.0f} ms, HDF5 {as_h5 * 1e3:.1f} ms")
 #
 # | for | tool |
 # | --- | --- |
-# | decoding and augmenting on the GPU | NVIDIA DALI (pipelines of its own), nvImageCodec, TorchCodec for video; v2 transforms also run on CUDA tensors, a batch at once |
+# | decoding and augmenting on the GPU | NVIDIA DALI (its pipelines replace the loader), nvImageCodec, TorchCodec for video; v2 transforms also run on CUDA tensors, a batch at once |
 # | augmentation | Albumentations is archived; AlbumentationsX continues it under the AGPL. Kornia works on batches, with gradients |
 # | drawing boxes and masks | labelme (alive), CVAT and Label Studio (servers); LabelImg is archived, its author points to Label Studio |
 # | finding data | Hugging Face Datasets, OpenML, Kaggle, Google Dataset Search, UCI, the AWS registry. Papers with Code is closed |
@@ -2781,12 +2748,12 @@ print(tuple(y.shape), "on the course's device:", y.device.type == device.type)
 # | who computes it? | workers: processes with copies of everything, generators included |
 # | who divides a stream? | the stream itself, over ranks × workers |
 # | who opens the file? | each process, at first use |
-# | where does it go on? | behind the last batch that came *out* |
+# | where does it resume? | after the last batch that came *out* |
 # | who waits? | measure step and loader alone, then the loader's parts |
 #
 # **Three mistakes to remember**
 #
-# 1. A generator of your own in a dataset with workers. Every worker draws the same.
+# 1. A generator kept in a dataset with workers. Every worker draws the same numbers.
 # 2. Averages over images, padding or short batches, where pixels, masks or items should be counted.
 # 3. Turning knobs before measuring. Only the slowest part is worth mending.
 #
