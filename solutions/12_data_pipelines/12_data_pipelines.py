@@ -791,7 +791,7 @@ print(type(old.transforms).__name__)
 #
 # Write `custom_transform(p)`. It returns a transform: something that can be called with a dict and
 # that fits into `v2.Compose`. With probability `p` it turns everything in the dict by 90° counter-
-# clockwise; in the other cases it leaves everything as it is. The dict has
+# clockwise, otherwise it leaves everything as it is. The dict has
 #
 # - `"image"`: a `tv_tensors.Image` (C, H, W) and `"mask"`: a `tv_tensors.Mask` (H, W), of any dtype,
 #   to be turned like `torch.rot90(x, 1, (-2, -1))`;
@@ -1377,27 +1377,27 @@ from torch.utils.data import get_worker_info
 
 @runs_with_the_answer
 def try_worker_rng(workers: int, epochs: int, seed: int) -> list:
-    """For each epoch, the numbers that each worker drew from rng, and from generator."""
+    """For each epoch, what each worker drew from rng and from generator, and its seed."""
     loader = DataLoader(
         NoiseSet(),
         batch_size=None,
         num_workers=workers,
         worker_init_fn=worker_rng,
-        collate_fn=lambda item: (get_worker_info().id, *item),
+        collate_fn=lambda item: (get_worker_info().id, *item, get_worker_info().seed),
         generator=torch.Generator().manual_seed(seed),
     )
     found = []
     for _ in range(epochs):
-        drawn = [([], []) for _ in range(workers)]
-        for worker, one, other in loader:
-            drawn[worker][0].append(one)
-            drawn[worker][1].append(other)
+        drawn = [([], [], []) for _ in range(workers)]
+        for worker, *numbers in loader:
+            for row, number in zip(drawn[worker], numbers, strict=True):
+                row.append(number)
         found.append(drawn)
     return found
 
 
 # %% nbgrader={"grade_id": "check-draws", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import check_draws
+from course_utils.chapters.data_pipelines import check_draws, check_seeds
 
 
 # %% nbgrader={"grade_id": "worker-rng", "solution": true}
@@ -1413,6 +1413,9 @@ def worker_rng(worker_id: int) -> None:
 # %% nbgrader={"grade_id": "worker-rng-check", "grade": true, "points": 3}
 first, again, other = (try_worker_rng(2, n, seed) for n, seed in ((2, 0), (1, 0), (1, 1)))
 with every_case() as case:
+    with case("the seeds of the workers"):
+        for drawn, seed in ((first, 0), (again, 0), (other, 1)):
+            check_seeds(drawn, seed)
     for which, name in enumerate(("rng", "generator")):
         with case(f"two workers, two epochs, {name}"):
             check_draws(NoiseSet, first, which, f"dataset.{name}")
@@ -1422,6 +1425,7 @@ with every_case() as case:
             assert one != three, f"dataset.{name}: another seed of the loader, the same draws"
 ### BEGIN HIDDEN TESTS
 many = try_worker_rng(2, 3, 5)
+check_seeds(many, 5)
 for which, name in enumerate(("rng", "generator")):
     check_draws(NoiseSet, many, which, f"three epochs: dataset.{name}")
 ### END HIDDEN TESTS
@@ -1490,10 +1494,11 @@ print([*shuffle_buffer(range(16), 4, np.random.default_rng(0))])
 # Shuffle the shards anew in each epoch, deal *them* to ranks and workers, and let a buffer mix what
 # comes from several of them.
 #
-# Two more things that streams have to settle. **Equal batches a rank:** of 7 items in twos, dealt to 2
-# ranks, one rank has 2 full batches and the other 1. The rank with more waits in its next exchange of
-# gradients for a partner that has finished. So cut all ranks to the smallest number, or repeat
-# items. **Token packing:** texts of unequal length need no padding when they are joined and cut anew:
+# Two more things that streams have to settle. **Equal batches a rank:** of 5 items, dealt to 2 ranks
+# in batches of two, one rank makes 2 batches and the other 1. The rank with more waits in its next
+# exchange of gradients for a partner that has finished. Cut all ranks to the smallest number, repeat
+# items, or use `Join` (chapter 17). **Token packing:** texts of unequal length need no padding when
+# they are joined and cut anew:
 
 # %% topics=["variable-size-batches"]
 texts, end = [[5, 6, 7], [8], [9, 4, 4, 2], [3, 1]], 0

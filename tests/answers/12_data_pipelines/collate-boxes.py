@@ -255,3 +255,20 @@ def collate_boxes(items):
         boxes[k, : len(box)], mask[k, : len(box)] = box, True
     sizes = torch.tensor([x.shape[1:] for x, _ in items])
     return {"images": images, "sizes": sizes, "boxes": boxes, "mask": mask}
+
+
+# %% wrong="leaves out images without boxes" says=["an image without boxes"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None and len(item[1])]
+    if not items:
+        return None
+    h = max(image.shape[1] for image, _ in items)
+    w = max(image.shape[2] for image, _ in items)
+    images = torch.stack(
+        [torch.nn.functional.pad(x, (0, w - x.shape[2], 0, h - x.shape[1])) for x, _ in items]
+    )
+    boxes = torch.nn.utils.rnn.pad_sequence([b for _, b in items], batch_first=True)
+    counts = torch.tensor([len(b) for _, b in items])
+    mask = torch.arange(boxes.shape[1]) < counts[:, None]
+    sizes = torch.tensor([x.shape[1:] for x, _ in items])
+    return {"images": images, "sizes": sizes, "boxes": boxes, "mask": mask}

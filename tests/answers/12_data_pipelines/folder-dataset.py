@@ -639,3 +639,33 @@ class FolderDataset(Dataset):
 
 def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="classes are the folders that hold images" says=["classes", "c_empty"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        paths = [p for p in Path(root).glob("*/*") if p.is_file()]
+        paths = [p for p in paths if p.suffix.lower() in (".jpg", ".jpeg")]
+        self.classes = sorted({p.parent.name for p in paths})
+        self.samples = [(p, self.classes.index(p.parent.name)) for p in sorted(paths)]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+        except OSError as error:
+            if self.on_error == "raise":
+                raise RuntimeError(str(path)) from error
+            warnings.warn(str(path))
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)

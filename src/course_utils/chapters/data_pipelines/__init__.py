@@ -62,4 +62,9 @@ from course_utils.chapters.data_pipelines.transforms import (
     run_custom,
     run_often,
 )
-from course_utils.chapters.data_pipelines.workers import check_draws, check_shares, run_shard
+from course_utils.chapters.data_pipelines.workers import (
+    check_draws,
+    check_seeds,
+    check_shares,
+    run_shard,
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import torch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 
@@ -22,6 +23,18 @@ def check_draws(NoiseSet, drawn, which, what):
         words += "one into the copy"
     for a, b in (between or pairs)[:1]:
         raise AssertionError(f"{what}: {b} and {a} drew the same numbers: {words}")
+
+
+def check_seeds(drawn, seed):
+    """Whether each worker reported the seed that a loader with this generator gives it."""
+    generator = torch.Generator().manual_seed(seed)
+    for epoch, workers in enumerate(drawn):
+        first = int(torch.empty((), dtype=torch.int64).random_(generator=generator))
+        for worker, numbers in enumerate(workers):
+            words = f"epoch {epoch}, worker {worker}: this isn't the seed that the loader gives it"
+            assert set(numbers[2]) == {first + worker}, words
+            words = f"epoch {epoch}, worker {worker}: not three items of two numbers"
+            assert [len(row) for row in numbers] == [3, 3, 3], words
 
 
 def run_shard(shard_iterable, source: list, world: int, workers: int, before: bool = False) -> list:
