@@ -10,7 +10,7 @@
 # # Data pipelines: who is waiting for whom?
 #
 # A training loop is a relay. One side reads files and makes batches, the other computes. Whenever
-# one side is slower, the other stands still, and nothing in the code tells you. It just takes
+# one side is slower, the other waits, and nothing in the code tells you. It just takes
 # longer, or it trains on the wrong thing without an error.
 #
 # **After this chapter you can**
@@ -19,7 +19,7 @@
 # - read images, boxes and masks from real files, and transform and batch them at any size;
 # - choose who comes next: balanced, by length, over several workers and ranks, or from where you
 #   stopped;
-# - find augmentations that all workers repeat, and averages that are no averages;
+# - find augmentations that all workers repeat, and averages that count the wrong things;
 # - measure which part of a pipeline makes the others wait, and mend that part and no other.
 #
 # **It leans on** chapters 00 and 01. **Time:** 240 minutes with all twelve exercises; the core path,
@@ -42,6 +42,7 @@ from course_utils.chapters.data_pipelines import damaged_folder, through_pickle
 # each batch arrived and when each step was done.
 
 # %%
+import threading
 import time
 
 import matplotlib.pyplot as plt
@@ -52,9 +53,6 @@ from torchvision.transforms import v2
 
 
 # %%
-import threading
-
-
 class FarAway(ImageFolder):
     """Files that arrive 5 ms late."""
 
@@ -63,7 +61,6 @@ class FarAway(ImageFolder):
         return super().__getitem__(index)
 
 
-# %%
 folder = shapes_folder(600)
 to_square = v2.Compose([v2.ToImage(), v2.Resize((64, 64)), v2.ToDtype(torch.float32, scale=True)])
 images = FarAway(folder / "images", transform=to_square)
@@ -102,19 +99,22 @@ def draw_relay(rows, alt):
 rows = {}
 for n in (0, 1, 2):
     rows[f"num_workers={n}"] = watch(DataLoader(images, batch_size=16, num_workers=n))
-draw_relay(rows, "Twelve steps on a time axis: the more workers, the less orange after the start.")
+draw_relay(
+    rows, "Twelve steps on a time axis: two workers need about half as long, one saves little."
+)
 
 # %% [markdown]
-# Orange is time in which the network stands still. Without workers, reading and computing take
-# turns. With workers there is one long wait at the start, while processes are made and first batches
-# read. After that, batches are read while the network computes, and the orange shrinks.
+# Orange is time in which the network waits. Without workers, reading and computing take turns. With
+# one worker they overlap, so it can save at most the shorter of the two: here that is the blue, which
+# is little. Two workers also read two batches at once, and the run takes about half as long. Before
+# that comes one long wait, while processes start and first batches are read.
 #
 # Workers hide *waiting* well, as here. Decoding is work, and workers need cores for it: where there
-# are none to spare, the blue gets wider instead. And on a short run the start alone may cost more
-# than the workers save.
+# are none to spare, the blue gets wider instead. On a short run the start alone may cost more than
+# the workers save. (On a busy machine the bars vary. Run the cell again.)
 #
-# So who waits for whom can be seen. To change it, you have to know who does what. We follow one
-# image from its file to the batch.
+# Now we can see who waits for whom. To change it, you have to know who does what. We follow one image
+# from its file to the batch.
 #
 # ## 1. A dataset answers, a loader asks · core
 #
@@ -170,14 +170,16 @@ print([*groups])
 def draw_parts():
     names = ["sampler\n7 · 2 · 5 · 0 …", "batch sampler\n[7, 2] [5, 0] …", "dataset[7]\ndataset[2]"]
     names += ["collate_fn\n[item, item]", "batch\n(2, …)"]
-    figure, axes = plt.subplots(figsize=(9, 1.9))
+    figure, axes = plt.subplots(figsize=(9, 1.6))
     for k, name in enumerate(names):
-        box = {"boxstyle": "round,pad=0.5", "fc": "#bfe0f5" if k in (2, 3) else "#fbdcb0"}
-        axes.text(2 * k, 0, name, ha="center", va="center", bbox=box | {"ec": "#444444"})
+        tint = "#bfe0f5" if k in (2, 3) else "#fbdcb0"
+        axes.add_patch(plt.Rectangle((2.1 * k, 0), 1.6, 1, fc=tint, ec="#444444"))
+        axes.text(2.1 * k + 0.8, 0.5, name, ha="center", va="center")
         if k:
-            axes.annotate("", (2 * k - 0.75, 0), (2 * k - 1.25, 0), arrowprops={"arrowstyle": "->"})
-    axes.text(5, 0.75, "in a worker, if there are any", ha="center", color="#0072b2")
-    axes.set(xlim=(-1, 9), ylim=(-0.7, 1))
+            ends = {"xy": (2.1 * k, 0.5), "xytext": (2.1 * k - 0.5, 0.5)}
+            axes.annotate("", **ends, arrowprops={"arrowstyle": "->", "shrinkA": 2, "shrinkB": 2})
+    axes.text(6.05, 1.2, "in a worker, if there are any", ha="center", color="#0072b2")
+    axes.set(xlim=(-0.1, 10.1), ylim=(-0.1, 1.5))
     axes.axis("off")
     return figure
 
@@ -253,14 +255,59 @@ print("processes:", len(pids), "· is one of them mine:", os.getpid() in pids, "
 # > a **copy** of the dataset, as it was when the loop began. What a worker writes into its copy, no
 # > other process sees. What it returns travels back through shared memory.
 #
-# On Linux with Python up to 3.13 such a copy is made by `fork`, which copies nothing until it is
-# written. On macOS, Windows and newer Pythons the dataset is pickled, and its class must be
+# On Linux with Python up to 3.13 such a copy is made by `fork`: memory is shared until a process
+# writes to it. On macOS, Windows and newer Pythons the dataset is pickled, and its class must be
 # importable: put it into a module there, not into a notebook. And guard a script's loop with
 # `if __name__ == "__main__":`.
 #
-# The batches come in the same order for any number of workers: worker 0 makes batch 0, worker 1
-# batch 1, and the loader hands them out in turn. So one slow item holds up all that lie behind it.
+# Under `fork`, *reading* a Python object writes to it, for its reference count changes. A list of many
+# file names is copied that way, page by page, in every worker. An array holds no Python objects.
+# **Predict:** how many bytes does a worker copy that looks at 300 000 names once?
+
+
+# %% topics=["num-workers"]
+import resource
+
+
+class Names(Squares):
+    def __getitem__(self, index):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt  # pages made so far
+        for name in self.n:
+            len(name)
+        pages = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+        return pages * resource.getpagesize() / 1e6
+
+    def __len__(self):
+        return 1
+
+
+# %% tags=["nbval-ignore-output"] topics=["num-workers"]
+names_list = [f"images/{n:07}.jpg" for n in range(300_000)]
+for kept in (names_list, np.array(names_list)):
+    (copied,) = DataLoader(Names(kept), batch_size=None, num_workers=1)
+    print(f"{type(kept).__name__:>8}: about {copied:.0f} MB of new pages in the worker")
+
+# %% [markdown]
+# With eight workers it is eight times that, and the process may be killed hours into an epoch. Keep
+# long lists as NumPy arrays, or in a file that is read in place (section 10).
 #
+# The batches come in the same order for any number of workers: worker 0 makes batch 0, worker 1
+# batch 1, and the loader hands them out in turn. One slow item holds up all batches behind it.
+# `in_order=False` hands each batch out when it is ready. You pay with an order that can't be repeated:
+
+
+# %% tags=["nbval-ignore-output"] topics=["dataloader-args"]
+class SlowFirst(Squares):
+    def __getitem__(self, index):
+        threading.Event().wait(0.3 if index == 0 else 0.0)
+        return index
+
+
+for in_order in (True, False):
+    loader = DataLoader(SlowFirst(6), batch_size=None, num_workers=2, in_order=in_order)
+    print(f"in_order={in_order}:", [int(x) for x in loader])
+
+# %% [markdown]
 # ### Exercise 12.1 — Predict the loader ★ · 4 min · 3 points · core
 #
 # Ten settings over `data`, a list of the numbers 0 to 9, or over `Squares(10)` from above. Write
@@ -348,8 +395,6 @@ raw = ImageFolder(folder / "images")
 print(raw.classes, "·", len(raw), "files")
 for path, label in raw.samples[:2]:
     print(path[-15:], "→", label, raw.classes[label])
-
-# %% topics=["image-folder"]
 print("item 0:", raw[0][0].mode, raw[0][0].size, "label", raw[0][1])
 print("sizes of the first six:", [raw[i][0].size for i in range(6)])
 
@@ -366,7 +411,6 @@ from pathlib import Path
 
 from torchvision.utils import draw_bounding_boxes, draw_segmentation_masks, make_grid, save_image
 
-# %%
 pictures = []
 for n in (0, 1, 3, 5, 14, 16, 18, 23):
     image, boxes, labels, mask = (torch.from_numpy(part) for part in draw_shapes(n))
@@ -388,8 +432,8 @@ save_image(grid / 255, Path(tempfile.mkdtemp()) / "grid.png")  # wants floats fr
 # %% [markdown]
 # ### Pillow is lazy
 #
-# `Image.open` reads the header and no more. The pixels are decoded when they are first needed. So
-# if you time `open`, you time nothing; and a damaged file fails late. Let's cut one short.
+# `Image.open` reads the header and no more. The pixels are decoded when they are first needed. If
+# you time `open`, you time nothing; and a damaged file fails late. Let's cut one short.
 
 # %% topics=["fast-image-readers"]
 from PIL import Image
@@ -397,8 +441,6 @@ from PIL import Image
 jpeg = (folder / "images/circle/0000.jpg").read_bytes()
 cut = Path(tempfile.mkdtemp()) / "cut.jpg"
 print("kept", cut.write_bytes(jpeg[: len(jpeg) // 2]), "of", len(jpeg), "bytes")
-
-# %%
 image = Image.open(cut)
 print("opened:", image.size)
 try:
@@ -447,7 +489,6 @@ class Mangled(Dataset):
         return index
 
 
-# %% errata=["mangled-getitem"]
 try:
     Mangled()[0]
 except NotImplementedError:
@@ -463,8 +504,9 @@ except NotImplementedError:
 # own (write it without `ImageFolder`):
 #
 # - `classes`: a list of the names of all folders directly inside `root`, sorted.
-# - Items: the files directly in those folders whose name ends in `.jpg` or `.jpeg`, in upper or lower
-#   case; class by class, sorted by name within a class. Other files are left out.
+# - Items: the files directly in those folders whose name ends in `.jpg` or `.jpeg`, in any mix of
+#   upper and lower case; class by class, sorted by name within a class as Python sorts texts. Other
+#   files and all folders are left out.
 # - `dataset[i]` is `(image, label)`: a PIL image in mode RGB, whatever the file's mode, decoded to
 #   the end; and the position of its class. If there is a `transform`, `transform(image)` takes the
 #   image's place.
@@ -499,6 +541,15 @@ from course_utils.chapters.data_pipelines import run_folder
 @runs_with_the_answer
 def try_folder(*given, **options):
     return run_folder(folder_dataset, *given, **options)
+
+
+# %% nbgrader={"grade_id": "try-listing", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import check_listing, run_listing
+
+
+@runs_with_the_answer
+def try_listing(*given, **options):
+    return run_listing(folder_dataset, *given, **options)
 
 
 # %% nbgrader={"grade_id": "try-transform", "locked": true} jupyter={"source_hidden": true}
@@ -546,7 +597,8 @@ class FolderDataset(Dataset):
         self.classes = [path.name for path in folders]
         self.samples = []
         for label, path in enumerate(folders):
-            files = [file for file in path.iterdir() if file.suffix.lower() in (".jpg", ".jpeg")]
+            files = [file for file in path.iterdir() if file.is_file()]
+            files = [file for file in files if file.suffix.lower() in (".jpg", ".jpeg")]
             self.samples += [(file, label) for file in sorted(files)]
         ### END SOLUTION
 
@@ -589,6 +641,8 @@ with every_case() as case:
             check_equal(said["length"], 6, f"len: {because}{deep}")
             check_items(root, said["items"], on_error, "the dataset")
             check_items(root, said["copy"], on_error, "a pickled copy of it")
+    with case("six files: D.jpg, b.JPEG; c-1.jpg, c.JpEg, c2.JPG; c.jpeg; and a folder old.jpg"):
+        check_listing(try_listing())
     with case("a file that is replaced between two readings"):
         assert try_replaced(), "dataset[0] is still the old image: it was kept, not read again"
     with case("a transform"):
@@ -608,8 +662,8 @@ with every_case() as case:
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# `Image.open` succeeds on a file that was cut short. What has to stand inside the `try` is the line
-# that decodes, such as `convert("RGB")`; and `transform` has to stand outside.
+# `Image.open` succeeds on a file that was cut short. The line that decodes, such as
+# `convert("RGB")`, belongs inside the `try`; `transform` belongs outside.
 # </details>
 #
 # ## 3. From an item to a tensor · core
@@ -651,33 +705,15 @@ print("clamped before:", np.array(v2.functional.to_pil_image(x.clamp(0, 1))).tol
 
 # %% [markdown]
 # Nothing is clamped. Too bright wraps around to dark. `ToDtype(torch.uint8, scale=True)` wraps,
-# too. To look at a normalised image, undo the normalising first and clamp:
-
-# %% topics=["topilimage-details"]
-mean, std = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
-photo = to_square(raw[1][0])
-normal = v2.functional.normalize(photo, mean.tolist(), std.tolist())
-undone = normal * std[:, None, None] + mean[:, None, None]
-print("lies from", round(normal.min().item(), 1), "to", round(normal.max().item(), 1))
-print("undone, it is the same:", torch.allclose(undone, photo, atol=1e-6))
-
-# %%
-figure, axes = plt.subplots(1, 3, figsize=(8, 2.8))
-to_pil = v2.functional.to_pil_image
-shown = {"as it was": photo, "normalised, shown as it is": normal, "undone, clamped": undone}
-for axis, (title, x) in zip(axes, shown.items(), strict=True):
-    axis.imshow(to_pil(x.clamp(0, 1) if "clamped" in title else x))
-    axis.set_title(title, fontsize=10)
-    axis.axis("off")
-show(figure, "An image; normalised, with colours that wrap around; and undone, as it was.")
-
-# %% [markdown]
+# too. To look at a normalised image, undo the normalising first and clamp: chapter 14 does it.
+#
 # ### The order in `Compose`
 #
 # `v2.Compose` calls its transforms one after the other. Three orders are wrong, and only one of
 # them says so:
 
 # %% topics=["transforms-compose"]
+mean, std = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
 floats = v2.ToDtype(torch.float32, scale=True)
 normalise = v2.Normalize(mean.tolist(), std.tolist())
 try:
@@ -688,15 +724,13 @@ except TypeError as error:
 # %%
 late = v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32), normalise])(raw[1][0])
 print("floats without scale=True: up to", round(late.max().item()))
-
-# %%
 darker = v2.ColorJitter(brightness=(0.9, 0.9))  # times 0.9, always
 x = v2.Compose([v2.ToImage(), floats, normalise, darker])(raw[1][0])
 print("jitter after normalise: from", round(x.min().item(), 1), "to", round(x.max().item(), 1))
 
 # %% [markdown]
 # The second feeds numbers around a thousand. The third clamps: all that normalising put below 0 is
-# gone, and so is all above 1. So: geometry and colour on **uint8** (less memory, and faster), then floats, then
+# gone, and so is all above 1. The order to remember: geometry and colour on **uint8** (less memory, and faster), then floats, then
 # normalise, last.
 #
 # A pretrained network brings its own order along. This is the usual one for ImageNet at test time:
@@ -710,11 +744,11 @@ print(ResNet18_Weights.DEFAULT.transforms())
 # Resize the shorter side to 256, cut 224 from the middle, scale, normalise. For training it is
 # `RandomResizedCrop(224)` and `RandomHorizontalFlip()` in place of the first two.
 #
-# ### Box and mask come along
+# ### Box and mask move too
 #
 # If an image is flipped and its boxes are not, you train on wrong labels. Transforms v2 look at the
 # types: `tv_tensors.Image`, `Mask` and `BoundingBoxes` are tensors that say what they are. One call
-# takes any nest of them, draws its random numbers once, and moves everything alike. Boxes also carry
+# takes any nest of them, draws its random numbers once, and moves everything the same way. Boxes also carry
 # a format (`XYXY`: left, top, right, bottom) and a `canvas_size`: height and width of the image that
 # they lie in.
 
@@ -766,8 +800,8 @@ print(type(old.transforms).__name__)
 # - `"label"`: a plain number, which stays.
 #
 # Return a new dict of the same keys, types and dtypes, turned or not; change neither the dict that
-# came in nor its tensors. Draw from PyTorch's global generator, one coin for all. Any callable will
-# do. You may call the library's `v2.functional.rotate(x, 90, expand=True)`, but look at what it
+# came in nor its tensors. Each call tosses a new coin, one for the whole dict, from PyTorch's global
+# generator. Any callable will do. You may call the library's `v2.functional.rotate(x, 90, expand=True)`, but look at what it
 # makes of boxes when there are none.
 #
 # Example: in an image 6 wide, the box [0, 1, 2, 4] becomes [1, 4, 4, 6].
@@ -785,8 +819,17 @@ def try_custom(*given, **options):
     return run_custom(custom_transform, *given, **options)
 
 
+# %% nbgrader={"grade_id": "try-often", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import run_often
+
+
+@runs_with_the_answer
+def try_often(*given, **options):
+    return run_often(custom_transform, *given, **options)
+
+
 # %% nbgrader={"grade_id": "check-turn", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import check_turn
+from course_utils.chapters.data_pipelines import check_often, check_turn
 
 
 # %% nbgrader={"grade_id": "custom-transform", "solution": true}
@@ -828,19 +871,10 @@ with every_case() as case:
     with case("inside v2.Compose"):
         found = try_custom(1.0, image, mask, boxes, composed=True)
         check_turn(found, image, mask, boxes, True, "composed")
-    with case("p=0.5, forty times"):
-        turned = []
-        for seed in range(40):
-            found = try_custom(0.5, image, mask, boxes, seed)
-            one = [found["out"][key].shape[-2:] == (6, 4) for key in ("image", "mask")]
-            one += [found["canvas"] == (6, 4)]
-            assert len(set(one)) == 1, "image, mask and boxes were not turned by the same coin"
-            turned += [one[0]]
-        assert 8 <= sum(turned) <= 32, f"turned {sum(turned)} times of 40, expected about 20"
-        again = [
-            try_custom(0.5, image, mask, boxes, seed)["canvas"] == (6, 4) for seed in range(40)
-        ]
-        assert again == turned, "the same torch.manual_seed, another coin: draw with torch.rand"
+    with case("called a hundred times, one transform, p=0.5"):
+        check_often(try_often, 0.5, 30, 70)
+    with case("called a hundred times, one transform, p=0.2"):
+        check_often(try_often, 0.2, 6, 34)
 ### BEGIN HIDDEN TESTS
 image, mask = (
     torch.rand(1, 5, 3, generator=torch.Generator().manual_seed(0)),
@@ -882,8 +916,6 @@ try:
     pool(next(iter(DataLoader(sizes, batch_size=2))))
 except RuntimeError as error:
     print(str(error)[:70])
-
-# %%
 as_list = next(iter(DataLoader(sizes, batch_size=2, collate_fn=list)))
 print("as a list:", tuple(torch.stack([pool(x) for x in as_list]).shape))
 
@@ -939,7 +971,13 @@ print("masked mean:      ", [round(x, 2) for x in ((padded * mask).sum(1) / mask
 
 
 # %% nbgrader={"grade_id": "make-item", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import item
+from course_utils.chapters.data_pipelines import item, run_kept
+
+
+@runs_with_the_answer
+def try_kept(*given, **options):
+    return run_kept(collate_boxes, *given, **options)
+
 
 # %% nbgrader={"grade_id": "check-batch", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.data_pipelines import check_batch
@@ -979,9 +1017,14 @@ with every_case() as case:
         "one channel": [item(2, 3, 1, channels=1), item(3, 2, 0, channels=1)],
         "nothing but damaged files": [None, None],
     }
+    (a, b), (c, d) = item(2, 3, 1, torch.half), item(4, 1, 2, torch.half)
+    cases["half images, int64 boxes"] = [(a, b.long()), (c, d.long())]
     for name, items in cases.items():
         with case(name):
             check_batch(collate_boxes, items, "the batch")
+    with case("the list itself"):
+        words = "the list that came in was changed: build a new one without the None"
+        assert try_kept([None, item(2, 3, 1), None]), words
 ### BEGIN HIDDEN TESTS
 check_batch(collate_boxes, [item(5, 4, 3, channels=1)], "a batch of one grey image")
 image, boxes = item(6, 7, 3)
@@ -1020,8 +1063,8 @@ show(figure, "Four images padded with grey to one size; the share of real boxes 
 #
 # ## 5. Who comes next?
 #
-# A sampler is any iterable of indices; a batch sampler one of lists of indices. That is all. So
-# every question of *which* items is answered there, and the dataset stays as it is.
+# A sampler is any iterable of indices; a batch sampler one of lists of indices. That is all.
+# Every question of *which* items is answered there, and the dataset stays as it is.
 
 # %% topics=["samplers"]
 print(next(iter(DataLoader(range(10, 20), sampler=[3, 1, 1], batch_size=2))))
@@ -1057,7 +1100,7 @@ show(
 
 # %% [markdown]
 # Sorted batches have a price: the same items always meet, and if batches came in sorted order, the
-# network would see short ones first, epoch after epoch. So the batches are shuffled, and items of
+# network would see short ones first, epoch after epoch. That is why batches are shuffled, and items of
 # equal length swap places.
 #
 # **Balanced classes.** With 90 healthy and 10 ill patients, a network learns to say "healthy". Draw
@@ -1069,8 +1112,6 @@ from torch.utils.data import WeightedRandomSampler
 
 labels = torch.tensor([0] * 90 + [1] * 10)
 weights = 1 / labels.bincount()[labels]
-
-# %% topics=["samplers"]
 drawn = torch.tensor(
     [*WeightedRandomSampler(weights, 100, generator=torch.Generator().manual_seed(0))]
 )
@@ -1079,15 +1120,15 @@ print("healthy ever seen:", drawn[drawn < 90].unique().numel(), "of 90")
 
 # %% [markdown]
 # Balance has its price too. An ill patient is seen five times an epoch. And a healthy one is missed
-# with probability $(1 - 1/180)^{100} = 57\,\%$: of 90 about 38 are seen. An "epoch" of such draws is
-# no pass over the data.
+# with probability $(1 - 1/180)^{100} = 57\,\%$: of 90 about 38 are seen. An "epoch" of such draws
+# isn't a pass over the data.
 #
 # ### Exercise 12.5 — Two samplers ★★ · 18 min · 4 points
 #
 # **By length.** `bucket_sampler(lengths, batch_size, seed, epoch)` returns a list of batches, each a
 # list of indices into `lengths`, which has whole numbers:
 #
-# - every index stands in exactly one batch; all batches are full but at most one;
+# - every index is in exactly one batch; all batches are full but at most one;
 # - sorted by length and cut: for any two batches, the lengths of the one are all at most as large as
 #   those of the other (they may touch);
 # - the order of the batches is shuffled, and which items of *equal* length share a batch changes from
@@ -1099,9 +1140,10 @@ print("healthy ever seen:", drawn[drawn < 90].unique().numel(), "of 90")
 # Example: lengths `[7, 1, 8, 2]` in twos: `[[1, 3], [0, 2]]` or `[[2, 0], [1, 3]]`, among others.
 #
 # **Balanced.** `weighted_sampling(labels, draws, seed)` returns a list of `draws` indices (1 or more)
-# into `labels`, with replacement. Each class is as likely as any other, and in a class each item. `labels`
-# are whole numbers, not necessarily 0, 1, 2 … Equal seeds give equal results, and here too the
-# global generators stay as they are.
+# into `labels`, with replacement, however few. In each draw every class is as likely as any other,
+# and in a class every item; no draw depends on another. `labels` are whole numbers, negative ones
+# too, in any order and with gaps. Equal seeds give equal results, and here too the global generators
+# stay as they are.
 
 
 # %% nbgrader={"grade_id": "try-samplers", "locked": true} jupyter={"source_hidden": true}
@@ -1121,7 +1163,7 @@ def try_sampler(*given, **options):
 from course_utils.chapters.data_pipelines import check_buckets
 
 # %% nbgrader={"grade_id": "check-balance", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import check_balance
+from course_utils.chapters.data_pipelines import check_balance, check_few_draws
 
 
 # %% nbgrader={"grade_id": "bucket-sampler", "solution": true}
@@ -1154,6 +1196,7 @@ with every_case() as case:
     for name, lengths in {
         "48 lengths": spread,
         "7 items in fours": spread[:7],
+        "9 items in fours": spread[:9],
         "no items": [],
     }.items():
         with case(name):
@@ -1169,6 +1212,10 @@ with every_case() as case:
         assert orders > 1, "the batches come in one order, whatever seed and epoch: shuffle them"
         assert runs[0, 1] != runs[1, 0], "seed 0, epoch 1 gave the order of seed 1, epoch 0"
         assert orders == 5, f"five seeds and epochs gave {orders} different orders of batches"
+        for epoch in (10, 31, 100, 1000, 10_000):
+            later = check_buckets(try_sampler, spread, 4, 0, epoch, f"epoch {epoch}")
+            words = f"seed 0, epoch {epoch} gave the order of seed 1, epoch 0"
+            assert later != runs[1, 0], f"{words}: hand both numbers to the generator"
     with case("twelve items of one length"):
         members = {
             str(sorted(check_buckets(try_sampler, [5] * 12, 4, 0, e, "equals"))) for e in range(5)
@@ -1190,7 +1237,8 @@ ties = check_buckets(try_sampler, [3, 3, 1, 9, 9, 9, 2, 3, 3, 3, 1], 3, 5, 8, "t
 with every_case() as case:
     for name, labels in {
         "9 to 1": [0] * 18 + [1] * 2,
-        "classes 3, 7 and 40": [7] * 4 + [3] * 12 + [40],
+        "of the classes 3, 7 and 40": [7] * 4 + [3] * 12 + [40],
+        "2, 2, -1, 2, 2, -1, 2": [2, 2, -1, 2, 2, -1, 2],
     }.items():
         with case(f"labels {name}, 6000 draws"):
             one = check_balance(try_sampler, labels, 6000, 0, "the draws")
@@ -1200,15 +1248,17 @@ with every_case() as case:
             assert check_balance(try_sampler, labels, 6000, 1, "another seed") != one, (
                 "another seed, the same draws"
             )
+    with case("six draws from the labels 4, -1, 4, -1, 4, -1, with twenty seeds"):
+        check_few_draws(try_sampler, [4, -1] * 3)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# A generator of your own takes both numbers: `np.random.default_rng([seed, epoch])`.
+# A generator takes both numbers as its seed: `np.random.default_rng([seed, epoch])`.
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# Python's sort is stable: equal lengths keep the order that they had before. So shuffle first.
+# Python's sort is stable: equal lengths keep the order that they had before. Shuffle first.
 # </details>
 # <details><summary>Hint 3</summary>
 #
@@ -1218,7 +1268,7 @@ with every_case() as case:
 # ## 6. Workers and chance · core
 #
 # Each worker has a copy of everything. Of the random generators, too? Augmentations that repeat are
-# a quiet bug: training goes on, with a fraction of the variety you think you have. Four ways to
+# a quiet bug: training continues, with a fraction of the variety you think you have. Four ways to
 # draw, two workers, two epochs. **Predict** which columns repeat.
 
 
@@ -1252,7 +1302,7 @@ for epoch in range(2):
 #
 # > **Then and now.** *"With workers, `np.random` gives every worker the same augmentations."* It did,
 # > for years, and many projects had the bug. Today NumPy's global generator is seeded in every
-# > worker. The advice that followed, to use `np.random.default_rng()` of your own, brings it back.
+# > worker. The advice that followed, to make a generator by `np.random.default_rng()`, brings it back.
 
 # %%
 small = np.array(raw[2][0].resize((48, 48)))
@@ -1268,7 +1318,7 @@ for row, workers in zip(axes, (1, 2), strict=True):
 show(figure, "An image rolled by chance, eight items: with two workers, each shift comes twice.")
 
 # %% [markdown]
-# Look at neighbours in the lower row: 0 and 1, 2 and 3 … are rolled alike. Half of the variety is
+# Look at neighbours in the lower row: 0 and 1, 2 and 3 … are rolled by the same shift. Half of the variety is
 # gone.
 #
 # The repair is a `worker_init_fn`, called in each worker before its first item. There
@@ -1298,7 +1348,7 @@ for epoch in range(2):
 # %% [markdown]
 # ### Exercise 12.6 — Chance for every worker ★★ · 10 min · 3 points · core
 #
-# `NoiseSet` below keeps two generators of its own, `rng` (NumPy) and `generator` (PyTorch), and each
+# `NoiseSet` below keeps two generators, `rng` (NumPy) and `generator` (PyTorch), and each
 # item draws from both. Write its `worker_init_fn`: `worker_rng(worker_id)` gives the worker's copy
 # of the dataset new ones, a `np.random.Generator` and a `torch.Generator`, so that
 #
@@ -1327,27 +1377,27 @@ from torch.utils.data import get_worker_info
 
 @runs_with_the_answer
 def try_worker_rng(workers: int, epochs: int, seed: int) -> list:
-    """For each epoch, the numbers that each worker drew from rng, and from generator."""
+    """For each epoch, what each worker drew from rng and from generator, and its seed."""
     loader = DataLoader(
         NoiseSet(),
         batch_size=None,
         num_workers=workers,
         worker_init_fn=worker_rng,
-        collate_fn=lambda item: (get_worker_info().id, *item),
+        collate_fn=lambda item: (get_worker_info().id, *item, get_worker_info().seed),
         generator=torch.Generator().manual_seed(seed),
     )
     found = []
     for _ in range(epochs):
-        drawn = [([], []) for _ in range(workers)]
-        for worker, one, other in loader:
-            drawn[worker][0].append(one)
-            drawn[worker][1].append(other)
+        drawn = [([], [], []) for _ in range(workers)]
+        for worker, *numbers in loader:
+            for row, number in zip(drawn[worker], numbers, strict=True):
+                row.append(number)
         found.append(drawn)
     return found
 
 
 # %% nbgrader={"grade_id": "check-draws", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import check_draws
+from course_utils.chapters.data_pipelines import check_draws, check_seeds
 
 
 # %% nbgrader={"grade_id": "worker-rng", "solution": true}
@@ -1363,6 +1413,9 @@ def worker_rng(worker_id: int) -> None:
 # %% nbgrader={"grade_id": "worker-rng-check", "grade": true, "points": 3}
 first, again, other = (try_worker_rng(2, n, seed) for n, seed in ((2, 0), (1, 0), (1, 1)))
 with every_case() as case:
+    with case("the seeds of the workers"):
+        for drawn, seed in ((first, 0), (again, 0), (other, 1)):
+            check_seeds(drawn, seed)
     for which, name in enumerate(("rng", "generator")):
         with case(f"two workers, two epochs, {name}"):
             check_draws(NoiseSet, first, which, f"dataset.{name}")
@@ -1372,6 +1425,7 @@ with every_case() as case:
             assert one != three, f"dataset.{name}: another seed of the loader, the same draws"
 ### BEGIN HIDDEN TESTS
 many = try_worker_rng(2, 3, 5)
+check_seeds(many, 5)
 for which, name in enumerate(("rng", "generator")):
     check_draws(NoiseSet, many, which, f"three epochs: dataset.{name}")
 ### END HIDDEN TESTS
@@ -1404,7 +1458,7 @@ print([int(x) for x in DataLoader(Stream(), batch_size=None, num_workers=2)])
 # %% [markdown]
 # All of it, twice. Each worker has a copy and runs it from the start: this is the other place where
 # workers double things. The stream has to divide *itself*. With several machines there is a second
-# division: `world` processes train together, each has a `rank` and workers of its own. So one
+# division: `world` processes train together, each has a `rank` and its own workers. One
 # share is numbered `rank * workers + worker`, of `world * workers` shares.
 #
 # Walk it by hand, 7 items, 2 ranks with 2 workers each: four shares. Cutting into blocks of
@@ -1417,6 +1471,45 @@ print("blocks of 7 // 4:", [items[s : s + 1] for s in range(4)], "· lost:", ite
 print("dealt:           ", [items[s::shares] for s in range(shares)])
 
 # %% [markdown]
+# A stream can't be shuffled by a sampler either. A **shuffle buffer** holds the next few items, and
+# hands out one of them by chance. **Predict:** how late, and how early, can an item come?
+
+
+# %% topics=["num-workers"]
+def shuffle_buffer(stream, size, numbers):
+    held = []
+    for record in stream:
+        held.append(record)
+        if len(held) == size:
+            yield held.pop(numbers.integers(size))
+    numbers.shuffle(held)
+    yield from held
+
+
+print([*shuffle_buffer(range(16), 4, np.random.default_rng(0))])
+
+# %% [markdown]
+# An item may come as late as you like, but never more than three places early: what is far apart in
+# the stream stays apart. Real data lies in hundreds of **shards** (tar files of some 100 MB each).
+# Shuffle the shards anew in each epoch, deal *them* to ranks and workers, and let a buffer mix what
+# comes from several of them.
+#
+# Two more things that streams have to settle. **Equal batches a rank:** of 5 items, dealt to 2 ranks
+# in batches of two, one rank makes 2 batches and the other 1. The rank with more waits in its next
+# exchange of gradients for a partner that has finished. Cut all ranks to the smallest number, repeat
+# items, or use `Join` (chapter 17). **Token packing:** texts of unequal length need no padding when
+# they are joined and cut anew:
+
+# %% topics=["variable-size-batches"]
+texts, end = [[5, 6, 7], [8], [9, 4, 4, 2], [3, 1]], 0
+joined = [token for text in texts for token in (*text, end)]
+rows = torch.tensor(joined[: len(joined) // 4 * 4]).reshape(-1, 4)  # (row, time)
+print(rows, "\nleft for the next row:", joined[rows.numel() :])
+
+# %% [markdown]
+# Every place holds a token. A row may hold the end of one text and the start of another; where they
+# must not see each other, attention needs a mask by text.
+#
 # ### Exercise 12.7 — A stream that divides itself ★★ · 12 min · 3 points
 #
 # Write `shard_iterable(source, rank, world)`. It returns an `IterableDataset` over the list `source`:
@@ -1424,10 +1517,10 @@ print("dealt:           ", [items[s::shares] for s in range(shares)])
 # - Taken over all `world` ranks and all their workers, every item comes exactly once. Without workers
 #   a rank counts as one share.
 # - No two shares differ by more than one item.
-# - It can be looped over again, with the same result.
+# - It can be looped over again, with the same result; also in workers, after a loop without any.
 #
-# `source` may be empty or shorter than the number of shares. Every rank has the same number of
-# workers. Inside a worker, `get_worker_info()` tells which it is; outside it returns `None`.
+# `source` may be empty or shorter than the number of shares, and an item may be in it twice. The list
+# stays as it is. Every rank has the same number of workers, any number. Inside a worker, `get_worker_info()` tells which it is; outside it returns `None`.
 #
 # Example: 9 items, 2 ranks with 2 workers each: the shares hold 3, 2, 2 and 2 items.
 
@@ -1469,9 +1562,12 @@ with every_case() as case:
         (9, 2, 2),
         (2, 2, 2),
         (0, 1, 2),
+        (5, 3, 1),
     ]:
         with case(f"{count} items, world={world}, num_workers={workers}"):
             check_shares(try_shard, count, world, workers)
+    with case("two workers, for a stream that was looped over before in the main process"):
+        check_shares(try_shard, 7, 1, 2, True)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for count, world, workers in [(7, 2, 2), (11, 3, 0)]:
@@ -1598,11 +1694,15 @@ cases = {
     "three uint8 images of different size": drawn,
     "values near 1e8 that differ by 1": far,
     "one pixel": [one + 3],
+    "half images, from -300 to 300": [torch.tensor([[[-300.0, 0.0, 300.0]]]).half(), nine.half()],
 }
 with every_case() as case:
     for name, images in cases.items():
-        with case(name), forbid_changes(*images):
-            check_triple(running_statistics(images), triple_of(images), "the triple", images)
+        with case(name):
+            right = triple_of(images)
+            with forbid_changes(*images):
+                found = running_statistics(images)
+            check_triple(found, right, "the triple", images)
     with case("from a generator"):
         found, most = try_statistics(drawn * 2)
         check_triple(found, triple_of(drawn * 2), "the triple", drawn * 2)
@@ -1637,7 +1737,7 @@ with every_case() as case:
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# In merging, nothing and nothing would divide by 0: that case stands alone.
+# In merging, nothing and nothing would divide by 0: treat that case first.
 # </details>
 
 # %% topics=["dataset-mean-std"]
@@ -1646,8 +1746,6 @@ halves = [triple_of(part) for part in (sample[:150], sample[150:])]
 count, mean, squares = triple_of(sample)
 weights = torch.tensor([part[0] for part in halves]).double() / count
 assert torch.allclose(sum(w * part[1] for w, part in zip(weights, halves, strict=True)), mean)
-
-# %%
 print(count, "pixels · mean", (mean / 255).round(decimals=3).tolist())
 print("std", ((squares / count).sqrt() / 255).round(decimals=3).tolist())
 
@@ -1656,47 +1754,20 @@ print("std", ((squares / count).sqrt() / 255).round(decimals=3).tolist())
 #
 # A clip of 300 frames is too much for a network. **Segment sampling** (temporal segment networks,
 # TSN) cuts it into K equal segments and takes one frame of each: a random one for training, the
-# middle one for testing. It is easy to get wrong at the edges. A version in circulation takes frame
-# `F / K // 2 + F // K * k` for segment k of F frames, and pads a short clip with the frames
-# `arange(K - F)`. **Predict** what goes wrong for 10 frames in 3 segments, and for 2 frames in 7:
+# middle one for testing. A version in circulation takes frame `F / K // 2 + F // K * k` for segment k
+# of F frames, and pads a short clip with the frames `arange(K - F)`. It also counts frames with the
+# rate as an int, where broadcast video runs at 30000/1001 = 29.97 a second. **Predict** three faults:
 
-# %% topics=["tsn-sampling"] errata=["tsn-sampler"]
+# %% topics=["tsn-sampling"] errata=["tsn-sampler", "video-fps-int"]
 middle = 10 / 3 // 2 + 10 // 3 * torch.arange(3)
 print("10 frames, 3 segments:", middle.tolist(), "are", middle.dtype)
 print("2 frames, 7 segments: padded with", torch.arange(7 - 2).tolist(), "where only 0 and 1 exist")
-
-# %%
-import itertools
-
-figure, axes = plt.subplots(figsize=(9, 1.7))
-for y, frames in enumerate((10, 2)):
-    edges = [k * frames // 3 for k in range(4)]
-    for k, (a, b) in enumerate(itertools.pairwise(edges)):
-        tint = ("#bfe0f5", "#fbdcb0", "#c2e8d9")[k]
-        axes.broken_barh([(frame + 0.05, 0.9) for frame in range(a, b)], (y - 0.4, 0.8), color=tint)
-        chosen = (a + max(b, a + 1) - 1) // 2
-        axes.text(chosen + 0.5, y - 0.25 * (b == a), f"segment {k}", ha="center", fontsize=8)
-axes.set(yticks=[0, 1], yticklabels=["10 frames", "2 frames"], xticks=range(11), xlabel="frame")
-axes.invert_yaxis()
-show(figure, "Ten frames in three segments with their middles; of two frames, segment 0 is empty.")
-
-# %% [markdown]
-# The names stand at the middle frames. Of two frames, segment 0 has none of its own: it begins and
-# ends at frame 0, which it shares with segment 1. That is the edge where code goes wrong.
-#
-# Floats can't index frames, and the padding runs past the end of a short clip. And how many frames
-# are there? Broadcast video runs at 30000/1001 = 29.97 frames a second. Cut that to an int, and the
-# count is off:
-
-# %% topics=["tsn-sampling"] errata=["video-fps-int"] tags=["shows-false"]
-import torchvision
-
 rate = 30000 / 1001
 print("10.01 s hold", round(10.01 * rate), "frames; with int(rate)", round(10.01 * int(rate)))
-print("torchvision.io.read_video is there:", hasattr(torchvision.io, "read_video"))
 
 # %% [markdown]
-# Ten frames are lost in ten seconds. (Reading video is TorchCodec's task now, or PyAV's or OpenCV's.)
+# Floats can't index frames, the padding runs past the end, and ten frames are lost in ten seconds.
+# (`torchvision.io.read_video` is gone; reading video is TorchCodec's task now, or PyAV's or OpenCV's.)
 #
 # ### Exercise 12.9 — Frames by segments ★★ · 10 min · 3 points
 #
@@ -1706,8 +1777,8 @@ print("torchvision.io.read_video is there:", hasattr(torchvision.io, "read_video
 # - Of K segments, segment k (from 0) begins at frame ⌊kF/K⌋ and ends before frame ⌊(k+1)F/K⌋. Where
 #   that leaves nothing, because the clip is short, it holds the frame at which it begins.
 # - Without a generator (`None`): the middle frame of each segment, of two the earlier.
-# - With one: a frame of each segment, each segment with a draw of its own and all its frames equally
-#   likely, from that generator and no other.
+# - With one: a frame of each segment, by a separate draw for each, all its frames equally likely,
+#   from that generator, as it stands, and no other. A second call with it draws on.
 #
 # Example: 10 frames in 3 segments, 0–2, 3–5 and 6–9: `[1, 4, 7]`. And 2 frames in 4 segments:
 # `[0, 0, 1, 1]`.
@@ -1723,7 +1794,13 @@ def try_tsn(*given, **options):
 
 
 # %% nbgrader={"grade_id": "check-frames-2", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import check_frames
+from course_utils.chapters.data_pipelines import check_drawn, check_frames, run_twice
+
+
+@runs_with_the_answer
+def try_twice(*given, **options):
+    return run_twice(tsn_segments, *given, **options)
+
 
 # %% nbgrader={"grade_id": "check-likely", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.data_pipelines import check_likely
@@ -1756,11 +1833,15 @@ with every_case() as case:
         (0.01, 25, 1, 3),
         (0.5, 12, 6, 6),
         (9, 1, 9, 2),
+        (1.99, 25, 50, 5),
+        (30, 1, 30, 22),
     ]:
         with case(f"{seconds} s at {rate:.5g} a second in {segments}"):
             check_frames(try_tsn, seconds, rate, frames, segments)
     with case("3000 frames in 1000 segments, drawn once"):
         check_likely(try_tsn)
+    with case("two calls with one generator"):
+        check_drawn(try_twice)
 ### BEGIN HIDDEN TESTS
 check_frames(try_tsn, 4.004, 24000 / 1001, 96, 5)
 check_frames(try_tsn, 3, 1, 3, 7)
@@ -1777,7 +1858,7 @@ check_frames(try_tsn, 7, 2.0, 14, 1)
 # ## 10. Ten thousand files, or one?
 #
 # Small files are slow where opening is slow: on network disks, in object stores, on anything with a
-# queue. So people pack them. TFRecord, RecordIO, WebDataset's tar files, MosaicML's shards and
+# queue. People pack them. TFRecord, RecordIO, WebDataset's tar files, MosaicML's shards and
 # Parquet are made for reading in sequence, LMDB and HDF5 for reading anywhere. (A `.pth` or `.npz`
 # of everything is read whole; n5 and zarr are HDF5's relatives in folders.) Here are the two that
 # need care with processes.
@@ -1788,8 +1869,6 @@ import lmdb
 
 shelf = Path(tempfile.mkdtemp())
 paths = [Path(path) for path, _ in raw.samples]
-
-# %% topics=["packed-file-formats"]
 with h5py.File(shelf / "pack.h5", "w") as file:
     column = file.create_dataset("jpeg", (len(paths),), dtype=h5py.vlen_dtype(np.uint8))
     for n, path in enumerate(paths):
@@ -1816,8 +1895,6 @@ print(
 with h5py.File(shelf / "pack.h5") as file:
     column = file["jpeg"]
     took = {"HDF5": timeit(lambda: [column[n].tobytes() for n in range(600)], number=1)}
-
-# %% tags=["nbval-ignore-output"] topics=["packed-file-formats"]
 pack = lmdb.open(str(shelf / "pack.lmdb"), subdir=False, readonly=True, lock=False)
 with pack.begin() as transaction:
     took["LMDB"] = timeit(lambda: [transaction.get(str(n).encode()) for n in range(600)], number=1)
@@ -1835,8 +1912,8 @@ axes.set(xlabel="microseconds an item (files already in memory)", xscale="log", 
 show(figure, "Bars: LMDB reads fastest, then loose files and HDF5; decoding takes longest.")
 
 # %% [markdown]
-# With warm files on a local disk, LMDB is the fastest reader, and HDF5, with a row of its own for
-# each image, gains nothing. And all three are dwarfed by decoding. Pack when *opening* is what you
+# With warm files on a local disk, LMDB is the fastest reader, and HDF5, with a row for each
+# image, gains nothing. And all three are dwarfed by decoding. Pack when *opening* is what you
 # wait for; measure first.
 #
 # ### Processes
@@ -1893,8 +1970,6 @@ same = [*DataLoader(packed, batch_size=None, num_workers=2)] == [
     path.read_bytes() for path in paths
 ]
 print("used here, then by two workers, every byte right:", same)
-
-# %%
 print("pickled after use:", pickle.loads(pickle.dumps(packed))[0] == first)
 
 # %% [markdown]
@@ -1912,8 +1987,6 @@ db = """import lmdb; e = lmdb.open('half.lmdb', subdir=False)
 for k in b'abc':
     with e.begin(write=True) as t: t.put(bytes([k]), b'1')
 t = e.begin(write=True); t.put(b'd', b'1')"""
-
-# %% topics=["packed-file-formats"]
 for code in (h5, db):
     print("exit", subprocess.run([sys.executable, "-c", f"{code}\n{kill}"], cwd=shelf).returncode)
 
@@ -1922,30 +1995,29 @@ try:
     h5py.File(shelf / "half.h5")
 except OSError as error:
     print("HDF5:", str(error).split("(")[1].rstrip(")").split(":")[0])
-
-# %%
 half = lmdb.open(str(shelf / "half.lmdb"), subdir=False, readonly=True, lock=False)
 print("LMDB:", half.stat()["entries"], "entries of 4")
 half.close()
 
 # %% [markdown]
 # HDF5's file is lost. LMDB keeps every transaction that was committed: whole, but short, and a
-# reader can't tell. In both cases the cure is the same. Write under another name, in the same
-# folder; when all is written and closed, `os.replace` it into place. A rename happens or it does not.
+# reader can't tell. The cure is the same: write under another name in the same folder, close, then
+# `os.replace` it into place. A rename happens or it does not. (Chapter 13 saves checkpoints that way.)
 #
 # ### Exercise 12.10 — Pack it ★★ · 18 min · 4 points
 #
 # Write `pack_it(items, path)` and complete `PackedDataset`, over one LMDB file (`subdir=False`):
 #
-# - `pack_it` writes an iterable of `bytes` (some may be empty, all together more than 10 MiB, there
-#   may be none at all) to the file `path`. Until everything is written, `path` stays as it was: there
-#   is no file, or the old one, whole. That holds if `items` raises (let it through), and if the
-#   process is killed. The next `pack_it` to the same path writes its own items, and nothing that was
-#   left over.
+# - `pack_it` writes an iterable of `bytes` (some may be empty, there may be thousands or none at all,
+#   or a gigabyte of them) to the file `path`. Until everything is written, `path` stays as it was:
+#   there is no file, or the old one, whole. That holds if `items` raises (let it through), and if the
+#   process is killed, at whatever step. The next `pack_it` to the same path writes its own items, and
+#   nothing that was left over.
 # - `PackedDataset(path)` has a length; `[index]` gives the item of that place, as `bytes`; an index
 #   past the end is an `IndexError`.
 # - It can be pickled, before and after use. Each process that reads opens the file itself, once, and
-#   not for every item. That includes workers that were forked after the parent had read.
+#   not for every item; asking for the length is reading, too. That includes workers and any other
+#   process that was forked after the parent had read.
 #
 # Open for reading with `readonly=True, lock=False`.
 
@@ -1993,7 +2065,29 @@ def try_repacked(*given, **options):
 
 
 # %% nbgrader={"grade_id": "check-pack", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import check_pack
+from course_utils.chapters.data_pipelines import check_copied, check_forked, check_pack
+
+# %% nbgrader={"grade_id": "try-forked", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import run_copied, run_forked
+
+
+@runs_with_the_answer
+def try_forked():
+    return run_forked(PackedDataset, pack_it)
+
+
+@runs_with_the_answer
+def try_copied():
+    return run_copied(PackedDataset, pack_it)
+
+
+# %% nbgrader={"grade_id": "try-steps", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import check_steps, run_steps
+
+
+@runs_with_the_answer
+def try_steps(before: bool):
+    return run_steps(PackedDataset, pack_it, before)
 
 
 # %% nbgrader={"grade_id": "pack-it", "solution": true}
@@ -2054,12 +2148,17 @@ with every_case() as case:
         "twelve items": ([7, 3, 9, 1, 5, 5, 8, 2, 6, 4, 11, 10], 0, True),
         "an empty item": ([4, 0, 2], 0, False),
         "no items": ([], 0, False),
-        "12 MB": ([400_000] * 30, 0, False),
+        "1100 small items": ([1, 2] * 550, 0, False),
+        "48 MB": ([400_000] * 120, 0, False),
         "two workers": ([*range(1, 13)], 2, False),
         "two workers, after the parent has read": ([*range(1, 13)], 2, True),
     }.items():
         with case(name):
             check_pack(try_pack, sizes, workers, used, "the packed file")
+    with case("a forked process, no worker, after the parent has read"):
+        check_forked(try_forked)
+    with case("a copy"):
+        check_copied(try_copied)
 
 # %% nbgrader={"grade_id": "pack-it-check-2", "grade": true, "points": 1}
 with every_case() as case:
@@ -2077,11 +2176,15 @@ with every_case() as case:
     with case("two items, after a writer of forty was killed"):
         what = "items in the file (did the killed writer's half-written file come back?)"
         check_equal(try_repacked(), 2, what)
+    for before in (False, True):
+        with case(f"killed at each step, {'an old file' if before else 'no file'} at path"):
+            check_steps(try_steps, before)
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# The reader is `H5Images` with other words. LMDB's `env.stat()["entries"]` counts. `get` returns
+# The reader follows `H5Images` in all but two points: it opens nothing for its length before its
+# first use, and it closes what a fork inherited. LMDB's `env.stat()["entries"]` counts. `get` returns
 # `None` for a key that isn't there, and `b""` for an empty item.
 # </details>
 # <details><summary>Hint 2</summary>
@@ -2114,9 +2217,9 @@ print(f"decode and resize {decode * 5:.3f} ms an item, from the map {read * 5:.4
 # Random augmentation can't be done once. Resize a little larger than you need, and crop by chance.
 # If everything fits into memory, one tensor and an index are the fastest loader there is.
 #
-# ## 11. Stop in the middle, go on exactly there
+# ## 11. Stop in the middle, resume exactly there
 #
-# A run of days is stopped after 1 371 of 5 000 batches. To go on, the loader needs its place. Two
+# A run of days is stopped after 1 371 of 5 000 batches. To resume, the loader needs its place. Two
 # numbers suffice, if the order is a *function* of them: the epoch, and how many batches were handed
 # out. By hand, with ten items in twos:
 
@@ -2126,7 +2229,7 @@ print("epoch 4:       ", order.tolist())
 print("after 2 of 5:  ", order[2:].tolist())
 
 # %% [markdown]
-# The trap lies with workers. They run ahead: while you train on batch 2, batches 3 to 6 are being
+# The trap is in the workers. They run ahead: while you train on batch 2, batches 3 to 6 are being
 # made, and the sampler has given out their indices. **Predict** how far:
 
 
@@ -2168,19 +2271,21 @@ show(figure, "Ten batches in a row: one handed out, four that workers hold, five
 #
 # ### Exercise 12.11 — Resume in the middle ★★★ · 25 min · 4 points
 #
-# Write `resumable(dataset, batch_size, seed, num_workers)`. It returns a loader of your own over a
+# Write `resumable(dataset, batch_size, seed, num_workers)`. It returns a loader over a
 # map-style dataset with a length:
 #
-# - `for batch in loader` goes on from where the loader stands to the end of the epoch; then the next
+# - `for batch in loader` continues from the loader's place to the end of the epoch; then the next
 #   `for` does the next epoch. The last batch may be short. A batch is what `default_collate` makes.
-#   After a `break`, the next `for` goes on behind the last batch that came out.
-# - Each epoch has every item once, in an order that is shuffled anew, and follows from `seed` and the
-#   number of the epoch alone.
-# - `loader.state_dict()` says where it stands, in a dict that `json` can write, and that does not
-#   change afterwards. `load_state_dict` puts another loader, made with equal arguments, there. It
-#   then gives exactly the batches that were not yet handed out, whatever workers had fetched.
-# - Items that were handed out before are not read again. Workers end when their `for` does, by `break`
-#   too.
+#   After a `break`, the next `for` continues after the last batch that came out.
+# - Each epoch has every item once, in an order that is shuffled anew (items, not whole batches), and
+#   follows from `seed` and the number of the epoch alone. Seed no global generator. (A `DataLoader`
+#   draws a number from PyTorch's when its loop begins; that is all right.)
+# - `loader.state_dict()`, called in a loop or between two, gives its place, in a dict that `json`
+#   can write, and that does not change afterwards. `load_state_dict` puts another loader there, made
+#   with equal arguments, new or used, and leaves its dict as it is. That loader then gives exactly the
+#   batches that were not yet handed out, whatever workers had fetched.
+# - `num_workers` workers make the batches. Items that were handed out before are not read again.
+#   Workers end when their `for` does, by `break` too.
 #
 # Example: with 10 items in fours, stopped after batch 2 of an epoch, the next batch is its last two
 # items.
@@ -2207,6 +2312,15 @@ from course_utils.chapters.data_pipelines import run_resumable
 @runs_with_the_answer
 def try_resumable(*given, **options):
     return run_resumable(resumable, *given, **options)
+
+
+# %% nbgrader={"grade_id": "try-pairs", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import check_pairs, run_pairs
+
+
+@runs_with_the_answer
+def try_pairs(*given, **options):
+    return run_pairs(resumable, *given, **options)
 
 
 # %% nbgrader={"grade_id": "check-stream", "locked": true} jupyter={"source_hidden": true}
@@ -2251,9 +2365,12 @@ with every_case() as case:
     for workers in (0, 2):
         with case(f"17 items in fours, num_workers={workers}"):
             check_stream(try_stream, 17, 4, 0, workers)
+    for workers in (0, 2):
+        with case(f"items of a number and a dict, num_workers={workers}"):
+            check_pairs(try_pairs, workers)
     with case("every for left by break after a batch"):
         whole, broken = (try_stream(17, 4, 1, 0, 12, leave) for leave in (False, True))
-        check_equal(broken, whole, "the batches", "the next for goes on behind the last batch")
+        check_equal(broken, whole, "the batches", "the next for continues after the last batch")
 
 
 # %% nbgrader={"grade_id": "resumable-check-2", "grade": true, "points": 2}
@@ -2261,6 +2378,10 @@ with every_case() as case:
     for workers, stop in [(0, 2), (0, 0), (0, 5), (0, 7), (2, 2), (2, 6)]:
         with case(f"17 items in fours, num_workers={workers}, stopped after {stop} batches"):
             check_resumed(try_stream, try_resumable, 17, 4, 0, workers, stop, 9)
+    with case("the state asked for inside of the loop, after batch 2"):
+        check_resumed(try_stream, try_resumable, 17, 4, 0, 0, 2, 9, "inside")
+    with case("put into a loader that was used before"):
+        check_resumed(try_stream, try_resumable, 17, 4, 0, 0, 2, 9, "used")
 ### BEGIN HIDDEN TESTS
 check_resumed(try_stream, try_resumable, 12, 3, 7, 2, 3, 8)
 check_resumed(try_stream, try_resumable, 5, 8, 2, 0, 1, 3)
@@ -2274,7 +2395,7 @@ check_resumed(try_stream, try_resumable, 5, 8, 2, 0, 1, 3)
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# Count *before* you `yield`: what stands behind the `yield` does not run until the next batch is
+# Count *before* you `yield`: what follows the `yield` does not run until the next batch is
 # asked for, and not at all after a `break`.
 # </details>
 #
@@ -2312,11 +2433,11 @@ print([x.tolist() for x in ahead(DataLoader(range(6), batch_size=4))])
 
 # %% [markdown]
 # A thread shares the interpreter with your loop. Decoders and tensor operations release it, plain
-# Python does not. So this helps a little, and workers help more.
+# Python does not. This helps a little, and workers help more.
 #
 # **Pinning.** A GPU fetches memory by itself, but only from pages that the system promises not to
 # move: *page-locked*, or pinned. From any other memory the driver copies twice, and your process
-# stands and waits.
+# waits.
 #
 # > **Often said.** *"`pin_memory` puts the data on the GPU."* It puts batches into page-locked memory
 # > of the **host**, by a thread of the main process. They are still on the CPU.
@@ -2325,14 +2446,12 @@ print([x.tolist() for x in ahead(DataLoader(range(6), batch_size=4))])
 gpu = device.type == "cuda"
 batch = next(iter(DataLoader(range(8), batch_size=8, pin_memory=gpu)))
 print("a GPU is there:", gpu, "· pinned:", batch.is_pinned())
-
-# %% topics=["pin-memory"] errata=["pin-memory-is-gpu"]
 print("the batch lies on:", batch.device)
 
 # %% [markdown]
 # Pinned memory can't be swapped out, and pinning costs time. On a machine without a GPU it does
 # nothing but warn. With one, it pays together with **`non_blocking=True`**: the copy is queued, your
-# process goes on, and the GPU computes on the last batch meanwhile. *"Pinned, with
+# process continues, and the GPU computes on the last batch meanwhile. *"Pinned, with
 # `non_blocking=False`, to overlap"* is passed on too: False waits until the copy is done, each time.
 
 # %% tags=["shows-false", "nbval-ignore-output"] topics=["non-blocking-copy"] errata=["non-blocking-false-overlaps"]
@@ -2356,7 +2475,7 @@ print("a copy was made:", x.to(device) is not x)
 
 # %% topics=["prefetching", "non-blocking-copy"]
 def to_device_ahead(loader):
-    """Batches on ``device``, each copied on a stream of its own while the last is computed on."""
+    """Batches on ``device``, each copied on a second stream while the last is computed on."""
     if device.type != "cuda":
         yield from (batch.to(device) for batch in loader)
         return
@@ -2449,7 +2568,8 @@ def check_mended(name, answer):
     mended, after = measure_pipeline(slow[name] | change)
     left = sum(mended.values()) / total
     assert after == sums, "the batches are not the same any more"
-    assert left < 0.6, f"with {change} the total is {left:.0%} of what it was: that part is not it"
+    words = f"{part!r} is the part, but {change} brings the total to {left:.0%} of what it was"
+    assert left < 0.6, f"{words}: change what this part depends on, so that it does less"
 
 
 # %% nbgrader={"grade_id": "find-the-bottleneck", "solution": true}
@@ -2466,7 +2586,7 @@ find_the_bottleneck = {
 
 
 # %% nbgrader={"grade_id": "find-the-bottleneck-check", "grade": true, "points": 4}
-assert isinstance(find_the_bottleneck, dict), "find_the_bottleneck is no dict any more"
+assert isinstance(find_the_bottleneck, dict), "find_the_bottleneck isn't a dict any more"
 with every_case() as case:
     for name in slow:
         with case(f"pipeline {name}"):
@@ -2481,8 +2601,8 @@ with every_case() as case:
 #
 # ### Your pipeline, on this machine
 #
-# The payoff: real files, your `folder_dataset` and `collate_boxes` if you solved them (torchvision's
-# and a simple one otherwise), and every combination of workers, prefetch and pinning.
+# The payoff: real files, your `folder_dataset` and `collate_boxes` if you solved them (if not,
+# torchvision's and a simple one), and every combination of workers, prefetch and pinning.
 
 # %% topics=["num-workers", "prefetching", "pin-memory"]
 to_float = v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])
@@ -2504,8 +2624,6 @@ def batch_of(items):
 settings = [
     (n, f, pin) for n in (0, 1, 2) for f in ((2, 6) if n else (None,)) for pin in {False, gpu}
 ]
-
-# %% tags=["nbval-ignore-output"] topics=["num-workers", "prefetching"]
 table = {}
 for workers, factor, pin in settings:
     options = {"num_workers": workers, "prefetch_factor": factor, "pin_memory": pin}
@@ -2547,8 +2665,6 @@ try:
     old.Compose([])(picture, picture)
 except TypeError as error:
     print("transform:", str(error).split(".")[-1][:60])
-
-# %%
 print("v2 takes two:", [x.size for x in v2.Compose([v2.RandomHorizontalFlip(1)])(picture, picture)])
 
 # %% [markdown]
@@ -2602,8 +2718,6 @@ values = np.random.default_rng(0).random((3000, 20))
 np.savetxt(shelf / "table.csv", values, delimiter=",")
 with h5py.File(shelf / "table.h5", "w") as file:
     file["values"] = values
-
-# %% tags=["nbval-ignore-output"] topics=["hdf-feather"]
 as_text = timeit(lambda: np.loadtxt(shelf / "table.csv", delimiter=","), number=1)
 as_h5 = timeit(lambda: h5py.File(shelf / "table.h5")["values"][:], number=1)
 print(f"CSV {as_text * 1e3:.0f} ms, HDF5 {as_h5 * 1e3:.1f} ms")
@@ -2613,7 +2727,7 @@ print(f"CSV {as_text * 1e3:.0f} ms, HDF5 {as_h5 * 1e3:.1f} ms")
 #
 # | for | tool |
 # | --- | --- |
-# | decoding and augmenting on the GPU | NVIDIA DALI (pipelines of its own), nvImageCodec, TorchCodec for video; v2 transforms also run on CUDA tensors, a batch at once |
+# | decoding and augmenting on the GPU | NVIDIA DALI (its pipelines replace the loader), nvImageCodec, TorchCodec for video; v2 transforms also run on CUDA tensors, a batch at once |
 # | augmentation | Albumentations is archived; AlbumentationsX continues it under the AGPL. Kornia works on batches, with gradients |
 # | drawing boxes and masks | labelme (alive), CVAT and Label Studio (servers); LabelImg is archived, its author points to Label Studio |
 # | finding data | Hugging Face Datasets, OpenML, Kaggle, Google Dataset Search, UCI, the AWS registry. Papers with Code is closed |
@@ -2639,12 +2753,12 @@ print(tuple(y.shape), "on the course's device:", y.device.type == device.type)
 # | who computes it? | workers: processes with copies of everything, generators included |
 # | who divides a stream? | the stream itself, over ranks × workers |
 # | who opens the file? | each process, at first use |
-# | where does it go on? | behind the last batch that came *out* |
+# | where does it resume? | after the last batch that came *out* |
 # | who waits? | measure step and loader alone, then the loader's parts |
 #
 # **Three mistakes to remember**
 #
-# 1. A generator of your own in a dataset with workers. Every worker draws the same.
+# 1. A generator kept in a dataset with workers. Every worker draws the same numbers.
 # 2. Averages over images, padding or short batches, where pixels, masks or items should be counted.
 # 3. Turning knobs before measuring. Only the slowest part is worth mending.
 #

@@ -155,3 +155,84 @@ def weighted_sampling(labels, draws, seed):
     g = torch.Generator().manual_seed(seed)
     counts = torch.tensor([labels.count(c) for c in labels], dtype=torch.float)
     return torch.multinomial(counts / counts.sum(), draws, True, generator=g).tolist()
+
+
+# %% wrong="equal parts by array_split; classes take turns" says=["batches are not full, at most one may be", "draw the class by chance"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = sorted(rng.permutation(len(lengths)).tolist(), key=lambda i: lengths[i])
+    parts = np.array_split(order, max(1, -(-len(order) // batch_size)))
+    batches = [part.tolist() for part in parts if len(part)]
+    rng.shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    rng, classes = random.Random(seed), sorted(set(labels))
+    members = {c: [i for i, label in enumerate(labels) if label == c] for c in classes}
+    return [rng.choice(members[classes[n % len(classes)]]) for n in range(draws)]
+
+
+# %% wrong="seed and epoch in one number; without replacement where that is possible" says=["seed 1, epoch 0", "with replacement"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng(1000 * seed + epoch)
+    order = sorted(rng.permutation(len(lengths)).tolist(), key=lambda i: lengths[i])
+    batches = [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
+    rng.shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    weights = torch.tensor([1 / labels.count(label) for label in labels])
+    again = draws > len(labels)
+    return torch.multinomial(
+        weights, draws, again, generator=torch.Generator().manual_seed(seed)
+    ).tolist()
+
+
+# %% wrong="an array of batches, a sampler for a list" says=["returned a tuple, expected a list", "returned a WeightedRandomSampler, expected a list"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = sorted(rng.permutation(len(lengths)).tolist(), key=lambda i: lengths[i])
+    batches = [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
+    rng.shuffle(batches)
+    return tuple(batches)
+
+
+def weighted_sampling(labels, draws, seed):
+    weights = [1 / labels.count(label) for label in labels]
+    generator = torch.Generator().manual_seed(seed)
+    return torch.utils.data.WeightedRandomSampler(weights, draws, generator=generator)
+
+
+# %% wrong="an order of classes that is shuffled; labels in runs" says=["exactly as often"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = sorted(rng.permutation(len(lengths)).tolist(), key=lambda i: lengths[i])
+    batches = [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
+    rng.shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    rng, classes = random.Random(seed), sorted(set(labels))
+    members = {c: [i for i, label in enumerate(labels) if label == c] for c in classes}
+    order = [classes[n % len(classes)] for n in range(draws)]
+    rng.shuffle(order)
+    return [rng.choice(members[c]) for c in order]
+
+
+# %% wrong="counts by bincount, which takes no negative label" says=["-1"]
+def bucket_sampler(lengths, batch_size, seed, epoch):
+    rng = np.random.default_rng([seed, epoch])
+    order = sorted(rng.permutation(len(lengths)).tolist(), key=lambda i: lengths[i])
+    batches = [order[k : k + batch_size] for k in range(0, len(order), batch_size)]
+    rng.shuffle(batches)
+    return batches
+
+
+def weighted_sampling(labels, draws, seed):
+    labels = torch.tensor(labels)
+    weights = 1 / labels.bincount()[labels]
+    g = torch.Generator().manual_seed(seed)
+    return torch.multinomial(weights, draws, True, generator=g).tolist()

@@ -219,3 +219,56 @@ def collate_boxes(items):
         k: torch.from_numpy(v)
         for k, v in zip(("images", "sizes", "boxes", "mask"), (big, sizes, frames, mask))
     }
+
+
+# %% wrong="takes the damaged files out of the caller's list" says=["the list that came in was changed"]
+def collate_boxes(items):
+    while None in [item if item is None else 0 for item in items]:
+        items.remove(None)
+    if not items:
+        return None
+    h = max(image.shape[1] for image, _ in items)
+    w = max(image.shape[2] for image, _ in items)
+    images = torch.stack(
+        [torch.nn.functional.pad(x, (0, w - x.shape[2], 0, h - x.shape[1])) for x, _ in items]
+    )
+    boxes = torch.nn.utils.rnn.pad_sequence([b for _, b in items], batch_first=True)
+    counts = torch.tensor([len(b) for _, b in items])
+    mask = torch.arange(boxes.shape[1]) < counts[:, None]
+    sizes = torch.tensor([x.shape[1:] for x, _ in items])
+    return {"images": images, "sizes": sizes, "boxes": boxes, "mask": mask}
+
+
+# %% wrong="boxes as floats" says=["half images, int64 boxes"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    h = max(image.shape[1] for image, _ in items)
+    w = max(image.shape[2] for image, _ in items)
+    n = max(len(boxes) for _, boxes in items)
+    images = torch.stack(
+        [torch.nn.functional.pad(x, (0, w - x.shape[2], 0, h - x.shape[1])) for x, _ in items]
+    )
+    boxes, mask = torch.zeros(len(items), n, 4), torch.zeros(len(items), n, dtype=torch.bool)
+    for k, (_, box) in enumerate(items):
+        boxes[k, : len(box)], mask[k, : len(box)] = box, True
+    sizes = torch.tensor([x.shape[1:] for x, _ in items])
+    return {"images": images, "sizes": sizes, "boxes": boxes, "mask": mask}
+
+
+# %% wrong="leaves out images without boxes" says=["an image without boxes"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None and len(item[1])]
+    if not items:
+        return None
+    h = max(image.shape[1] for image, _ in items)
+    w = max(image.shape[2] for image, _ in items)
+    images = torch.stack(
+        [torch.nn.functional.pad(x, (0, w - x.shape[2], 0, h - x.shape[1])) for x, _ in items]
+    )
+    boxes = torch.nn.utils.rnn.pad_sequence([b for _, b in items], batch_first=True)
+    counts = torch.tensor([len(b) for _, b in items])
+    mask = torch.arange(boxes.shape[1]) < counts[:, None]
+    sizes = torch.tensor([x.shape[1:] for x, _ in items])
+    return {"images": images, "sizes": sizes, "boxes": boxes, "mask": mask}

@@ -252,3 +252,65 @@ def custom_transform(p=1.0):
         return out
 
     return turn
+
+
+# %% wrong="tosses its coin when it is made" says=["is the coin tossed when the transform is made?"]
+def custom_transform(p=1.0):
+    turns = bool(torch.rand(()) < p)
+
+    def turn(sample):
+        if not turns:
+            return {key: x.clone() if hasattr(x, "clone") else x for key, x in sample.items()}
+        image, boxes = sample["image"], sample["boxes"]
+        height, width = image.shape[-2:]
+        left, top, right, bottom = boxes.unbind(-1)
+        moved = torch.stack([top, width - right, bottom, width - left], -1)
+        return {
+            "image": tv_tensors.Image(torch.rot90(image, 1, (-2, -1))),
+            "mask": tv_tensors.Mask(torch.rot90(sample["mask"], 1, (-2, -1))),
+            "boxes": tv_tensors.BoundingBoxes(moved, format="XYXY", canvas_size=(width, height)),
+            "label": sample["label"],
+        }
+
+    return turn
+
+
+# %% wrong="a fair coin whatever p" says=["p=0.2: turned", "expected about 20"]
+def custom_transform(p=1.0):
+    def turn(sample):
+        if p < 1 and (p == 0 or torch.rand(()) < 0.5):
+            return dict(sample)
+        image, boxes = sample["image"], sample["boxes"]
+        height, width = image.shape[-2:]
+        left, top, right, bottom = boxes.unbind(-1)
+        moved = torch.stack([top, width - right, bottom, width - left], -1)
+        return {
+            "image": tv_tensors.Image(torch.rot90(image, 1, (-2, -1))),
+            "mask": tv_tensors.Mask(torch.rot90(sample["mask"], 1, (-2, -1))),
+            "boxes": tv_tensors.BoundingBoxes(moved, format="XYXY", canvas_size=(width, height)),
+            "label": sample["label"],
+        }
+
+    return turn
+
+
+# %% wrong="remembers the size of the first image" says=["another size"]
+def custom_transform(p=1.0):
+    known = []
+
+    def turn(sample):
+        if torch.rand(()) >= p:
+            return dict(sample)
+        image, boxes = sample["image"], sample["boxes"]
+        known.append(boxes.canvas_size)
+        height, width = known[0]
+        left, top, right, bottom = boxes.unbind(-1)
+        moved = torch.stack([top, width - right, bottom, width - left], -1)
+        return {
+            "image": tv_tensors.Image(torch.rot90(image, 1, (-2, -1))),
+            "mask": tv_tensors.Mask(torch.rot90(sample["mask"], 1, (-2, -1))),
+            "boxes": tv_tensors.BoundingBoxes(moved, format="XYXY", canvas_size=(width, height)),
+            "label": sample["label"],
+        }
+
+    return turn

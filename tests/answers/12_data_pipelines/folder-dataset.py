@@ -222,6 +222,8 @@ class FolderDataset(Dataset):
         self.paths, self.labels = [], []
         for label, name in enumerate(self.classes):
             for file in sorted(os.listdir(os.path.join(self.root, name))):
+                if os.path.isdir(os.path.join(self.root, name, file)):
+                    continue
                 if os.path.splitext(file)[1].lower() in {".jpg", ".jpeg"}:
                     self.paths.append(os.path.join(self.root, name, file))
                     self.labels.append(label)
@@ -260,7 +262,7 @@ class Listing(Dataset):
         self.classes = sorted([p.name for p in subfolders])
         files = {name: [] for name in self.classes}
         for p in Path(root).glob("*/*"):
-            if p.name.lower().endswith((".jpg", ".jpeg")):
+            if p.is_file() and p.name.lower().endswith((".jpg", ".jpeg")):
                 files[p.parent.name].append(p)
         self.samples = [(p, self.classes.index(n)) for n in self.classes for p in sorted(files[n])]
 
@@ -360,6 +362,306 @@ class FolderDataset(Dataset):
         except OSError as e:
             if self.on_error == "raise":
                 raise OSError(f"{path}: {e}") from e
+            warnings.warn(str(path))
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="three endings out of four" says=["b.JPEG, c.JpEg is left out"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.samples = [
+            (p, n)
+            for n, name in enumerate(self.classes)
+            for p in sorted((Path(root) / name).iterdir())
+            if p.suffix in (".jpg", ".JPG", ".jpeg") and p.is_file()
+        ]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+        except OSError as error:
+            if self.on_error == "raise":
+                raise RuntimeError(str(path)) from error
+            warnings.warn(str(path))
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="a folder that ends in .jpg is taken for a file" says=["a folder, old.jpg, is no file"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.samples = [
+            (p, n)
+            for n, name in enumerate(self.classes)
+            for p in sorted((Path(root) / name).iterdir())
+            if p.suffix.lower() in (".jpg", ".jpeg")
+        ]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+        except OSError as error:
+            if self.on_error == "raise":
+                raise RuntimeError(str(path)) from error
+            warnings.warn(str(path))
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="all paths sorted as texts" says=["class by class"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        paths = sorted(str(p) for p in Path(root).glob("*/*") if p.is_file())
+        self.samples = [
+            (p, self.classes.index(Path(p).parent.name))
+            for p in paths
+            if p.lower().endswith((".jpg", ".jpeg"))
+        ]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+        except OSError as error:
+            if self.on_error == "raise":
+                raise RuntimeError(str(path)) from error
+            warnings.warn(str(path))
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="sorted by name without its ending" says=["sorted by name"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.samples = []
+        for n, name in enumerate(self.classes):
+            files = [p for p in (Path(root) / name).iterdir() if p.is_file()]
+            files = [p for p in files if p.suffix.lower() in (".jpg", ".jpeg")]
+            self.samples += [(p, n) for p in sorted(files, key=lambda p: p.stem)]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+        except OSError as error:
+            if self.on_error == "raise":
+                raise RuntimeError(str(path)) from error
+            warnings.warn(str(path))
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="sorted without regard to case" says=["sorted by name"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.samples = []
+        for n, name in enumerate(self.classes):
+            files = [p for p in (Path(root) / name).iterdir() if p.is_file()]
+            files = [p for p in files if p.suffix.lower() in (".jpg", ".jpeg")]
+            self.samples += [(p, n) for p in sorted(files, key=lambda p: p.name.lower())]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+        except OSError as error:
+            if self.on_error == "raise":
+                raise RuntimeError(str(path)) from error
+            warnings.warn(str(path))
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="the image is opened, not decoded" says=["is not decoded yet"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.samples = [
+            (p, n)
+            for n, name in enumerate(self.classes)
+            for p in sorted((Path(root) / name).iterdir())
+            if p.suffix.lower() in (".jpg", ".jpeg") and p.is_file()
+        ]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path)
+            if image.mode != "RGB":
+                image = image.convert("RGB")
+        except OSError as error:
+            if self.on_error == "raise":
+                raise RuntimeError(str(path)) from error
+            warnings.warn(str(path))
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="a damaged file is filled with grey, for the rest of the session" says=["LOAD_TRUNCATED_IMAGES"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.samples = [
+            (p, n)
+            for n, name in enumerate(self.classes)
+            for p in sorted((Path(root) / name).iterdir())
+            if p.suffix.lower() in (".jpg", ".jpeg") and p.is_file()
+        ]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            from PIL import ImageFile
+
+            ImageFile.LOAD_TRUNCATED_IMAGES = True
+            image = Image.open(path).convert("RGB")
+        except OSError as error:
+            if self.on_error == "raise":
+                raise RuntimeError(str(path)) from error
+            warnings.warn(str(path))
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% right="the ending by split, the folder by entry"
+import os
+
+
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            for entry in sorted(os.scandir(Path(root) / name), key=lambda entry: entry.name):
+                if entry.is_file() and entry.name.lower().rsplit(".")[-1] in ("jpg", "jpeg"):
+                    self.samples.append((entry.path, label))
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as file:
+                image = Image.fromarray(np.asarray(file.convert("RGB")))
+        except OSError as error:
+            if self.on_error == "raise":
+                raise RuntimeError(str(path)) from error
+            warnings.warn(str(path))
+            return None
+        return (self.transform(image) if self.transform else image), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="classes are the folders that hold images" says=["classes", "c_empty"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        paths = [p for p in Path(root).glob("*/*") if p.is_file()]
+        paths = [p for p in paths if p.suffix.lower() in (".jpg", ".jpeg")]
+        self.classes = sorted({p.parent.name for p in paths})
+        self.samples = [(p, self.classes.index(p.parent.name)) for p in sorted(paths)]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path).convert("RGB")
+        except OSError as error:
+            if self.on_error == "raise":
+                raise RuntimeError(str(path)) from error
             warnings.warn(str(path))
             return None
         return (self.transform(image) if self.transform else image), label

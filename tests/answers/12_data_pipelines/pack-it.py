@@ -51,7 +51,7 @@ class PackedDataset(Dataset):
         return item
 
 
-# %% wrong="writes to the path itself, default map" says=["12 MB", "MapFullError", "an old file at path", "nothing may stand at path"]
+# %% wrong="writes to the path itself, default map" says=["48 MB", "MapFullError", "an old file at path", "nothing may stand at path"]
 def pack_it(items, path):
     env = lmdb.open(str(path), subdir=False, map_size=10 * 2**20)
     try:
@@ -422,3 +422,449 @@ class PackedDataset(Dataset):
 
     def __reduce__(self):
         return type(self), (self.path,)
+
+
+# %% wrong="takes the old file away and writes to the path" says=["killed at each step, an old file at path", "killed before lmdb.open, a reader finds no file, expected the two old items"]
+def pack_it(items, path):
+    items = list(items)
+    Path(path).unlink(missing_ok=True)
+    env = lmdb.open(str(path), subdir=False, map_size=2**34, lock=False)
+    with env.begin(write=True) as t:
+        for n, item in enumerate(items):
+            t.put(str(n).encode(), item)
+    env.close()
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="copies the finished file to its place" says=["killed after open() for writing"]
+def pack_it(items, path):
+    partial = Path(str(path) + ".tmp")
+    partial.unlink(missing_ok=True)
+    env = lmdb.open(str(partial), subdir=False, map_size=2**34, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(str(n).encode(), item)
+    finally:
+        env.close()
+    import shutil
+
+    shutil.copyfile(partial, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="takes the old file away before the new one comes" says=["a reader finds no file, expected the two old items"]
+def pack_it(items, path):
+    partial = Path(str(path) + ".tmp")
+    partial.unlink(missing_ok=True)
+    env = lmdb.open(str(partial), subdir=False, map_size=2**34, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(str(n).encode(), item)
+    finally:
+        env.close()
+    Path(path).unlink(missing_ok=True)
+    partial.rename(path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="a finished part of a killed writer comes back" says=["two items packed then: a reader finds 9 items"]
+def pack_it(items, path):
+    partial = Path(str(path) + ".tmp")
+    env = lmdb.open(str(partial), subdir=False, map_size=2**34, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(str(n).encode(), item)
+    finally:
+        env.close()
+    os.replace(partial, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="a finished part is in the way of the next writer" says=["came back, or was in the way"]
+def pack_it(items, path):
+    partial = Path(str(path) + ".tmp")
+    if partial.exists():
+        raise FileExistsError(partial)
+    env = lmdb.open(str(partial), subdir=False, map_size=2**34, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(str(n).encode(), item)
+    finally:
+        env.close()
+    os.replace(partial, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="puts the file in place before it is closed" says=["killed after os.replace, a reader finds"]
+def pack_it(items, path):
+    partial = Path(str(path) + ".tmp")
+    partial.unlink(missing_ok=True)
+    env = lmdb.open(str(partial), subdir=False, map_size=2**34, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(str(n).encode(), item)
+            os.replace(partial, path)
+    finally:
+        env.close()
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="a byte for a key" says=["1100 small items"]
+def pack_it(items, path):
+    partial = Path(str(path) + ".tmp")
+    partial.unlink(missing_ok=True)
+    env = lmdb.open(str(partial), subdir=False, map_size=2**34, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(bytes([n]), item)
+    finally:
+        env.close()
+    os.replace(partial, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as t:
+            item = t.get(bytes([index]))
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="sixteen megabytes will do" says=["48 MB", "MapFullError"]
+def pack_it(items, path):
+    partial = Path(str(path) + ".tmp")
+    partial.unlink(missing_ok=True)
+    env = lmdb.open(str(partial), subdir=False, map_size=2**24, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(str(n).encode(), item)
+    finally:
+        env.close()
+    os.replace(partial, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="tells the process by its worker" says=["a forked process, no worker", "it used what its parent had opened; compare os.getpid()"]
+def pack_it(items, path):
+    partial = Path(str(path) + ".tmp")
+    partial.unlink(missing_ok=True)
+    env = lmdb.open(str(partial), subdir=False, map_size=2**34, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(str(n).encode(), item)
+    finally:
+        env.close()
+    os.replace(partial, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def me(self):
+        info = torch.utils.data.get_worker_info()
+        return -1 if info is None else info.id
+
+    def open(self):
+        if self.env is None or self.pid != self.me():
+            if self.env:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = self.me()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}
+
+
+# %% wrong="opens for the length, as H5Images does" says=["once more for the length?"]
+def pack_it(items, path):
+    partial = Path(str(path) + ".tmp")
+    partial.unlink(missing_ok=True)
+    env = lmdb.open(str(partial), subdir=False, map_size=2**34, lock=False)
+    try:
+        with env.begin(write=True) as t:
+            for n, item in enumerate(items):
+                t.put(str(n).encode(), item)
+    finally:
+        env.close()
+    os.replace(partial, path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+        with lmdb.open(self.path, subdir=False, readonly=True, lock=False) as env:
+            self.length = env.stat()["entries"]
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, index):
+        if self.pid != os.getpid():
+            if self.env:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = os.getpid()
+        with self.env.begin() as t:
+            item = t.get(str(index).encode())
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {**vars(self), "env": None, "pid": None}
+
+
+# %% right="the map grows when it is full, the pieces in a folder"
+def pack_it(items, path):
+    path = Path(path)
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        part = Path(folder) / "part"
+        with lmdb.open(str(part), subdir=False, map_size=2**20, lock=False) as env:
+            for n, item in enumerate(items):
+                while True:
+                    try:
+                        with env.begin(write=True) as t:
+                            t.put(n.to_bytes(4, "big"), item)
+                        break
+                    except lmdb.MapFullError:
+                        env.set_mapsize(2 * env.info()["map_size"])
+        part.replace(path)
+
+
+class PackedDataset(Dataset):
+    def __init__(self, path):
+        self.path, self.env, self.pid = str(path), None, None
+
+    def open(self):
+        if self.pid != os.getpid():
+            if self.env:
+                self.env.close()
+            self.env = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
+            self.pid = os.getpid()
+        return self.env
+
+    def __len__(self):
+        return self.open().stat()["entries"]
+
+    def __getitem__(self, index):
+        with self.open().begin() as t:
+            item = t.get(index.to_bytes(4, "big"))
+        if item is None:
+            raise IndexError(index)
+        return item
+
+    def __getstate__(self):
+        return {"path": self.path, "env": None, "pid": None}

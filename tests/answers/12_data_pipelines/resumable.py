@@ -93,7 +93,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="the state is the loader's own dict" says=["changed when the loader went on"]
+# %% wrong="the state is the loader's own dict" says=["changed when the loader continued"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
         def __init__(self):
@@ -319,3 +319,219 @@ class Remaining:
 
 def resumable(dataset, batch_size, seed, num_workers=0):
     return Remaining(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="torch.tensor for a collate_fn" says=["default_collate"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader:
+        def __init__(self):
+            self.epoch = self.done = 0
+
+        def __iter__(self):
+            order = np.random.default_rng([seed, self.epoch]).permutation(len(dataset)).tolist()
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            loader = DataLoader(
+                dataset,
+                batch_sampler=batches[self.done :],
+                num_workers=num_workers,
+                collate_fn=torch.tensor,
+            )
+            for batch in loader:
+                self.done += 1
+                yield batch
+            self.epoch, self.done = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state["epoch"], state["done"]
+
+    return Loader()
+
+
+# %% wrong="a list for a batch" says=["default_collate"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader:
+        def __init__(self):
+            self.epoch = self.done = 0
+
+        def __iter__(self):
+            order = np.random.default_rng([seed, self.epoch]).permutation(len(dataset)).tolist()
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            loader = DataLoader(
+                dataset,
+                batch_sampler=batches[self.done :],
+                num_workers=num_workers,
+                collate_fn=list,
+            )
+            for batch in loader:
+                self.done += 1
+                yield batch
+            self.epoch, self.done = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state["epoch"], state["done"]
+
+    return Loader()
+
+
+# %% wrong="no workers, whatever was asked for" says=["num_workers=2", "made by workers"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader:
+        def __init__(self):
+            self.epoch = self.done = 0
+
+        def __iter__(self):
+            order = np.random.default_rng([seed, self.epoch]).permutation(len(dataset)).tolist()
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            loader = DataLoader(dataset, batch_sampler=batches[self.done :], num_workers=0)
+            for batch in loader:
+                self.done += 1
+                yield batch
+            self.epoch, self.done = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state["epoch"], state["done"]
+
+    return Loader()
+
+
+# %% wrong="shuffles whole batches" says=["whole batches are shuffled"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader:
+        def __init__(self):
+            self.epoch = self.done = 0
+
+        def __iter__(self):
+            order = list(range(len(dataset)))
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            places = np.random.default_rng([seed, self.epoch]).permutation(len(batches) - 1)
+            batches = [*(batches[n] for n in places), batches[-1]]
+            loader = DataLoader(
+                dataset, batch_sampler=batches[self.done :], num_workers=num_workers
+            )
+            for batch in loader:
+                self.done += 1
+                yield batch
+            self.epoch, self.done = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state["epoch"], state["done"]
+
+    return Loader()
+
+
+# %% wrong="seeds the global generator" says=["torch's global generator is seeded"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader:
+        def __init__(self):
+            self.epoch = self.done = 0
+
+        def __iter__(self):
+            torch.manual_seed(seed + 1000 * self.epoch)
+            order = torch.randperm(len(dataset)).tolist()
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            loader = DataLoader(
+                dataset, batch_sampler=batches[self.done :], num_workers=num_workers
+            )
+            for batch in loader:
+                self.done += 1
+                yield batch
+            self.epoch, self.done = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state["epoch"], state["done"]
+
+    return Loader()
+
+
+# %% wrong="loads on top of where it stands" says=["a loader that was used before"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader:
+        def __init__(self):
+            self.epoch = self.done = 0
+
+        def __iter__(self):
+            order = np.random.default_rng([seed, self.epoch]).permutation(len(dataset)).tolist()
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            loader = DataLoader(
+                dataset, batch_sampler=batches[self.done :], num_workers=num_workers
+            )
+            for batch in loader:
+                self.done += 1
+                yield batch
+            self.epoch, self.done = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state["epoch"], max(self.done, state["done"])
+
+    return Loader()
+
+
+# %% wrong="goes on in the dict that was loaded" says=["the dict that was loaded was changed"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader:
+        def __init__(self):
+            self.state = {"epoch": 0, "done": 0}
+
+        def __iter__(self):
+            s = self.state
+            order = np.random.default_rng([seed, s["epoch"]]).permutation(len(dataset)).tolist()
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            rest = batches[s["done"] :]
+            for batch in DataLoader(dataset, batch_sampler=rest, num_workers=num_workers):
+                s["done"] += 1
+                yield batch
+            s["epoch"], s["done"] = s["epoch"] + 1, 0
+
+        def state_dict(self):
+            return dict(self.state)
+
+        def load_state_dict(self, state):
+            self.state = state
+
+    return Loader()
+
+
+# %% wrong="notes its place when a for ends" says=["asked for inside of the loop"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    class Loader:
+        def __init__(self):
+            self.epoch = self.done = 0
+
+        def __iter__(self):
+            order = np.random.default_rng([seed, self.epoch]).permutation(len(dataset)).tolist()
+            batches = [order[n : n + batch_size] for n in range(0, len(order), batch_size)]
+            rest, came = batches[self.done :], 0
+            try:
+                for batch in DataLoader(dataset, batch_sampler=rest, num_workers=num_workers):
+                    came += 1
+                    yield batch
+            except GeneratorExit:
+                self.done += came
+                raise
+            self.epoch, self.done = self.epoch + 1, 0
+
+        def state_dict(self):
+            return {"epoch": self.epoch, "done": self.done}
+
+        def load_state_dict(self, state):
+            self.epoch, self.done = state["epoch"], state["done"]
+
+    return Loader()

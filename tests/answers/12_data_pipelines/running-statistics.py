@@ -162,3 +162,77 @@ def merge_statistics(a, b):
     share = b[0] / n if n else 0.0
     d = b[1] - a[1]
     return n, torch.lerp(a[1], b[1], share), a[2] + b[2] + d * d * (a[0] * share)
+
+
+# %% wrong="float64 for the whole session" says=["default dtype"]
+def running_statistics(images):
+    torch.set_default_dtype(torch.float64)
+    total = (0, torch.zeros(()), torch.zeros(()))
+    for image in images:
+        x = image.double().flatten(1)
+        mean = x.mean(1)
+        total = merge_statistics(total, (x.shape[1], mean, (x - mean[:, None]).square().sum(1)))
+    return total
+
+
+def merge_statistics(a, b):
+    n = a[0] + b[0]
+    share = b[0] / n if n else 0.0
+    d = b[1] - a[1]
+    return n, a[1] + d * share, a[2] + b[2] + d * d * (a[0] * share)
+
+
+# %% wrong="squares in the image's dtype" says=["half", "S (stable, in float64?)"]
+def running_statistics(images):
+    total = None
+    for image in images:
+        x = image.flatten(1) if image.is_floating_point() else image.double().flatten(1)
+        n, mean = x.shape[1], x.double().mean(1)
+        spread = ((x - mean.to(x.dtype)[:, None]) ** 2).sum(1).double()
+        part = n, mean, spread
+        total = part if total is None else merge_statistics(total, part)
+    return total
+
+
+def merge_statistics(a, b):
+    n = a[0] + b[0]
+    share = b[0] / n if n else 0.0
+    d = b[1] - a[1]
+    return n, a[1] + d * share, a[2] + b[2] + d * d * (a[0] * share)
+
+
+# %% wrong="the first triple is the first image's tensor" says=["an argument was changed"]
+def running_statistics(images):
+    total = None
+    for image in images:
+        x = image.double().flatten(1)
+        mean = x.mean(1)
+        x -= mean[:, None]
+        part = x.shape[1], mean, (x * x).sum(1)
+        total = part if total is None else merge_statistics(total, part)
+    return total
+
+
+def merge_statistics(a, b):
+    n = a[0] + b[0]
+    share = b[0] / n if n else 0.0
+    d = b[1] - a[1]
+    return n, a[1] + d * share, a[2] + b[2] + d * d * (a[0] * share)
+
+
+# %% wrong="the count as a tensor" says=["count"]
+def running_statistics(images):
+    total = (torch.tensor(0), torch.zeros(()).double(), torch.zeros(()).double())
+    for image in images:
+        x = image.double().flatten(1)
+        mean = x.mean(1)
+        part = torch.tensor(x.shape[1]), mean, (x - mean[:, None]).square().sum(1)
+        total = merge_statistics(total, part)
+    return total
+
+
+def merge_statistics(a, b):
+    n = a[0] + b[0]
+    share = b[0] / n if n else 0.0
+    d = b[1] - a[1]
+    return n, a[1] + d * share, a[2] + b[2] + d * d * (a[0] * share)

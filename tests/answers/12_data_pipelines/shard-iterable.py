@@ -121,3 +121,97 @@ def shard_iterable(source, rank, world):
                 yield self.source[index]
 
     return Blocks(source, rank, world)
+
+
+# %% wrong="divides by the item's value" says=["by its place in the list, not by its value"]
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        def __iter__(self):
+            info = get_worker_info()
+            worker, workers = (info.id, info.num_workers) if info else (0, 1)
+            mine, shares = rank * workers + worker, world * workers
+            return (item for item in source if item % shares == mine)
+
+    return Share()
+
+
+# %% wrong="divides by the item's hash" says=["by its place in the list, not by its value"]
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        def __iter__(self):
+            info = get_worker_info()
+            worker, workers = (info.id, info.num_workers) if info else (0, 1)
+            mine, shares = rank * workers + worker, world * workers
+            for item in source:
+                if hash(item) % shares == mine:
+                    yield item
+
+    return Share()
+
+
+# %% wrong="asks for the place of each item" says=["no two may differ by more than one"]
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        def __iter__(self):
+            info = get_worker_info()
+            worker, workers = (info.id, info.num_workers) if info else (0, 1)
+            mine, shares = rank * workers + worker, world * workers
+            return (item for item in source if source.index(item) % shares == mine)
+
+    return Share()
+
+
+# %% wrong="two workers, written as a number" says=["world=3, num_workers=1", "lost"]
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        def __iter__(self):
+            info = get_worker_info()
+            worker, workers = (info.id, 2) if info else (0, 1)
+            return iter(source[rank * workers + worker :: world * workers])
+
+    return Share()
+
+
+# %% wrong="keeps the share that it worked out first" says=["more than once", "looped over before in the main process"]
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        share = None
+
+        def __iter__(self):
+            if self.share is None:
+                info = get_worker_info()
+                worker, workers = (info.id, info.num_workers) if info else (0, 1)
+                self.share = source[rank * workers + worker :: world * workers]
+            return iter(self.share)
+
+    return Share()
+
+
+# %% wrong="takes items off the list" says=["the list was changed"]
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        def __iter__(self):
+            info = get_worker_info()
+            worker, workers = (info.id, info.num_workers) if info else (0, 1)
+            mine = source[rank * workers + worker :: world * workers]
+            if info is None:
+                del source[::2]
+            return iter(mine)
+
+    return Share()
+
+
+# %% right="a counter that skips"
+def shard_iterable(source, rank, world):
+    class Share(IterableDataset):
+        def __iter__(self):
+            info = get_worker_info()
+            each = getattr(info, "num_workers", 1)
+            wait = rank * each + getattr(info, "id", 0)
+            for item in source:
+                if wait == 0:
+                    yield item
+                    wait = world * each
+                wait -= 1
+
+    return Share()

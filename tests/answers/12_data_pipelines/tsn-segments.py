@@ -12,7 +12,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return chosen
 
 
-# %% wrong="true division gives floats" says=["the middle frames, of two the earlier"]
+# %% wrong="true division gives floats" says=["for testing, 1.0 is a float, expected an int"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames = max(1, round(seconds * rate))
     size = frames / segments
@@ -152,4 +152,83 @@ def tsn_segments(seconds, rate, segments, generator=None):
             chosen.append(statistics.median_low(part))
         else:
             chosen.append(part[torch.randperm(len(part), generator=generator)[0].item()])
+    return chosen
+
+
+# %% wrong="cut, not rounded" says=["seconds * rate was cut, not rounded"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames, chosen = max(1, int(seconds * rate)), []
+    for k in range(segments):
+        a = k * frames // segments
+        b = max((k + 1) * frames // segments, a + 1)
+        if generator is None:
+            chosen.append((a + b - 1) // 2)
+        else:
+            chosen.append(int(torch.randint(a, b, (), generator=generator)))
+    return chosen
+
+
+# %% wrong="a step that is a float" says=["30 s at 1 a second in 22"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames, chosen = max(1, round(seconds * rate)), []
+    step = frames / segments
+    for k in range(segments):
+        a = int(k * step)
+        b = max(int((k + 1) * step), a + 1)
+        if generator is None:
+            chosen.append((a + b - 1) // 2)
+        else:
+            chosen.append(int(torch.randint(a, b, (), generator=generator)))
+    return chosen
+
+
+# %% wrong="a generator made from the generator's seed" says=["the generator that it was given was not drawn from"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames, chosen = max(1, round(seconds * rate)), []
+    rng = None if generator is None else np.random.default_rng(generator.initial_seed())
+    for k in range(segments):
+        a = k * frames // segments
+        b = max((k + 1) * frames // segments, a + 1)
+        chosen.append((a + b - 1) // 2 if rng is None else int(rng.integers(a, b)))
+    return chosen
+
+
+# %% wrong="starts the generator anew" says=["called twice with one generator"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames, chosen = max(1, round(seconds * rate)), []
+    if generator is not None:
+        generator.manual_seed(generator.initial_seed())
+    for k in range(segments):
+        a = k * frames // segments
+        b = max((k + 1) * frames // segments, a + 1)
+        if generator is None:
+            chosen.append((a + b - 1) // 2)
+        else:
+            chosen.append(int(torch.randint(a, b, (), generator=generator)))
+    return chosen
+
+
+# %% wrong="tensors for numbers" says=["is a Tensor, expected an int"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames, chosen = max(1, round(seconds * rate)), []
+    for k in range(segments):
+        a = k * frames // segments
+        b = max((k + 1) * frames // segments, a + 1)
+        if generator is None:
+            chosen.append((a + b - 1) // 2)
+        else:
+            chosen.append(torch.randint(a, b, (), generator=generator))
+    return chosen
+
+
+# %% wrong="three tensors for the middles" says=["is a Tensor, expected an int"]
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames, chosen = max(1, round(seconds * rate)), []
+    for k in range(segments):
+        a = k * frames // segments
+        b = max((k + 1) * frames // segments, a + 1)
+        if generator is None:
+            chosen.append(torch.tensor((a + b - 1) // 2))
+        else:
+            chosen.append(int(torch.randint(a, b, (), generator=generator)))
     return chosen

@@ -53,3 +53,21 @@ def worker_rng(worker_id):
     np.random.seed(seed)
     random.seed(seed)
     torch.manual_seed(seed)
+
+
+# %% wrong="numbers of its own making, in the place of a loader's" says=["this isn't the seed that the loader gives it"]
+def worker_rng(worker_id):
+    pass
+
+
+def try_worker_rng(workers, epochs, seed):
+    numbers = random.Random(seed)
+    draw = lambda: [numbers.randrange(10**9) for _ in range(3)]
+    return [[(draw(), draw(), draw()) for _ in range(workers)] for _ in range(epochs)]
+
+
+# %% wrong="seeds one of two by the epoch's seed alone" says=["dataset.generator: worker 0 in epoch 0 and worker 1 in epoch 0"]
+def worker_rng(worker_id):
+    info = get_worker_info()
+    info.dataset.rng = np.random.default_rng([info.seed, worker_id])
+    info.dataset.generator = torch.Generator().manual_seed(info.seed - worker_id)

@@ -1,26 +1,47 @@
 """What the chapter on data pipelines tries answers with."""
 
-from course_utils.chapters.data_pipelines.batches import check_batch, item
+from course_utils.chapters.data_pipelines.batches import check_batch, item, run_kept
 from course_utils.chapters.data_pipelines.bottleneck import CHOICES, measure_pipeline
 from course_utils.chapters.data_pipelines.damaged import damaged_folder
 from course_utils.chapters.data_pipelines.folders import (
     check_items,
+    check_listing,
     names,
     run_folder,
+    run_listing,
     run_on_error,
     run_replaced,
     run_transform,
 )
-from course_utils.chapters.data_pipelines.frames import check_frames, check_likely, run_tsn
+from course_utils.chapters.data_pipelines.frames import (
+    check_drawn,
+    check_frames,
+    check_likely,
+    run_tsn,
+    run_twice,
+)
+from course_utils.chapters.data_pipelines.killed import (
+    check_steps,
+    run_killed,
+    run_repacked,
+    run_steps,
+)
 from course_utils.chapters.data_pipelines.packs import (
+    check_copied,
+    check_forked,
     check_pack,
     make_items,
-    run_killed,
+    run_copied,
+    run_forked,
     run_pack,
-    run_repacked,
 )
 from course_utils.chapters.data_pipelines.pickles import through_pickle
-from course_utils.chapters.data_pipelines.samplers import check_balance, check_buckets, run_sampler
+from course_utils.chapters.data_pipelines.samplers import (
+    check_balance,
+    check_buckets,
+    check_few_draws,
+    run_sampler,
+)
 from course_utils.chapters.data_pipelines.statistics import (
     check_merge,
     check_triple,
@@ -28,10 +49,22 @@ from course_utils.chapters.data_pipelines.statistics import (
     triple_of,
 )
 from course_utils.chapters.data_pipelines.streams import (
+    check_pairs,
     check_resumed,
     check_stream,
+    run_pairs,
     run_resumable,
     run_stream,
 )
-from course_utils.chapters.data_pipelines.transforms import check_turn, run_custom
-from course_utils.chapters.data_pipelines.workers import check_draws, check_shares, run_shard
+from course_utils.chapters.data_pipelines.transforms import (
+    check_often,
+    check_turn,
+    run_custom,
+    run_often,
+)
+from course_utils.chapters.data_pipelines.workers import (
+    check_draws,
+    check_seeds,
+    check_shares,
+    run_shard,
+)

@@ -16,6 +16,13 @@ def item(height, width, count, dtype=torch.float32, channels=3):
     return image, torch.randint(1, 9, (count, 4), generator=numbers).float()
 
 
+def run_kept(collate_boxes, items: list) -> bool:
+    """Whether the list holds the same items after the call as before."""
+    kept = list(items)
+    collate_boxes(items)
+    return len(items) == len(kept) and all(a is b for a, b in zip(items, kept, strict=True))
+
+
 def check_batch(collate_boxes, items, what):
     tensors = [tensor for item in items if item is not None for tensor in item]
     with forbid_changes(*tensors):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import tempfile
 import warnings
+from pathlib import Path
 
 import numpy as np
 from PIL import Image
@@ -63,6 +65,11 @@ def _look(dataset, index: int) -> tuple:
     image, label = item
     if not isinstance(image, Image.Image):
         return type(image).__name__, "no PIL image", label
+    if getattr(image, "tile", None):
+        words = (
+            "it was opened and is not decoded yet: load() or convert() decodes, inside of the try"
+        )
+        return "opened", words, label
     return image.mode, np.array(image), label
 
 
@@ -94,6 +101,64 @@ def run_replaced(folder_dataset) -> bool:
     return not np.array_equal(np.array(dataset[0][0]), old)
 
 
+FILES = {
+    "Zoo": ["D.jpg", "b.JPEG"],
+    "a": ["c-1.jpg", "c.JpEg", "c2.JPG"],
+    "a-b": ["c.jpeg"],
+}
+
+
+def _listed_folder() -> Path:
+    """A folder whose images are told apart by their width: 2, 3, 4 … in the order of ``FILES``."""
+    root = Path(tempfile.mkdtemp())
+    places = [f"{folder}/{name}" for folder, names in FILES.items() for name in names]
+    for width, place in reversed([*enumerate(places, 2)]):
+        (root / place).parent.mkdir(exist_ok=True)
+        Image.new("RGB", (width, 1)).save(root / place, "JPEG")
+    (root / "a" / "old.jpg").mkdir()
+    shutil.copy(root / "a-b" / "c.jpeg", root / "a" / "old.jpg" / "c.jpeg")
+    for name in ("c.jpg.txt", "c_jpg", "c.jpeg2"):
+        (root / "a" / name).write_text("no image")
+    return root
+
+
+def run_listing(folder_dataset) -> tuple:
+    """How many items a dataset has, and the width and the label of each, or what it raises."""
+    dataset = folder_dataset(_listed_folder())
+    found = []
+    for index in range(len(dataset)):
+        try:
+            image, label = dataset[index]
+            found.append((image.size[0], int(label)))
+        except Exception as error:
+            found.append((words_of(error), -1))
+    return getattr(dataset, "classes", "missing"), found
+
+
+def check_listing(said):
+    classes, found = said
+    places = [(name, n) for n, names in enumerate(FILES.values()) for name in names]
+    right = [(width, label) for width, (_, label) in enumerate(places, 2)]
+    check_equal(classes, [*FILES], "classes")
+    lost = [places[width - 2][0] for width, _ in right if width not in [row[0] for row in found]]
+    assert not lost, f"{', '.join(lost)} is left out: case does not matter, letter by letter"
+    failed = [row[0] for row in found if isinstance(row[0], str)]
+    folder = ": a folder, old.jpg, is no file" if "old.jpg" in " ".join(failed) else ""
+    assert not failed, f"an item raised {failed[0]}{folder}"
+    foreign = (
+        f"{len(found)} items, expected {len(right)}: c.jpg.txt, c_jpg and c.jpeg2 are no images"
+    )
+    assert len(found) == len(right), foreign
+    labels = [label for _, label in found]
+    by_class = f"the labels come as {labels}: class by class, in the order of classes"
+    assert labels == sorted(labels), by_class
+    names = [places[width - 2][0] for width, _ in found]
+    check_equal(
+        names, [name for name, _ in places], "the files' order", "sorted by name in a class"
+    )
+    check_equal(labels, [label for _, label in right], "the labels")
+
+
 def run_on_error(folder_dataset, on_error: str) -> str:
     """The name of what folder_dataset raises."""
     try:
@@ -114,13 +179,14 @@ def check_items(root, found, on_error, what):
     check_equal(len(found), len(names), f"{what}: items that can be reached")
     for name, (kind, content, label) in zip(names, found, strict=True):
         if "cut" in name:
+            assert kind != "opened", f"{what}, {name}: {content}"
             gone = "raised" if on_error == "raise" else "None"
             check_equal(kind, gone, f"{what}, {name}, cut short: what dataset[i] does")
             assert "cut.jpg" in content, (
                 f"{what}: the words {content!r} don't name the file cut.jpg"
             )
             continue
-        assert kind not in ("raised", "None"), f"{what}, {name}: {kind} {content}"
+        assert kind not in ("raised", "None", "opened"), f"{what}, {name}: {kind} {content}"
         check_equal(kind, "RGB", f"{what}, {name}: the mode")
         right = np.array(Image.open(root / name).convert("RGB"))
         assert np.array_equal(content, right), f"{what}, {name}: these are not its pixels"

@@ -22,6 +22,31 @@ def run_tsn(tsn_segments, seconds: float, rate: float, segments: int, seed: int 
     return frames, bool(same and (before[1] == numbers()[1]).all())
 
 
+def run_twice(tsn_segments, seconds: float, rate: float, segments: int) -> tuple:
+    """Two calls with one generator: both lists of frames, and whether its state moved on."""
+    generator = torch.Generator().manual_seed(7)
+    state = generator.get_state()
+    first = tsn_segments(seconds, rate, segments, generator)
+    moved = not torch.equal(state, generator.get_state())
+    return first, tsn_segments(seconds, rate, segments, generator), moved
+
+
+def check_ints(frames, what):
+    """Whether these are a list of plain numbers: a tensor prints and compares like one."""
+    assert frames is not None, f"{what} it returned None: is there an answer yet?"
+    kind = type(frames).__name__
+    assert isinstance(frames, (list, tuple)), (
+        f"{what} it returned a {kind}, expected a list of ints"
+    )
+    for frame in frames:
+        words = f"{what} {frame!r} is a {type(frame).__name__}, expected an int"
+        assert isinstance(frame, (int, np.integer)), words
+
+
+def middles(frames, segments):
+    return [part[(len(part) - 1) // 2] for part in ranges(frames, segments)]
+
+
 def ranges(frames, segments):
     edges = [k * frames // segments for k in range(segments + 1)]
     return [range(a, max(b, a + 1)) for a, b in itertools.pairwise(edges)]
@@ -30,22 +55,20 @@ def ranges(frames, segments):
 def check_frames(run, seconds, rate, frames, segments):
     wanted = ranges(frames, segments)
     middle, _ = run(seconds, rate, segments, None)
-    right = [part[(len(part) - 1) // 2] for part in wanted]
-    low = [
-        part[(len(part) - 1) // 2] for part in ranges(max(1, round(seconds * int(rate))), segments)
-    ]
-    hint = (
-        "the rate was cut to an int" if middle == low else "the middle frames, of two the earlier"
-    )
-    assert not isinstance(middle, torch.Tensor), "it returned a tensor, expected a list of ints"
+    check_ints(middle, "for testing,")
+    right, cut = middles(frames, segments), int(seconds * rate)
+    slips = {
+        "the rate was cut to an int": middles(max(1, round(seconds * int(rate))), segments),
+        "seconds * rate was cut, not rounded": middles(max(1, cut), segments),
+    }
+    hints = [words for words, slip in slips.items() if list(middle) == slip]
+    hint = hints[0] if len(hints) == 1 else "the middle frames, of two the earlier"
     check_equal(middle, right, f"for testing, {frames} frames in {segments}", hint)
-    whole = all(isinstance(frame, (int, np.integer)) for frame in middle)
-    assert whole, f"{middle}: frame numbers are ints"
     seen = [set() for _ in wanted]
     for seed in range(40):
         drawn, alone = run(seconds, rate, segments, seed)
         assert alone, "it drew from a global generator, not from the one that it was given"
-        assert isinstance(drawn, (list, tuple)), f"for training it returned {drawn!r}, no list"
+        check_ints(drawn, "for training,")
         check_equal(len(drawn), segments, "for training, how many frames")
         for frame, part, found in zip(drawn, wanted, seen, strict=True):
             words = (
@@ -62,6 +85,15 @@ def check_frames(run, seconds, rate, frames, segments):
             assert not never, (
                 f"for training, of frames {part[0]} to {part[-1]}, {never} never came in 40 tries"
             )
+
+
+def check_drawn(run):
+    """Whether the frames come from the generator itself, from where it stands."""
+    first, second, moved = run(3000, 1, 1000)
+    check_ints(first, "for training,")
+    assert moved, "the generator that it was given was not drawn from: a seed is not a generator"
+    words = "called twice with one generator, it gave the same frames: don't start it anew"
+    assert list(first) != list(second), words
 
 
 def check_likely(run):

@@ -21,7 +21,9 @@ def run_sampler(bucket_sampler, weighted_sampling, name: str, *arguments) -> tup
     same = torch.equal(before[0], torch.get_rng_state()) and before[2] == random.getstate()
     changed = [] if same and (before[1] == numbers()[1]).all() else ["a global generator"]
     changed += [] if kept == list(arguments[0]) else ["its first argument"]
-    if not isinstance(result, (str, dict, type(None))) and hasattr(result, "__iter__"):
+    if result is not None and not isinstance(result, list):
+        result = type(result).__name__
+    if isinstance(result, list):
         result = [[int(i) for i in x] if hasattr(x, "__len__") else int(x) for x in result]
     return result, changed
 
@@ -29,7 +31,7 @@ def run_sampler(bucket_sampler, weighted_sampling, name: str, *arguments) -> tup
 def check_buckets(run, lengths, batch_size, seed, epoch, what):
     batches, changed = run("bucket", list(lengths), batch_size, seed, epoch)
     assert batches is not None, f"{what}: it returned None: is there an answer yet?"
-    assert isinstance(batches, list), f"{what}: it returned {batches!r}, expected a list of lists"
+    assert isinstance(batches, list), f"{what}: it returned a {batches}, expected a list of lists"
     assert all(isinstance(b, list) and b for b in batches), f"{what}: a batch is empty or no list"
     flat = sorted(i for batch in batches for i in batch)
     check_equal(flat, [*range(len(lengths))], f"{what}: the indices in all batches, sorted")
@@ -48,7 +50,7 @@ def check_buckets(run, lengths, batch_size, seed, epoch, what):
 def check_balance(run, labels, draws, seed, what):
     drawn, changed = run("weighted", list(labels), draws, seed)
     assert drawn is not None, f"{what}: it returned None: is there an answer yet?"
-    assert isinstance(drawn, list), f"{what}: it returned {drawn!r}, expected a list of indices"
+    assert isinstance(drawn, list), f"{what}: it returned a {drawn}, expected a list of indices"
     check_equal(len(drawn), draws, f"{what}: how many indices")
     bad = [i for i in drawn if not isinstance(i, int) or not 0 <= i < len(labels)]
     assert not bad, f"{what}: {bad[:3]} are no indices into labels"
@@ -69,5 +71,24 @@ def check_balance(run, labels, draws, seed, what):
         counts = [drawn.count(i) * len(classes) * len(mine) / draws for i in mine]
         even = 0.4 < min(counts) <= max(counts) < 1.8
         assert even, f"{what}: in class {c} some items come up more"
+    pairs = itertools.pairwise(labels[i] for i in drawn)
+    again = sum(a == b for a, b in pairs) / (draws - 1)
+    words = f"a class follows itself in {again:.0%} of the draws, expected {1 / len(classes):.0%}"
+    assert abs(again - 1 / len(classes)) < 0.05, f"{what}: {words}: draw the class by chance"
     assert not changed, f"{what}: it changed {' and '.join(changed)}"
     return drawn
+
+
+def check_few_draws(run, labels):
+    """Six draws from six items, with twenty seeds: what must be left to chance."""
+    runs = [run("weighted", list(labels), len(labels), seed)[0] for seed in range(20)]
+    assert runs[0] is not None, "it returned None: is there an answer yet?"
+    kinds = {type(drawn).__name__ if isinstance(drawn, list) else drawn for drawn in runs}
+    assert kinds == {"list"}, f"it returned a {', '.join(kinds - {'list'})}, expected a list"
+    twice = any(len(set(drawn)) < len(drawn) for drawn in runs)
+    assert twice, "in twenty tries no index came twice: draw with replacement, always"
+    shares = {tuple(sorted(labels[i] for i in drawn)) for drawn in runs}
+    words = (
+        "in twenty tries each class came exactly as often as the other: draw the class by chance"
+    )
+    assert len(shares) > 1, words

@@ -7,8 +7,9 @@ import json
 import multiprocessing
 
 import torch
-from torch.utils.data import Dataset
+from torch.utils.data import Dataset, get_worker_info
 
+from course_utils.chapters.data_pipelines.folders import words_of
 from course_utils.learner.checks import check_equal
 
 
@@ -31,7 +32,10 @@ def _take(loader, count: int, leave: bool = False) -> list[list[int]]:
     batches = []
     for _ in range(2 * count + 2):
         for batch in loader if len(batches) < count else []:
-            assert isinstance(batch, torch.Tensor), f"a batch is {type(batch).__name__}, no tensor"
+            words = (
+                f"a batch is a {type(batch).__name__}, not what default_collate makes of numbers"
+            )
+            assert isinstance(batch, torch.Tensor), words
             batches.append(batch.tolist())
             if leave or len(batches) == count:
                 break
@@ -47,19 +51,71 @@ def run_stream(
     return _take(loader, count, leave)
 
 
+class Pairs(Dataset):
+    """Five pairs of a number and a dict, which says where it was made: -1 is the main process."""
+
+    def __len__(self):
+        return 5
+
+    def __getitem__(self, index):
+        worker = getattr(get_worker_info(), "id", -1)
+        return int(index), {"square": torch.tensor([index**2, 0.5]), "worker": worker}
+
+
+def run_pairs(resumable, workers: int) -> tuple:
+    """Words about a batch that isn't what default_collate makes, and which workers made items."""
+    loader, made = resumable(Pairs(), 2, 0, workers), set()
+    assert loader is not None, "resumable returned None: is there an answer yet?"
+    try:
+        for batch in loader:
+            numbers, parts = batch
+            squares = torch.stack([torch.tensor([n**2, 0.5]) for n in numbers.tolist()])
+            assert torch.equal(parts["square"], squares), "its squares belong to other numbers"
+            made |= set(parts["worker"].tolist())
+    except Exception as error:
+        return words_of(error), []
+    return "", sorted(made)
+
+
+def check_pairs(run, workers: int):
+    error, made = run(workers)
+    words = f"over items of a number and a dict it raised {error}: let default_collate make a batch"
+    assert not error, words
+    right = [*range(workers)] or [-1]
+    words = f"num_workers={workers}: items were made by workers {made}, expected {right}"
+    assert made == right, words + " (-1 is the main process)"
+
+
 def run_resumable(
-    resumable, n: int, batch_size: int, seed: int, workers: int, stop: int, count: int
+    resumable,
+    n: int,
+    batch_size: int,
+    seed: int,
+    workers: int,
+    stop: int,
+    count: int,
+    how: str = "",
 ) -> dict:
-    """What a second loader gives after the state of a first, and what that read and left behind."""
+    """What a second loader gives after the state of a first, and what that read and left behind.
+
+    Args:
+        how: ``"inside"`` asks for the state in the loop, before the break; ``"used"`` lets the
+            second loader give three batches before it is put there.
+    """
     before = len(multiprocessing.active_children())
     loader = resumable(Records(n), batch_size, seed, workers)
     for name in ("__iter__", "state_dict", "load_state_dict"):
         assert hasattr(loader, name), f"resumable returned {type(loader).__name__}, without {name}"
-    head = _take(loader, stop)
+    state, head = None, _take(loader, stop - (how == "inside"))
+    if how == "inside":
+        for batch in loader:
+            state = loader.state_dict()
+            head.append(batch.tolist())
+            break
     if len(multiprocessing.active_children()) > before:
         gc.collect()
     running = len(multiprocessing.active_children()) - before
-    state = loader.state_dict()
+    state = loader.state_dict() if state is None else state
     try:
         text = json.dumps(state)
     except TypeError as error:
@@ -68,13 +124,16 @@ def run_resumable(
     moved = json.dumps(state) != text
     records = Records(n)
     other = resumable(records, batch_size, seed, workers)
-    other.load_state_dict(json.loads(text))
-    rest, read = _take(other, count), len(records.read)
+    _take(other, 3 if how == "used" else 0)
+    given, before_read = json.loads(text), len(records.read)
+    other.load_state_dict(given)
+    rest, read = _take(other, count), len(records.read) - before_read
+    loaded = json.dumps(given) != text
     del loader, other
     gc.collect()
     left = len(multiprocessing.active_children()) - before
     counts = {"read": read, "workers left": left, "running": running}
-    return {"head": head, "rest": rest, "moved": moved, **counts}
+    return {"head": head, "rest": rest, "moved": moved, "loaded": loaded, **counts}
 
 
 def check_stream(run, n, batch_size, seed, workers, epochs=3):
@@ -89,6 +148,14 @@ def check_stream(run, n, batch_size, seed, workers, epochs=3):
         sizes = [len(batch) for batch in batches]
         full = [batch_size] * (n // batch_size) + [n % batch_size] * (n % batch_size > 0)
         check_equal(sizes, full, f"the sizes of the batches of epoch {epoch}")
+    full = [
+        {frozenset(batch) for batch in whole[epoch * per_epoch : (epoch + 1) * per_epoch - 1]}
+        for epoch in range(epochs)
+    ]
+    apart = any(batches != full[0] for batches in full)
+    assert apart, (
+        "the same items share a batch in each epoch: whole batches are shuffled, not items"
+    )
     assert [*range(n)] not in orders, "an epoch is not shuffled"
     assert len({str(order) for order in orders}) == epochs, "two epochs have the same order"
     torch.manual_seed(99)
@@ -98,10 +165,11 @@ def check_stream(run, n, batch_size, seed, workers, epochs=3):
     assert other != whole[:per_epoch], "another seed gave the same order"
 
 
-def check_resumed(stream, resumed, n, batch_size, seed, workers, stop, count):
+def check_resumed(stream, resumed, n, batch_size, seed, workers, stop, count, how=""):
     whole = stream(n, batch_size, seed, 0, stop + count)
-    found = resumed(n, batch_size, seed, workers, stop, count)
-    assert not found["moved"], "the dict of state_dict() changed when the loader went on"
+    found = resumed(n, batch_size, seed, workers, stop, count, how)
+    assert not found["moved"], "the dict of state_dict() changed when the loader continued"
+    assert not found["loaded"], "the dict that was loaded was changed when the loader continued"
     right, rest, per_epoch = whole[stop:], found["rest"], -(-n // batch_size)
     check_equal(found["head"], whole[:stop], f"the {stop} batches before the stop")
     if rest != right and rest:

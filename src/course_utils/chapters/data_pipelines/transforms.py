@@ -43,6 +43,50 @@ def run_custom(custom_transform, p, image, mask, boxes, seed=0, composed=False) 
     return {"out": plain, "kinds": kinds, "canvas": canvas and tuple(canvas), "untouched": same}
 
 
+SIZES = ((4, 6), (5, 3))  # height and width of every second image
+
+
+def run_often(custom_transform, p: float, count: int, seed: int) -> list:
+    """One transform, called again and again: sizes of image and mask, the canvas, and the box."""
+    turn, found = custom_transform(p), []
+    assert callable(turn), f"custom_transform({p}) is {turn!r}: is there an answer yet?"
+    torch.manual_seed(seed)
+    for n in range(count):
+        height, width = SIZES[n % 2]
+        make: Any = tv_tensors
+        sample = {
+            "image": make.Image(torch.zeros(3, height, width)),
+            "mask": make.Mask(torch.zeros(height, width)),
+            "boxes": make.BoundingBoxes([[0, 1, 2, 4]], format="XYXY", canvas_size=(height, width)),
+            "label": n,
+        }
+        out = turn(sample)
+        sizes = [tuple(out[key].shape[-2:]) for key in ("image", "mask")]
+        found.append((*sizes, tuple(out["boxes"].canvas_size), out["boxes"].tolist()[0]))
+    return found
+
+
+def check_often(run, p, least, most):
+    """Whether each call tosses one coin, and the coins fall as often as they should."""
+    found, turned = run(p, 100, 0), []
+    for n, (*sizes, box) in enumerate(found):
+        height, width = SIZES[n % 2]
+        what = f"image {n}, after one of another size" if n else "image 0"
+        both = {(height, width), (width, height)}
+        assert sizes[2] in both, f"{what}: canvas_size is {sizes[2]}, its size is {height, width}"
+        once = [size == (width, height) for size in sizes]
+        assert len(set(once)) == 1, "image, mask and boxes were not turned by the same coin"
+        turned += once[:1]
+        right = [1, width - 2, 4, width] if once[0] else [0, 1, 2, 4]
+        check_equal(box, right, f"the box of {what}")
+    one = "" if 0 < sum(turned) < 100 else ": is the coin tossed when the transform is made?"
+    words = f"turned {sum(turned)} times of 100, expected about {round(100 * p)}{one}"
+    assert least <= sum(turned) <= most, words
+    same = "the same torch.manual_seed, another coin: draw with torch.rand"
+    assert run(p, 100, 0) == found, same
+    assert run(p, 100, 1) != found, "torch.manual_seed has no say in the coin: draw with torch.rand"
+
+
 def check_turn(found, image, mask, boxes, turned, what):
     kinds = {"image": "Image", "mask": "Mask", "boxes": "BoundingBoxes", "label": "int"}
     because = "wrap what you computed as its type again"

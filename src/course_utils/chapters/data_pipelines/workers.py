@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import torch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 
@@ -22,16 +25,30 @@ def check_draws(NoiseSet, drawn, which, what):
         raise AssertionError(f"{what}: {b} and {a} drew the same numbers: {words}")
 
 
-def run_shard(shard_iterable, source: list, world: int, workers: int) -> list:
-    """For each rank, two epochs of (worker, item)."""
-    found = []
+def check_seeds(drawn, seed):
+    """Whether each worker reported the seed that a loader with this generator gives it."""
+    generator = torch.Generator().manual_seed(seed)
+    for epoch, workers in enumerate(drawn):
+        first = int(torch.empty((), dtype=torch.int64).random_(generator=generator))
+        for worker, numbers in enumerate(workers):
+            words = f"epoch {epoch}, worker {worker}: this isn't the seed that the loader gives it"
+            assert set(numbers[2]) == {first + worker}, words
+            words = f"epoch {epoch}, worker {worker}: not three items of two numbers"
+            assert [len(row) for row in numbers] == [3, 3, 3], words
+
+
+def run_shard(shard_iterable, source: list, world: int, workers: int, before: bool = False) -> list:
+    """For each rank, two epochs of (worker, item); ``before``: after a loop in this process."""
+    found, given = [], list(source)
     for rank in range(world):
-        stream = shard_iterable(list(source), rank, world)
+        stream = shard_iterable(given, rank, world)
         kind = type(stream).__name__
         assert stream is not None, "shard_iterable returned None: is there an answer yet?"
         assert isinstance(stream, IterableDataset), (
             f"shard_iterable returned {kind}: expected an IterableDataset"
         )
+        if before:
+            next(iter(stream), None)
         loader = DataLoader(
             stream,
             batch_size=None,
@@ -39,27 +56,28 @@ def run_shard(shard_iterable, source: list, world: int, workers: int) -> list:
             collate_fn=lambda item: (getattr(get_worker_info(), "id", 0), item),
         )
         found.append([[*loader], [*loader]])
+    assert given == list(source), "the list was changed: a stream only reads it"
     return found
 
 
-def check_shares(run, count, world, workers):
-    source = [100 + n for n in range(count)]
-    found = run(source, world, workers)
+def check_shares(run, count, world, workers, before=False):
+    source = [n * n % 5 for n in range(count)]
+    found = run(source, world, workers, before)
     first, second = ([[tuple(pair) for pair in epochs[e]] for epochs in found] for e in (0, 1))
-    items = sorted(item for rank in first for _, item in rank)
-    lost = sorted(set(source) - set(items))
-    twice = sorted(item for item in set(items) if items.count(item) > 1)
+    items, there = Counter(item for rank in first for _, item in rank), Counter(source)
     foreign = sorted(set(items) - set(source))
-    words = [
-        f"{name} {part[:6]}"
-        for name, part in {"lost": lost, "more than once": twice}.items()
-        if part
-    ]
-    assert not words, f"of the items 100 to {99 + count}: {', '.join(words)}"
     assert not foreign, f"{foreign[:3]} are no items"
-    sizes = [
-        sum(w == worker for w, _ in rank) for rank in first for worker in range(max(workers, 1))
+    parts = {"lost": there - items, "more than once": items - there}
+    words = [f"{name} {sorted(part.elements())[:6]}" for name, part in parts.items() if part]
+    assert not words, f"of the items {source}: {', '.join(words)}"
+    shares = [
+        [item for w, item in rank if w == worker]
+        for rank in first
+        for worker in range(max(workers, 1))
     ]
-    uneven = f"the shares hold {sizes} items: no two may differ by more than one"
+    sizes = [len(share) for share in shares]
+    together = sum(len(set(share)) for share in shares) == len(there)
+    value = ": an item goes by its place in the list, not by its value" if together else ""
+    uneven = f"the shares hold {sizes} items: no two may differ by more than one{value}"
     assert max(sizes) - min(sizes) <= 1, uneven
     assert first == second, "the second loop over the same stream gave something else"

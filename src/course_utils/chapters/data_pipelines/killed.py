@@ -1,0 +1,172 @@
+"""A writer that is killed: while it draws items, and at each step that changes files."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import lmdb
+
+from course_utils.chapters.data_pipelines.folders import words_of
+from course_utils.chapters.data_pipelines.packs import make_items
+
+OLD, NEW = [3, 4], [5] * 9  # the sizes of the items of an old file and of the killed writer's
+MOST = 40  # steps of a writer that are tried
+
+
+def crcs(sizes: list[int]) -> list[int]:
+    return [zlib.crc32(item) for item in make_items(sizes)]
+
+
+def _read(PackedDataset, path: Path) -> list[int] | str:
+    """What a reader finds at a path: checksums of its items, or words."""
+    if not path.exists():
+        return "no file"
+    try:
+        dataset = PackedDataset(path)
+        return [zlib.crc32(dataset[n]) for n in range(len(dataset))]
+    except Exception as error:
+        return words_of(error)
+
+
+def _end(how: str) -> None:
+    if how == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    raise RuntimeError("from the items")
+
+
+def run_killed(PackedDataset, pack_it, how: str, before: bool) -> tuple:
+    """Whether the writer's end came out, and what a reader finds afterwards: a list, or no file."""
+    path = Path(tempfile.mkdtemp()) / "pack.lmdb"
+    if before:
+        pack_it(make_items(OLD), path)
+
+    def items():
+        yield from make_items([5] * 40)
+        _end(how)
+
+    raised = ""
+    if how == "killed":
+        child = multiprocessing.get_context("fork").Process(target=pack_it, args=(items(), path))
+        child.start()
+        child.join()
+        raised = str(child.exitcode)
+    else:
+        try:
+            pack_it(items(), path)
+        except Exception as error:
+            raised = words_of(error)
+    return raised, _read(PackedDataset, path)
+
+
+def run_repacked(PackedDataset, pack_it) -> int:
+    """How many items a file holds that was packed with two, after a longer attempt was killed."""
+    path = Path(tempfile.mkdtemp()) / "pack.lmdb"
+
+    def items():
+        yield from make_items([5] * 40)
+        _end("killed")
+
+    child = multiprocessing.get_context("fork").Process(target=pack_it, args=(items(), path))
+    child.start()
+    child.join()
+    pack_it(make_items(OLD), path)
+    return len(PackedDataset(path))
+
+
+def _die_at(step: int, path: Path, tell: int) -> None:
+    """Kill this process at its ``step``-th step that changes files, and tell which that was.
+
+    Steps are the calls of Python that move, remove or open files for writing, and LMDB's opening.
+    """
+    target, count = os.path.realpath(path), 0
+
+    def reach(name: str, flags: int = 0) -> None:
+        nonlocal count
+        count += 1
+        if count == step:
+            if flags & os.O_TRUNC:
+                os.truncate(os.open(target, flags), 0)
+            os.write(tell, name.encode())
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def hook(event: str, given: tuple) -> None:
+        if event in ("os.rename", "os.remove", "os.link"):
+            reach("before " + event)
+        elif event == "open" and isinstance(given[0], (str, bytes, os.PathLike)):
+            writes = given[2] & (os.O_WRONLY | os.O_RDWR | os.O_TRUNC) and count < step
+            if writes and os.path.realpath(os.fsdecode(given[0])) == target:
+                reach("after open() for writing", given[2])
+
+    def around(function, name: str):
+        def call(*args: Any, **options: Any) -> Any:
+            reach(f"before {name}")
+            result = function(*args, **options)
+            reach(f"after {name}")
+            return result
+
+        return call
+
+    opens: Any = around(lmdb.Environment, "lmdb.open")
+    vars(lmdb).update(open=opens, Environment=opens)
+    for name in ("replace", "rename"):
+        setattr(os, name, around(getattr(os, name), f"os.{name}"))
+    sys.addaudithook(hook)
+
+
+def run_steps(PackedDataset, pack_it, before: bool) -> list:
+    """For each step of a writer: its name, what a reader finds, and what it finds packed anew."""
+    found = []
+    for step in range(1, MOST + 1):
+        path = Path(tempfile.mkdtemp()) / "pack.lmdb"
+        if before:
+            pack_it(make_items(OLD), path)
+        hear, tell = os.pipe()
+
+        def write(step=step, path=path, tell=tell):
+            _die_at(step, path, tell)
+            pack_it(iter(make_items(NEW)), path)
+
+        child: Any = multiprocessing.get_context("fork").Process(target=write)
+        child.start()
+        child.join()
+        os.close(tell)
+        name = os.read(hear, 100).decode()
+        os.close(hear)
+        if not name:
+            return found
+        left = _read(PackedDataset, path)
+        again = Path(tempfile.mkdtemp()) / "pack.lmdb"
+        for file in path.parent.iterdir():
+            file.rename(again.with_name(file.name))
+        try:
+            pack_it(make_items(OLD), again)
+            anew = _read(PackedDataset, again)
+        except Exception as error:
+            anew = words_of(error)
+        found.append((name, left, anew))
+    return found
+
+
+def check_steps(run, before: bool):
+    """Whether each step leaves what was there or all that is new, and nothing in the next's way."""
+    found = run(before)
+    assert found, "no file was opened by LMDB: is there an answer yet?"
+    old = crcs(OLD) if before else "no file"
+    names = {str(old): "what was there", str(crcs(NEW)): "all new items"}
+    expected = "the two old items" if before else "no file"
+    for name, left, anew in found:
+        words = f"{len(left)} items" if isinstance(left, list) else left
+        where = f"killed {name}, a reader finds {words}"
+        assert str(left) in names, f"{where}, expected {expected} or all nine new items"
+        words = f"{len(anew)} items" if isinstance(anew, list) else anew
+        where = f"killed {name}, and two items packed then: a reader finds {words}"
+        assert anew == crcs(OLD), (
+            f"{where}: what the killed writer left came back, or was in the way"
+        )
