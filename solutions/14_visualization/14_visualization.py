@@ -154,6 +154,8 @@ with every_case() as case:
         visualization.check_example(try_show_batch, 2, seed=1)
     with case("images that need a gradient"):
         visualization.check_example(try_show_batch, 1, needs_gradient=True)
+    with case("images on a GPU, or on what the course takes for one"):
+        visualization.check_example(try_show_batch, 2, seed=3, on_gpu=True)
     ### BEGIN HIDDEN TESTS
     with case("five images"):
         visualization.check_example(try_show_batch, 5, seed=2)
@@ -313,7 +315,8 @@ for kept in (4, 0):
 # | `train/rate` | the learning rate of the first parameter group that this step is taken with |
 # | `train/gradient_norm` | the 2-norm of all gradients, as one vector, that this step is taken with |
 #
-# The training itself stays as it is: the same weights come out. Frozen parameters have no gradient.
+# The training itself stays as it is: one forward pass for each step, and the same weights come out.
+# Frozen parameters have no gradient.
 # Example: gradients `[3, 0]` and `[0, 4]` of two parameters have together the norm 5.
 
 
@@ -351,16 +354,15 @@ def training_dashboard(
 
 # %% nbgrader={"grade_id": "training-dashboard-check", "grade": true, "points": 4}
 with every_case() as case:
-    visualization.check_dashboard(
-        case, try_training_dashboard, "three batches of 8", False, [8, 8, 8]
-    )
-    visualization.check_dashboard(
-        case, try_training_dashboard, "a frozen layer, batches of 5 and 9", True, [5, 9]
-    )
+    for name, kind, sizes in (
+        ("three batches of 8", "plain", [8, 8, 8]),
+        ("a frozen layer, batches of 5 and 9", "frozen", [5, 9]),
+        ("BatchNorm and dropout", "BatchNorm and dropout", [6, 8, 4]),
+    ):
+        visualization.check_dashboard(case, try_training_dashboard, name, kind, sizes)
     ### BEGIN HIDDEN TESTS
-    visualization.check_dashboard(
-        case, try_training_dashboard, "batches of 1, 30, 2 and 20", False, [1, 30, 2, 20]
-    )
+    name, sizes = "batches of 1, 30, 2 and 20", [1, 30, 2, 20]
+    visualization.check_dashboard(case, try_training_dashboard, name, "plain", sizes)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -550,14 +552,15 @@ show(figure, words)
 # | --- | --- |
 # | `cut axis` | the bars from 0 (`ylim` may end anywhere above them) |
 # | `smoothed away` | the raw `data["loss"]` as a line, whatever else is there |
-# | `two scales` | `data["loss"]` and `data["validation"]` on the same y-limits, all points inside |
+# | `two scales` | `data["loss"]` and `data["validation"]` by one scale: all axes that are seen there have the same y-limits, all points inside |
 # | `one seed` | each of the five curves in `data["seeds"]`, a line each |
 # | `stopped early` | all of `data["validation"]`, its points inside the limits of both axes |
 # | `own colours` | both images, with the same colour limits, which hold the numbers of both |
 #
-# The x of every line is the step, from 0. Lines and images stay visible. In `two scales` the second
-# axes lies on top of the first and has the second line; `plots["two scales"].figure.axes` has it
-# too. Limits may be wider than needed, and nothing has to be returned.
+# The x of every line is the step, from 0. Lines, bars and images can be seen: not transparent, not
+# in the colour of the ground. In `two scales` a second axes on top of the first has the second line;
+# it is the last of `plots["two scales"].figure.axes`. Remove it, hide it, or give it the limits of
+# the first. Limits may be wider than needed, `data` stays as it is, and nothing has to be returned.
 
 
 # %% nbgrader={"grade_id": "try-lie-detector", "locked": true} jupyter={"source_hidden": true}
@@ -1105,7 +1108,7 @@ print(
 # without biases; all others 0. A module that is called twice has two rows. `model` itself, if it has
 # no children, is the only row, and its name is `""`.
 #
-# Leave the model as it was: modes, hooks, gradients, buffers. Example: for the `conv` from above,
+# Leave the model as it was: modes, hooks, gradients, buffers. Frozen parameters count. Example: for the `conv` from above,
 # alone in an `nn.Sequential`, `[("0", (1, 8, 10, 10), 296, 28800)]`.
 
 
@@ -1148,7 +1151,7 @@ def network_drawn(model: nn.Module, x: torch.Tensor) -> list[tuple[str, tuple, i
 
 # %% nbgrader={"grade_id": "network-drawn-check", "grade": true, "points": 4}
 with every_case(at_most=12) as case:
-    for kind in ("the example", "strides and groups, batch 3", "called twice, three dimensions"):
+    for kind in ("the example", "strides and groups, batch 7", "called twice, three dimensions"):
         visualization.check_table(case, try_network_drawn, kind)
     kind = "one linear layer alone, one dimension"
     visualization.check_table(case, try_network_drawn, kind)
@@ -1237,7 +1240,7 @@ print((weights[:, None, None] * maps).sum(0).relu().detach())
 # - `grad_cam` by gradients, for any head, cut off at 0.
 #
 # The model may be frozen or not; it is in eval mode. Leave it as it was: hooks, `requires_grad`,
-# and `.grad`. Example: `maps` and `w` from above give the two maps that were printed.
+# and `.grad`; and the image, which needs no gradient, too. Example: `maps` and `w` from above give the two maps that were printed.
 
 
 # %% nbgrader={"grade_id": "try-cam", "locked": true} jupyter={"source_hidden": true}
@@ -1550,10 +1553,11 @@ print(direction * scale)
 #
 # - parameters of two dimensions and more: filter $i$ is `p[i]`, all of it. `d[i]` is scaled to the
 #   norm of `p[i]`; a `d[i]` that is all 0 stays 0;
-# - parameters of one dimension (biases): not moved.
+# - parameters of one dimension, whatever they are called: not moved.
 #
-# The weights that you measure by are those that the model came with. Afterwards it has **exactly**
-# these again, and no gradients; `direction` isn't changed. The model is in eval mode. Example:
+# Frozen parameters move, too. The weights that you measure by are those that the model came with.
+# Afterwards it has **exactly** these again, and all else of it is as it was, `.grad` too;
+# `direction` isn't changed. The model is in eval mode. Example:
 # `alpha = 1`, with the weight and direction from above, moves the weight to `[[8, 4], [0, 0]]`.
 
 
@@ -1601,6 +1605,7 @@ with every_case() as case:
     visualization.check_slice(case, try_landscape, "dense, rescaled", [-0.4, 0.0, 0.3, 0.7])
     visualization.check_slice(case, try_landscape, "conv", [0.5, -0.5])
     visualization.check_slice(case, try_landscape, "dense, a filter of zeros", [0.2, -0.6])
+    visualization.check_slice(case, try_landscape, "a BatchNorm, a frozen layer", [0.6, -0.3])
     ### BEGIN HIDDEN TESTS
     visualization.check_slice(case, try_landscape, "conv, rescaled, zeros", [0.8, 0.1, 0.1])
     visualization.check_slice(case, try_landscape, "dense", [])
