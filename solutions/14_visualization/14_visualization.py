@@ -213,7 +213,7 @@ sorted(folder.name for folder in logs.iterdir())
 
 # %% [markdown]
 # The part of a tag before the slash groups charts. Give the step yourself; without it all points
-# lie at step 0. Now look:
+# are at step 0. Now look:
 
 # %% topics=["tensorboard-scalars"] tags=["nbval-ignore-output"]
 from course_utils import tensorboard_server
@@ -301,7 +301,7 @@ for kept in (4, 0):
 #
 # Four numbers for each step answer most of the questions that a night raises: the **loss**, the
 # **accuracy** of the batch, the **rate** that the step was taken with, and the **norm of the
-# gradient**, all parameters as one long vector. The loss tells you *that* a step exploded; the norm,
+# gradient**, all parameters as a single long vector. The loss tells you *that* a step exploded; the norm,
 # some steps before, tells you *why*.
 #
 # ### Exercise 14.2 — A dashboard ★★ · 12 min · 4 points · core
@@ -914,12 +914,12 @@ with every_case(at_most=12) as case:
 # </details>
 
 # %% [markdown]
-# The library agrees, and draws; `add_pr_curve` sends a curve to TensorBoard. It cuts [0, 1] into
+# The library draws the same curve; `add_pr_curve` sends a curve to TensorBoard. It cuts [0, 1] into
 # 127 thresholds, so it wants probabilities: hand it logits, and all above 1 fall into the last one.
 
 # %% topics=["tensorboard-pr-curve"]
 import numpy as np
-from sklearn.metrics import PrecisionRecallDisplay, confusion_matrix
+from sklearn.metrics import PrecisionRecallDisplay
 
 with torch.no_grad():
     weak = run(data=100)["network"](x_validation)
@@ -929,29 +929,14 @@ with SummaryWriter(logs / "eights") as writer:
 print("always saying no would be right in", f"{1 - is_eight.float().mean():.0%}", "of the cases")
 
 # %%
-figure, axes = plt.subplots(1, 2, figsize=(8, 3.2))
-PrecisionRecallDisplay.from_predictions(is_eight, chance, ax=axes[0], plot_chance_level=True)
-axes[0].set_title("Is it an eight?")
-axes[0].legend(loc="center left", fontsize=8)
-table = confusion_matrix(y_validation.cpu(), weak.argmax(1).cpu())
-axes[1].imshow(np.log1p(table), cmap="Blues")
-for (i, j), count in np.ndenumerate(table):
-    axes[1].text(
-        j,
-        i,
-        count or "",
-        ha="center",
-        va="center",
-        color="white" if i == j else "black",
-        fontsize=7,
-    )
-axes[1].set(title="10 classes", xlabel="said", ylabel="truth", xticks=range(10), yticks=range(10))
-show(figure, "A precision-recall curve far above chance; a 10 x 10 matrix whose diagonal is dark.")
+figure, axes = plt.subplots(figsize=(6, 3))
+PrecisionRecallDisplay.from_predictions(is_eight, chance, ax=axes, plot_chance_level=True)
+axes.set_title("Is it an eight?")
+axes.legend(loc="center left", fontsize=8)
+show(figure, "A precision-recall curve far above chance.")
 
 # %% [markdown]
-# Off the diagonal, the matrix says what is taken for what. (The colour is the logarithm of the count,
-# or the diagonal would drown the rest.) A dark square there is a pair of classes to look at: here,
-# nines and fives.
+# What the eights are taken for, the confusion matrix of all ten classes tells (chapter 13).
 #
 # ## 6. Windows instead of files: visdom
 #
@@ -1071,7 +1056,7 @@ with every_case() as case:
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# `env` belongs into each call; the client's own environment is another one. Classes for `scatter`
+# `env` belongs in each call; the client's own environment is a different one. Classes for `scatter`
 # begin at 1.
 # </details>
 
@@ -1141,8 +1126,8 @@ print([node.target.__name__ for node in program.graph.nodes if node.op == "call_
 
 # %% [markdown]
 # Two drawings of the same network differ: the trace has dropped `second`, the export lists three
-# linear layers, the unused one among them. PlotNeuralNet writes LaTeX from a list of layers that you
-# type, so it shows what you meant, not what you built.
+# linear layers, `second` among them. (PlotNeuralNet draws a list of layers that you type: what you
+# meant, not what you built.)
 #
 # ### What does it cost?
 #
@@ -1162,7 +1147,7 @@ macs = y_conv.numel() * 4 * 3 * 3
 print("MACs:", macs, "  FLOPs:", counter.get_total_flops(), "= 2 *", counter.get_total_flops() // 2)
 
 # %% [markdown]
-# > **Often said.** *"FLOPs and MACs are the same; read them off whichever tool."* One MAC is two
+# > **Often said.** *"FLOPs and MACs are the same; read them off whichever tool."* A MAC is two
 # > floating-point operations. thop counts MACs, `FlopCounterMode` FLOPs, and papers mix both: a
 # > factor of 2 between two tables is this, more often than not.
 #
@@ -1974,7 +1959,7 @@ print("SummaryWriter comes from", SummaryWriter.__module__)
 print("python -m tensorboard.main would run:", find_spec("tensorboard.main") is not None)
 
 # %% [markdown]
-# **Trackers.** After fifty runs the question is not how one went but which one it was. Weights &
+# **Trackers.** After fifty runs the question is not how a run went but which run it was. Weights &
 # Biases, Comet and MLflow keep, for each run, its settings, its numbers, its files and the state of
 # the code. The first two send them to a service, or to a server that you run; MLflow can keep all in
 # a local folder, and its page is started like TensorBoard's. What the least of them does, TensorBoard
@@ -2003,7 +1988,7 @@ board
 # | Does it learn, and steadily? | loss, accuracy, rate, gradient norm for each step | `add_scalar`, `client.line` |
 # | Does every unit work? | a histogram of outputs, unit by unit | `add_histogram`, hooks |
 # | Does every layer move? | update:data ratio over the steps, on a log scale | a line for each layer |
-# | Which ones are wrong? | map with neighbours, PR curve, confusion matrix | `add_embedding`, `add_pr_curve` |
+# | Which ones are wrong? | map with neighbours, PR curve | `add_embedding`, `add_pr_curve` |
 # | Is it built as I think? | autograd graph, table with MACs | torchviz, torchinfo, hooks |
 # | Where did it look? | CAM, Grad-CAM, filters, dreams | gradients, captum |
 # | What is between two networks? | a filter-normalised slice | `functional_call` |
