@@ -10,8 +10,7 @@
 # # Visualization: what would I have to see to know that it goes wrong?
 #
 # A training that fails seldom raises an error. It prints a number for each epoch, the number gets
-# smaller, and the model is bad. What went wrong was there to be seen, in a place where nobody drew
-# a picture.
+# smaller, and the model is bad. What went wrong could be seen, but no picture was drawn there.
 #
 # **After this chapter you can**
 #
@@ -21,7 +20,7 @@
 # - draw a network, count its work, and ask which pixels an answer came from;
 # - name what is wrong with twelve sick trainings from their pictures, and cure them.
 #
-# **It leans on** chapters 05 (hooks), 10 (losses) and 13 (the training loop). **Time:** about an
+# **It leans on** chapters 07 (hooks), 10 (losses) and 13 (the training loop). **Time:** about an
 # hour to read and run, three hours more with all twelve exercises. The core path, marked in the
 # headings, takes a good hour and a half: sections 1 to 4 and the payoff in section 10. You can skip
 # any exercise.
@@ -68,14 +67,14 @@ for name, seen in {"one": run(), "the other": run(dead=40)}.items():
 # The second network works with a sixth of a layer. Its loss starts to fall some twenty steps later
 # and ends almost as low: a smaller rate or another seed would look the same, so nothing in the curve
 # says *dead units*. On harder data you would pay for 48 units and wonder why a bigger model doesn't
-# help. One number for each step can't hold everything. So the question of this chapter: *what would I have to see?* It starts before the
-# first step, with the data.
+# help. A single number for each step can't hold everything. This chapter asks: *what would I have to
+# see?* It starts before the first step, with the data.
 #
 # ## 1. The batch, as the network sees it · core
 #
 # Most bugs of a training are bugs of its data: turned twice, normalised twice, labels off by one. One
 # look at one batch finds them, if the picture is honest. `imshow` wants (height, width) or
-# (height, width, channel). Floats are meant to lie in [0, 1], integers in [0, 255]. A tensor has
+# (height, width, channel). Floats should be in [0, 1], integers in [0, 255]. A tensor has
 # its channel first, and is normalised. Here is one image of three colours, with the usual slip
 # beside it. **Predict** what `view` does to the stripes.
 
@@ -98,7 +97,7 @@ show(
 # for pixels. The picture has the right shape and is wrong.
 #
 # A network gets `(image - mean) / std`. To look at it, go back: times `std`, plus `mean`. Augmented
-# values may then lie outside [0, 1]; matplotlib cuts floats off there (and says so), while a cast
+# values may then be outside [0, 1]; matplotlib cuts floats off there (and says so), while a cast
 # to bytes **wraps around**. **Predict** both:
 
 # %% topics=["matplotlib-images"]
@@ -115,7 +114,7 @@ print("bytes at once:    ", (bright * 255).to(torch.int16).to(torch.uint8).tolis
 # `show_batch` gets `images` (batch, 3, height, width), normalised by `mean` and `std` (3,), and a
 # list of `labels`, indices into `names`. It returns a figure with one axes for each image, in
 # order, its title the label's name. The frame is written. What is missing is one line: make
-# `picture` the image as it was before it was normalised, (height, width, 3). What lies beyond 0 or 1
+# `picture` the image as it was before it was normalised, (height, width, 3). What is beyond 0 or 1
 # is shown as 0 or 1. Images may need a gradient or be on a GPU, and are not to be changed.
 #
 # Example: with mean 0.5 and std 0.25 in every channel, a value of 1 is shown as 0.75, and one of 4
@@ -154,6 +153,8 @@ with every_case() as case:
         visualization.check_example(try_show_batch, 2, seed=1)
     with case("images that need a gradient"):
         visualization.check_example(try_show_batch, 1, needs_gradient=True)
+    with case("images on a GPU, or on what the course takes for one"):
+        visualization.check_example(try_show_batch, 2, seed=3, on_gpu=True)
     ### BEGIN HIDDEN TESTS
     with case("five images"):
         visualization.check_example(try_show_batch, 5, seed=2)
@@ -188,12 +189,13 @@ show(figure, "Two rows of eight digits; the labels above them agree with what th
 # %% [markdown]
 # ## 2. A run while it happens: TensorBoard · core
 #
-# The data is fine. The next thing that goes wrong happens at step 3000, at night. So a run should
+# The data is fine. The next thing that goes wrong happens at step 3000, at night. A run should
 # leave a trace that you can open while it runs, beside the traces of its predecessors.
 #
 # `SummaryWriter` appends **events** to a file in a log folder. TensorBoard is a separate program
-# that reads a folder of such folders and draws. Training needs no TensorBoard, and TensorBoard no
-# PyTorch. One folder is one run.
+# that reads a folder of such folders and draws. Both come in the package `tensorboard`: without it,
+# the import of `SummaryWriter` fails. But training doesn't care whether the program runs, and the
+# program does without PyTorch. Each folder is a run.
 
 # %% nbgrader={"grade_id": "writer", "locked": true}
 import tempfile
@@ -211,7 +213,7 @@ sorted(folder.name for folder in logs.iterdir())
 
 # %% [markdown]
 # The part of a tag before the slash groups charts. Give the step yourself; without it all points
-# lie at step 0. Now look:
+# are at step 0. Now look:
 
 # %% topics=["tensorboard-scalars"] tags=["nbval-ignore-output"]
 from course_utils import tensorboard_server
@@ -222,7 +224,7 @@ board
 # %% [markdown]
 # Open the address. Two runs, two colours, one chart. `tensorboard_server` belongs to this course:
 # it takes a free port of this machine, and ends with the kernel. Elsewhere you type
-# `tensorboard --logdir runs` in a terminal, or in a notebook of your own
+# `tensorboard --logdir runs` in a terminal, or in a notebook elsewhere
 # `%load_ext tensorboard` and `%tensorboard --logdir runs`, which shows the page below the cell and
 # leaves a process behind that you have to end.
 #
@@ -299,8 +301,8 @@ for kept in (4, 0):
 #
 # Four numbers for each step answer most of the questions that a night raises: the **loss**, the
 # **accuracy** of the batch, the **rate** that the step was taken with, and the **norm of the
-# gradient**, all parameters as one long vector. The loss of a step that exploded says *that*; the
-# norm ten steps before says *why*.
+# gradient**, all parameters as a single long vector. The loss tells you *that* a step exploded; the norm,
+# some steps before, tells you *why*.
 #
 # ### Exercise 14.2 — A dashboard ★★ · 12 min · 4 points · core
 #
@@ -313,7 +315,8 @@ for kept in (4, 0):
 # | `train/rate` | the learning rate of the first parameter group that this step is taken with |
 # | `train/gradient_norm` | the 2-norm of all gradients, as one vector, that this step is taken with |
 #
-# The training itself stays as it is: the same weights come out. Frozen parameters have no gradient.
+# The training itself stays as it is: one forward pass for each step, and the same weights come out.
+# Frozen parameters have no gradient.
 # Example: gradients `[3, 0]` and `[0, 4]` of two parameters have together the norm 5.
 
 
@@ -351,16 +354,15 @@ def training_dashboard(
 
 # %% nbgrader={"grade_id": "training-dashboard-check", "grade": true, "points": 4}
 with every_case() as case:
-    visualization.check_dashboard(
-        case, try_training_dashboard, "three batches of 8", False, [8, 8, 8]
-    )
-    visualization.check_dashboard(
-        case, try_training_dashboard, "a frozen layer, batches of 5 and 9", True, [5, 9]
-    )
+    for name, kind, sizes in (
+        ("three batches of 8", "plain", [8, 8, 8]),
+        ("a frozen layer, batches of 5 and 9", "frozen", [5, 9]),
+        ("BatchNorm and dropout", "BatchNorm and dropout", [6, 8, 4]),
+    ):
+        visualization.check_dashboard(case, try_training_dashboard, name, kind, sizes)
     ### BEGIN HIDDEN TESTS
-    visualization.check_dashboard(
-        case, try_training_dashboard, "batches of 1, 30, 2 and 20", False, [1, 30, 2, 20]
-    )
+    name, sizes = "batches of 1, 30, 2 and 20", [1, 30, 2, 20]
+    visualization.check_dashboard(case, try_training_dashboard, name, "plain", sizes)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -410,10 +412,10 @@ axes[0].set_ylabel("units")
 show(figure, "Left: the 48 units' largest outputs spread. Right: 40 of them stand at zero.")
 
 # %% [markdown]
-# There is the illness. (The first bar holds everything below 0.5: on the left it has a few weak units
+# That is the illness. (The first bar holds everything below 0.5: on the left it has a few weak units
 # and the three dead ones.) In TensorBoard the same is a histogram for each step, stacked in depth:
-# `add_histogram(tag, values, step)`. Weights that stand still, or run off, and activations that
-# shrink to a spike are seen there at a glance.
+# `add_histogram(tag, values, step)`. Weights that don't move, or run away, and
+# activations that shrink to a spike are seen there at a glance.
 #
 # ### Exercise 14.3 — Histograms that tell ★★ · 12 min · 4 points · core
 #
@@ -495,6 +497,76 @@ with every_case() as case:
 # </details>
 
 # %% [markdown]
+# ### How far does each layer move?
+#
+# A histogram shows a moment. The movement is still missing: how long is a layer's update, beside its
+# weights? This **update:data ratio**, ‖Δw‖ / ‖w‖, is a number for each layer and step. At 1 to 100,000
+# a layer hardly changes in a day; at 1 to 10, ten steps replace it. `run` has noted it. **Predict**
+# where it is in the run that learns best:
+
+# %%
+figure, axes = plt.subplots(1, 3, figsize=(9, 2.6), sharey=True, layout="constrained")
+for ax, rate in zip(axes, (0.001, 0.1, 2.0), strict=True):
+    seen = run(rate=rate)
+    ax.plot(seen["updates"], lw=0.8)  # (step, layer)
+    ax.axhline(1e-3, color="#6b6b6b", linestyle="--")
+    ax.set(yscale="log", ylim=(1e-6, 1), xlabel="step")
+    ax.set_title(f"rate {rate}, accuracy {seen['accuracy'][-1]:.2f}")
+axes[0].set_ylabel("update : weights")
+axes[0].legend(["layer 1", "layer 2", "layer 3", "1 : 1000"], fontsize=7, loc="lower right")
+show(
+    figure,
+    "Three plots of update to weight ratios. Left: near 1 to 5000. Middle: near 1 to 50. Right: a "
+    "peak at 1 to 1, then a straight fall off the plot.",
+)
+
+# %% [markdown]
+# A rule of thumb says 1 to 1000 for plain SGD (Karpathy's *makemore*). Here momentum 0.9 adds up ten
+# gradients, and the healthy run is between 1 to 25 and 1 to 100. On the left the network hardly
+# moves. On the right a few steps are as long as the weights themselves; then the units are dead, and
+# only momentum is left, which fades.
+#
+# Such an explosion announces itself. **Predict** which grows first, the loss or the gradient:
+
+# %%
+steep = run(rate=2.0)
+for step in (0, 2, 4, 8):
+    norm = torch.tensor(steep["gradients"][step]).norm()
+    print(f"step {step}: loss {steep['loss'][step]:.1f}, norm of the gradients {norm:.1f}")
+
+# %% [markdown]
+# At step 4 the loss is hardly lower than at the start, and the gradient is already several times as long.
+#
+# Units without a dead side get stuck too: where |tanh| is above 0.97, its slope is below 0.06. Such a
+# unit is **saturated**. Here are the outputs of five tanh layers at the start of a training, for
+# weights with the standard deviation gain / √inputs:
+
+# %%
+figure, axes = plt.subplots(1, 3, figsize=(9, 2.4), sharey=True, layout="constrained")
+for ax, gain in zip(axes, (0.5, 5 / 3, 4.0), strict=True):
+    generator = torch.Generator().manual_seed(0)
+    h = ((x[:200] - x.mean()) / x.std()).flatten(1)
+    for layer in range(5):
+        weight = torch.randn(h.shape[1], 100, generator=generator).to(h)
+        h = (h @ weight * gain / h.shape[1] ** 0.5).tanh()
+        counts = h.cpu().histc(41, -1, 1) / h.numel()
+        ax.plot(torch.linspace(-1, 1, 41), counts, color=plt.cm.viridis(layer / 5))
+    stuck = (h.abs() > 0.97).float().mean()
+    ax.set(title=f"gain {gain:.1f}; layer 5: {stuck:.0%} stuck", xlabel="output", ylim=(0, 0.25))
+axes[0].set_ylabel("share of outputs")
+axes[0].legend([f"layer {n}" for n in range(1, 6)], fontsize=7)
+show(
+    figure,
+    "Left: histograms that shrink to a spike at 0, layer by layer. Middle: five broad ones. Right: "
+    "most outputs at -1 and 1.",
+)
+
+# %% [markdown]
+# On the left each layer halves what it gets; on the right half of the outputs are at the ends. With
+# 5/3, which is `nn.init.calculate_gain("tanh")`, little changes from layer to layer. Draw this before
+# the first step, and the ratio during the training.
+
+# %% [markdown]
 # ## 4. A plot that lies · core
 #
 # Now everything is drawn. But a plot can be true in each point and still mislead: its author chose
@@ -535,11 +607,11 @@ show(figure, words)
 # %% [markdown]
 # - **cut axis**: A towers above B; they differ by 0.004.
 # - **smoothed away**: a calm descent; the raw loss jumps.
-# - **two scales**: the validation loss seems to follow down to the floor; its axis begins at 0.4, and
-#   it ends far above the other.
+# - **two scales**: both losses seem to end on the floor. The right axis begins at 0.75: the validation
+#   loss ends at 0.84, the training loss at 0, and the best part of the former is cut off.
 # - **one seed**: the best of five.
 # - **stopped early**: the plot ends where the validation loss was best, just before it rises.
-# - **own colours**: A and B look alike, but the same blue stands for more errors in B.
+# - **own colours**: A and B look equally bad, but the same blue means more errors in B.
 #
 # ### Exercise 14.4 — Lie detector ★★ · 12 min · 3 points · core
 #
@@ -550,14 +622,15 @@ show(figure, words)
 # | --- | --- |
 # | `cut axis` | the bars from 0 (`ylim` may end anywhere above them) |
 # | `smoothed away` | the raw `data["loss"]` as a line, whatever else is there |
-# | `two scales` | `data["loss"]` and `data["validation"]` on the same y-limits, all points inside |
+# | `two scales` | `data["loss"]` and `data["validation"]` by one scale: all axes that are seen there have the same y-limits, all points inside |
 # | `one seed` | each of the five curves in `data["seeds"]`, a line each |
 # | `stopped early` | all of `data["validation"]`, its points inside the limits of both axes |
 # | `own colours` | both images, with the same colour limits, which hold the numbers of both |
 #
-# The x of every line is the step, from 0. Lines and images stay visible. In `two scales` the second
-# axes lies on top of the first and has the second line; `plots["two scales"].figure.axes` has it
-# too. Limits may be wider than needed, and nothing has to be returned.
+# The x of every line is the step, from 0. Lines, bars and images can be seen: not transparent, not
+# in the colour of the ground. In `two scales` a second axes on top of the first has the second line;
+# it is the last of `plots["two scales"].figure.axes`. Remove it, hide it, or give it the limits of
+# the first. Limits may be wider than needed, `data` stays as it is, and nothing has to be returned.
 
 
 # %% nbgrader={"grade_id": "try-lie-detector", "locked": true} jupyter={"source_hidden": true}
@@ -607,8 +680,8 @@ with every_case() as case:
 # </details>
 
 # %% [markdown]
-# To see your repaired plots, run `data = two_settings()`, `figure, plots = draw_lies(data)`, `lie_detector(plots, data)`
-# and `figure` in a cell of your own. **In practice**: bars begin at 0, curves that are compared
+# To see your repaired plots, run `data = two_settings()`, `figure, plots = draw_lies(data)`,
+# `lie_detector(plots, data)` and `figure` in a new cell. **In practice**: bars begin at 0, curves that are compared
 # share an axis, the raw line stays behind the smooth one, a claim about a method shows all its
 # seeds, and a colour bar is shared. If a plot can't follow these, say so in its caption.
 
@@ -616,14 +689,14 @@ with every_case() as case:
 # ## 5. Which ones? Maps and scores
 #
 # A validation accuracy of 0.93 raises the next question: *which* seven in a hundred are wrong, and
-# what are they near to? The last hidden layer of our network turns each digit into 48 numbers.
-# Nobody sees in 48 dimensions. Two ways out: the **projector** of TensorBoard, which turns and
-# re-embeds such a cloud in the browser (PCA, t-SNE, UMAP), and PCA of your own.
+# what are they near to? The last hidden layer of our network turns each digit into 48 numbers. You
+# can't see in 48 dimensions. There are two ways out: the **projector** of TensorBoard, which turns
+# and re-embeds such a cloud in the browser (PCA, t-SNE, UMAP), and a PCA that you write.
 #
 # **PCA** takes the two directions in which the centred cloud is longest. With the singular value
 # decomposition `U, S, Vh` of the centred features, they are the first two rows of `Vh`, and the
-# coordinates are the products of the centred features with these. **Predict:** four points on a slanted line, and one
-# direction; what are their coordinates?
+# coordinates are the products of the centred features with these. **Predict:** four points on a
+# slanted line, and one direction; what are their coordinates?
 
 # %%
 cloud = torch.tensor([[10.0, 10], [11, 11], [12, 12], [13, 13]])
@@ -709,8 +782,8 @@ with every_case() as case:
 # </details>
 
 # %% [markdown]
-# Our digits, with a ring where the nearest neighbour has another label. **Predict** where the rings
-# will be:
+# Our digits. Those whose nearest neighbour has another label are red, with a line to it. **Predict**
+# where they will be:
 
 # %% topics=["tensorboard-projector"]
 with torch.no_grad():
@@ -724,20 +797,26 @@ odd = (y_validation[nearest] != y_validation).cpu()
 print("neighbours of another label:", int(odd.sum()), "of", len(odd))
 
 # %%
-figure, axes = plt.subplots(figsize=(6, 4))
-dots = axes.scatter(*places.T, c=y_validation.cpu(), cmap="tab10", s=10, vmin=-0.5, vmax=9.5)
-axes.scatter(*places[odd].T, s=60, facecolors="none", edgecolors="black")
-figure.colorbar(dots, label="digit", ticks=range(10))
+figure, axes = plt.subplots(figsize=(8, 5))
+for digit in range(10):
+    for wrong, colour, size in ((False, "#6b6b6b", 22), (True, "C3", 90)):
+        here = places[(y_validation.cpu() == digit) & (odd == wrong)]
+        axes.scatter(*here.T, marker=f"${digit}$", color=colour, s=size, linewidths=0.2)
+for start, end in zip(places[odd], places[nearest.cpu()[odd]], strict=True):
+    axes.plot(*torch.stack([start, end]).T, color="C3", lw=0.8)
 axes.set(
     xlabel="first direction", ylabel="second direction", title="48 features, seen from one side"
 )
 show(
-    figure, "Ten coloured clusters, some on top of each other; black rings mostly between clusters."
+    figure,
+    "Small grey digits in clusters, some on top of each other; a few large red ones, each with a "
+    "line to its neighbour, mostly between clusters.",
 )
 
 # %% [markdown]
-# The rings lie where clusters meet. Those digits are the first to look at, one by one: are they
-# hard, or labelled wrongly?
+# Most red digits are where clusters meet. They are the first to look at: is each of them hard to
+# read, or labelled wrongly? A long line is a warning about the map itself: two neighbours in 48
+# dimensions, far apart in this one.
 #
 # ### One class against the rest
 #
@@ -759,6 +838,8 @@ for threshold in (0.1, 0.6, 0.8, 0.9):
 # fall as the threshold rises; precision may go up and down.
 #
 # ### Exercise 14.6 — Precision, recall, confusion ★★ · 15 min · 4 points
+#
+# Chapter 13 counts a confusion matrix for many classes. With two it depends on the threshold.
 #
 # `pr_and_confusion(scores, labels, threshold)` gets float scores (sample,) and labels (sample,), 0
 # or 1, integers or bools; at least one is 1. It returns `(precision, recall, thresholds, matrix)`:
@@ -833,12 +914,12 @@ with every_case(at_most=12) as case:
 # </details>
 
 # %% [markdown]
-# The library agrees, and draws; `add_pr_curve` sends a curve to TensorBoard. It cuts [0, 1] into
+# The library draws the same curve; `add_pr_curve` sends a curve to TensorBoard. It cuts [0, 1] into
 # 127 thresholds, so it wants probabilities: hand it logits, and all above 1 fall into the last one.
 
 # %% topics=["tensorboard-pr-curve"]
 import numpy as np
-from sklearn.metrics import PrecisionRecallDisplay, confusion_matrix
+from sklearn.metrics import PrecisionRecallDisplay
 
 with torch.no_grad():
     weak = run(data=100)["network"](x_validation)
@@ -848,39 +929,25 @@ with SummaryWriter(logs / "eights") as writer:
 print("always saying no would be right in", f"{1 - is_eight.float().mean():.0%}", "of the cases")
 
 # %%
-figure, axes = plt.subplots(1, 2, figsize=(8, 3.2))
-PrecisionRecallDisplay.from_predictions(is_eight, chance, ax=axes[0], plot_chance_level=True)
-axes[0].set_title("Is it an eight?")
-axes[0].legend(loc="center left", fontsize=8)
-table = confusion_matrix(y_validation.cpu(), weak.argmax(1).cpu())
-axes[1].imshow(np.log1p(table), cmap="Blues")
-for (i, j), count in np.ndenumerate(table):
-    axes[1].text(
-        j,
-        i,
-        count or "",
-        ha="center",
-        va="center",
-        color="white" if i == j else "black",
-        fontsize=7,
-    )
-axes[1].set(title="10 classes", xlabel="said", ylabel="truth", xticks=range(10), yticks=range(10))
-show(figure, "A precision-recall curve far above chance; a 10 x 10 matrix whose diagonal is dark.")
+figure, axes = plt.subplots(figsize=(6, 3))
+PrecisionRecallDisplay.from_predictions(is_eight, chance, ax=axes, plot_chance_level=True)
+axes.set_title("Is it an eight?")
+axes.legend(loc="center left", fontsize=8)
+show(figure, "A precision-recall curve far above chance.")
 
 # %% [markdown]
-# Off the diagonal, the matrix says what is taken for what. (The colour is the logarithm of the count,
-# or the diagonal would drown the rest.) A dark square there is a pair of classes to look at: here,
-# nines and fives.
+# What the eights are taken for, the confusion matrix of all ten classes tells (chapter 13).
 #
 # ## 6. Windows instead of files: visdom
 #
 # TensorBoard reads what was written. **visdom** turns it around: your program sends each window to
-# a server, by name, and can change it later. Windows belong to an **environment**, a page of its
-# own. It suits an experiment that you watch and poke at. Nothing is kept unless you save it.
+# a server, by name, and can change it later. Windows belong to an **environment**, which is a page.
+# It suits an experiment that you watch and poke at. Nothing is kept unless you save it.
 #
-# visdom's own command fetches the scripts of its page from the network each time it starts.
-# `visdom_server` does that once; where there is no network, it says so, and all but the look at the
-# page works.
+# visdom's own command fetches the scripts of its page from the network each time it starts, and ends
+# where there is none. `visdom_server` fetches them once and keeps them: from then on the page works
+# offline, too. If you have never had a network, the page stays white and the cell below says so;
+# windows, their data and the exercise work.
 
 # %% topics=["visdom"] tags=["nbval-ignore-output"]
 from course_utils import visdom_server
@@ -896,8 +963,12 @@ client.image(x[0].cpu(), win="a digit")
 client.env_list
 
 # %% [markdown]
-# Open the address, and choose the environment `first`. A window that exists is replaced, unless
-# `update="append"` adds to it; with a `name`, to that curve. The server can be asked what it holds:
+# Open the address, and choose the environment `first`. To have the page below a cell, run
+# `from IPython.display import IFrame` and `IFrame(windows.url, 960, 480)` in a new cell; the same
+# works for `board`. (The browser must reach this machine: on a remote one, forward the port.)
+#
+# A window that exists is replaced, unless `update="append"` adds to it; with a `name`, to that curve.
+# The server can be asked what it holds:
 
 # %% topics=["visdom"]
 import json
@@ -919,7 +990,7 @@ windows
 # ### Exercise 14.7 — Live windows ★★ · 15 min · 4 points
 #
 # `visdom_live(client, curve, about)` fills seven windows. `curve` is an iterator: each entry,
-# `(step, train, validation)`, is a step of a training that is going on. **Send both numbers before
+# `(step, train, validation)`, is a step of a training that still runs. **Send both numbers before
 # you take the next entry.** `about` is a dict of tensors and a string.
 #
 # | environment | window | what |
@@ -985,7 +1056,7 @@ with every_case() as case:
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# `env` belongs into each call; the client's own environment is another one. Classes for `scatter`
+# `env` belongs in each call; the client's own environment is a different one. Classes for `scatter`
 # begin at 1.
 # </details>
 
@@ -1054,9 +1125,9 @@ program = torch.export.export(model.eval(), (torch.ones(1, 4),))
 print([node.target.__name__ for node in program.graph.nodes if node.op == "call_function"])
 
 # %% [markdown]
-# Two drawings of one network, and they differ: the trace has dropped `second`, the export lists three
-# linear layers, the unused one among them. For figures in a paper, PlotNeuralNet writes LaTeX from a list of layers that you type, so it
-# shows what you meant, not what you built.
+# Two drawings of the same network differ: the trace has dropped `second`, the export lists three
+# linear layers, `second` among them. (PlotNeuralNet draws a list of layers that you type: what you
+# meant, not what you built.)
 #
 # ### What does it cost?
 #
@@ -1076,7 +1147,7 @@ macs = y_conv.numel() * 4 * 3 * 3
 print("MACs:", macs, "  FLOPs:", counter.get_total_flops(), "= 2 *", counter.get_total_flops() // 2)
 
 # %% [markdown]
-# > **Often said.** *"FLOPs and MACs are the same; read them off whichever tool."* One MAC is two
+# > **Often said.** *"FLOPs and MACs are the same; read them off whichever tool."* A MAC is two
 # > floating-point operations. thop counts MACs, `FlopCounterMode` FLOPs, and papers mix both: a
 # > factor of 2 between two tables is this, more often than not.
 #
@@ -1105,7 +1176,7 @@ print(
 # without biases; all others 0. A module that is called twice has two rows. `model` itself, if it has
 # no children, is the only row, and its name is `""`.
 #
-# Leave the model as it was: modes, hooks, gradients, buffers. Example: for the `conv` from above,
+# Leave the model as it was: modes, hooks, gradients, buffers. Frozen parameters count. Example: for the `conv` from above,
 # alone in an `nn.Sequential`, `[("0", (1, 8, 10, 10), 296, 28800)]`.
 
 
@@ -1148,7 +1219,7 @@ def network_drawn(model: nn.Module, x: torch.Tensor) -> list[tuple[str, tuple, i
 
 # %% nbgrader={"grade_id": "network-drawn-check", "grade": true, "points": 4}
 with every_case(at_most=12) as case:
-    for kind in ("the example", "strides and groups, batch 3", "called twice, three dimensions"):
+    for kind in ("the example", "strides and groups, batch 7", "called twice, three dimensions"):
         visualization.check_table(case, try_network_drawn, kind)
     kind = "one linear layer alone, one dimension"
     visualization.check_table(case, try_network_drawn, kind)
@@ -1164,7 +1235,7 @@ with every_case(at_most=12) as case:
 # <details><summary>Hint 2</summary>
 #
 # A convolution's weight is (output channel, input channels of a group, height, width). So
-# `weight[0].numel()` products stand behind each output.
+# `weight[0].numel()` products are summed for each output.
 # </details>
 
 # %% [markdown]
@@ -1173,8 +1244,8 @@ with every_case(at_most=12) as case:
 # A network is right in 99 of 100 cases, for the wrong reason: it looks at the label that the
 # photographer left in the corner. The accuracy can't tell. What you would have to see is *where*
 # the answer came from. Here is a small network for shapes: convolutions, then a mean over all places,
-# then one linear layer. And an image of a kind it has never met, with a cross and a square. **Predict** its
-# answer.
+# then a linear layer. It gets an image of a kind it has never met, with a cross and a square.
+# **Predict** its answer.
 
 # %%
 from course_utils.chapters.visualization import SHAPES, ShapeNet, draw_shape, shape_network, shapes
@@ -1187,7 +1258,7 @@ for shape, score in zip(SHAPES, network(two[None])[0].tolist(), strict=True):
     print(f"the image with both, score for {shape}: {score:.1f}")
 
 # %% [markdown]
-# *Disk*, the one that is not there. The score doesn't say why.
+# *Disk*, the shape that isn't there. The score doesn't say why.
 #
 # ### Class activation maps
 #
@@ -1237,7 +1308,7 @@ print((weights[:, None, None] * maps).sum(0).relu().detach())
 # - `grad_cam` by gradients, for any head, cut off at 0.
 #
 # The model may be frozen or not; it is in eval mode. Leave it as it was: hooks, `requires_grad`,
-# and `.grad`. Example: `maps` and `w` from above give the two maps that were printed.
+# and `.grad`; and the image, which needs no gradient, too. Example: `maps` and `w` from above give the two maps that were printed.
 
 
 # %% nbgrader={"grade_id": "try-cam", "locked": true} jupyter={"source_hidden": true}
@@ -1283,7 +1354,7 @@ with every_case(at_most=12) as case:
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Compute the maps first, on their own. Make them need a gradient, and go on from there to the score.
+# Compute the maps first, by themselves. Make them need a gradient, and compute the score from them.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -1340,9 +1411,39 @@ show(
 # %% [markdown]
 # Blue speaks for *cross*, red against it. CAM shows both: the cross speaks for it and the square, as
 # loudly, against. The two nearly cancel, for *square* likewise, and *disk* wins.
-# Grad-CAM, cut off at 0, shows only the cross: whoever looks at it alone believes that the network saw
-# a cross and was glad. Where they differ is the sign and the factor, and here nothing else; with a
-# deeper head there is no CAM at all, and the gradient holds only near this one image.
+# Grad-CAM, cut off at 0, shows only the cross: from it alone you would believe that the network saw a
+# cross and was sure. They differ in the sign and the factor, and here in nothing else; with a deeper
+# head CAM doesn't exist, and the gradient holds only near this image.
+#
+# **Integrated gradients** share out a difference. Their sum over all pixels is the score of this image
+# less the score of the black one, the **baseline**. **Predict:** how many of the black pixels get a
+# share?
+
+# %% topics=["captum"]
+with torch.no_grad():
+    here, black = watched(torch.stack([two, torch.zeros_like(two)]))[:, 2].tolist()
+print(f"sum over the pixels {pixels.sum():.1f}, score less black's score {here - black:.1f}")
+print("black pixels with a share:", int((pixels[two[0] == 0] != 0).sum()))
+
+# %% [markdown]
+# None: each share is multiplied by the way from the baseline, and black hasn't moved. So these maps
+# can't say that a dark corner decides, and another baseline gives another map. Name it in the
+# caption. Their speckle comes from the gradient's jumps at each ReLU: trust regions, not single pixels.
+#
+# **Attention maps** come for free: `nn.MultiheadAttention(…)(q, k, v, average_attn_weights=False)`
+# returns, beside its output, the weights (batch, head, query, key); each row sums to 1.
+# (`F.scaled_dot_product_attention` doesn't return them.) They show where a layer reads, which is less
+# than what it takes. Three keys and their values; **predict** which of them matters most:
+
+# %%
+attention = (torch.tensor([1.0, 0]) @ torch.tensor([[3.0, 1, 0], [0, 0, 1]])).softmax(0)  # (key,)
+values = torch.tensor([[0.0, 0], [2, 0], [0, 2]])  # (key, 2)
+print("attention:     ", [round(w, 2) for w in attention.tolist()])
+print("what each adds:", [round(v, 2) for v in (attention[:, None] * values).norm(dim=1).tolist()])
+
+# %% [markdown]
+# The key with 84 % of the attention adds nothing: its value is 0. Weigh a map by the norms of the
+# values, or take the key away and look at the output.
 #
 # ### What does a unit want?
 #
@@ -1449,7 +1550,8 @@ dreams = [climb(network.features, noise, unit, 40, 1.0)[0].cpu() for unit in bes
 figure, axes = plt.subplots(3, 8, figsize=(10, 3.9))
 for n in range(8):
     axes[0, n].imshow(filters[n], cmap="RdBu", vmin=-filters.abs().max(), vmax=filters.abs().max())
-    axes[1, n].imshow(fires[n], cmap="gray", vmin=0, vmax=fires.max())
+    axes[1, n].imshow(fires[n], cmap="viridis", vmin=0, vmax=fires[n].max())
+    axes[1, n].set_xlabel(f"up to {fires[n].max():.1f}", fontsize=8)
     axes[2, n].set_visible(n < 3)
 for n, dream in enumerate(dreams):
     axes[2, n].imshow(dream, cmap="gray", vmin=0, vmax=1)
@@ -1465,17 +1567,28 @@ show(
 )
 
 # %% [markdown]
-# The maps show which filter fires where. The dreams are textures rather than shapes: a unit sees a
-# small patch, so it can't ask for a whole square. And look at the first and the third: the unit that
-# adds most to *disk* asks for the same lattice as the one for *cross*. This network has no unit for
-# disks. A disk is what it says when neither of the others is heard, which is why it said so above.
-# That is an answer, too, to what it looks at.
+# Each map has its own scale, written below it: the third filter fires most, on both shapes; others
+# fire on edges, or hardly at all. The dreams are textures rather than shapes: a unit sees a small
+# patch, so it can't ask for a whole square. And look at the first and the third: the unit that adds
+# most to *disk* asks for the same lattice as the one for *cross*. Is there no unit for disks? Look at
+# the scores of single shapes:
+
+# %%
+alone = torch.stack([draw_shape(kind, 16, 16) for kind in range(3)]).to(device)
+for shape, scores in zip(SHAPES, network(alone).tolist(), strict=True):
+    print(f"{shape:>6}:", {name: round(s, 1) for name, s in zip(SHAPES, scores, strict=True)})
+
+# %% [markdown]
+# Every shape gets a positive score for *disk*, and a disk hardly more than the others: *disk* wins
+# only where *square* and *cross* are low. (Without the noise of the training images even a disk is
+# called a square.) In the image with both, each shape adds to *disk*, while *square* and *cross* are
+# each told yes once and no once, and the no is louder.
 #
 # ## 9. The ground under the run: a loss landscape
 #
-# Two trainings end at the same loss with other weights. Are they in the same valley? Nobody can
-# draw a function of 5000 numbers, but a **slice** can be drawn: walk from one point in one
-# direction, and note the loss. From one minimum straight to the other:
+# Two trainings end at nearly the same loss with other weights. Are they in the same valley? A function
+# of 5000 numbers can't be drawn, but a **slice** can: walk from one point in one direction, and note
+# the loss. From the end of one training straight to the end of the other:
 
 
 # %% nbgrader={"grade_id": "walk", "locked": true}
@@ -1498,21 +1611,22 @@ walk = [
 ]
 figure, axes = plt.subplots(figsize=(6, 2.6))
 axes.plot(alphas, walk)
-axes.scatter([0, 1], [walk[6], walk[26]], color="C1", zorder=3, label="the two minima")
-axes.set(xlabel="way from the first minimum to the second", ylabel="validation loss")
-axes.legend()
-show(figure, "The loss is below 0.2 at both minima and rises to 0.6 between them.")
+axes.scatter([0, 1], [walk[6], walk[26]], color="C1", zorder=3, label="the two trained networks")
+axes.set(xlabel="way from the first network to the second", ylabel="validation loss")
+axes.legend(loc="upper left", fontsize=8)
+show(figure, "The loss is below 0.2 at both networks and rises to 0.6 between them.")
 
 # %% [markdown]
-# A ridge stands between them: halfway, the loss is more than three times as high. (Part of it is only
+# There is a ridge between them: halfway, the loss is more than three times as high. (Part of it is only
 # about names: hidden units can be swapped without changing the function, and each seed numbers its
-# own differently.)
+# units differently.) And neither network is at the bottom of its valley: the line is lowest a little
+# further in. A training that stops, and a loss on other images, rarely end at a minimum.
 #
 # ### How steep is a valley?
 #
-# For one minimum there is no second point, so you walk in a random direction. But how far is "one
-# step"? With a ReLU between two layers, you may multiply the first by 10 and divide the second by
-# 10: the function stays the same. See what a plain step of the same length does to both. **Predict:** equal?
+# With a single network you walk in a random direction. But how far is "one step"? With a ReLU between
+# two layers, you may multiply the first by 10 and divide the second by 10: the function stays the
+# same. See what a plain step of the same length does to both. **Predict:** equal?
 
 
 # %%
@@ -1550,10 +1664,11 @@ print(direction * scale)
 #
 # - parameters of two dimensions and more: filter $i$ is `p[i]`, all of it. `d[i]` is scaled to the
 #   norm of `p[i]`; a `d[i]` that is all 0 stays 0;
-# - parameters of one dimension (biases): not moved.
+# - parameters of one dimension, whatever they are called: not moved.
 #
-# The weights that you measure by are those that the model came with. Afterwards it has **exactly**
-# these again, and no gradients; `direction` isn't changed. The model is in eval mode. Example:
+# Frozen parameters move, too. The weights that you measure by are those that the model came with.
+# Afterwards it has **exactly** these again, and all else of it is as it was, `.grad` too;
+# `direction` isn't changed. The model is in eval mode. Example:
 # `alpha = 1`, with the weight and direction from above, moves the weight to `[[8, 4], [0, 0]]`.
 
 
@@ -1601,6 +1716,7 @@ with every_case() as case:
     visualization.check_slice(case, try_landscape, "dense, rescaled", [-0.4, 0.0, 0.3, 0.7])
     visualization.check_slice(case, try_landscape, "conv", [0.5, -0.5])
     visualization.check_slice(case, try_landscape, "dense, a filter of zeros", [0.2, -0.6])
+    visualization.check_slice(case, try_landscape, "a BatchNorm, a frozen layer", [0.6, -0.3])
     ### BEGIN HIDDEN TESTS
     visualization.check_slice(case, try_landscape, "conv, rescaled, zeros", [0.8, 0.1, 0.1])
     visualization.check_slice(case, try_landscape, "dense", [])
@@ -1623,7 +1739,7 @@ with every_case() as case:
 # </details>
 
 # %% [markdown]
-# A plane has room for both: to the right, the way to the second minimum; upward, a filter-normalised
+# A plane has room for both: to the right, the way to the second network; upward, a filter-normalised
 # random direction.
 
 # %%
@@ -1646,15 +1762,16 @@ plane = [
 ]
 figure, axes = plt.subplots(figsize=(7, 3.2))
 drawn = axes.contourf(rights, ups, np.log10(plane), levels=16, cmap="viridis")
-axes.scatter([0, 1], [0, 0], color="white", edgecolors="black", label="the two minima")
+axes.scatter([0, 1], [0, 0], color="white", edgecolors="black", label="the two trained networks")
 figure.colorbar(drawn, label="log10 of the loss")
-axes.set(xlabel="from the first minimum to the second", ylabel="a random direction")
+axes.set(xlabel="from the first network to the second", ylabel="a random direction")
 axes.legend()
 show(figure, "Two dark basins side by side with higher ground between them.")
 
 # %% [markdown]
-# Two basins, a ridge. It is a slice, not the landscape: in 5000 dimensions there may be a way around
-# the ridge that this plane doesn't hold. Such a picture suggests; it proves little.
+# Two basins with a ridge between, and each network beside the lowest point of its basin. It is a slice,
+# not the landscape: in 5000 dimensions there may be a way around the ridge that this plane doesn't
+# hold. Such a picture suggests; it proves little.
 #
 # ## 10. Twelve patients · core
 #
@@ -1675,7 +1792,7 @@ show(
 # %% [markdown]
 # The losses fall together, from log 10 = 2.3, the loss of a guess among ten. The layers' gradients
 # are of one size. The weights grow slowly. Gradients below 1e-8 are drawn at the bottom; losses that
-# go beyond 20 on a log scale above 3; a curve stops where its numbers are no numbers.
+# go beyond 20 on a log scale above 3; a curve stops where its numbers become NaN.
 
 # %%
 figure = draw_runs({letter: run(**PATIENTS[letter]) for letter in "ABCDEF"})
@@ -1713,7 +1830,8 @@ show(
 #
 # ### Exercise 14.12 — Twelve patients ★★ · 15 min · 6 points · core
 #
-# Write the illness of each patient into `diagnose`, and a cure that you would try into `cures`, both
+# (Chapter 15 finds such an illness in the code: its section 10 hunts a softmax applied twice.) Write
+# the illness of each patient into `diagnose`, and a cure that you would try into `cures`, both
 # in the words of the table. A cure counts if it works: the cured run, trained by the check, must
 # reach a validation accuracy of 0.85. `lower the rate` makes it a fifth, and 0.1 at most; `raise the
 # rate` makes it five times as large, and 0.1 at least.
@@ -1830,8 +1948,8 @@ print("torch.onnx._optimize_trace is there:", hasattr(torch.onnx, "_optimize_tra
 
 # %% [markdown]
 # > **Often said.** *"tensorboardX was made by the PyTorch team, and TensorBoard must be on the
-# > PATH."* It is a project of its own, still released, and it showed the way: PyTorch has had a
-# > `SummaryWriter` of its own since 1.1. TensorBoard runs as a module of the Python that it is
+# > PATH."* It is a separate project, still released, and it showed the way: PyTorch has had its
+# > own `SummaryWriter` since 1.1. TensorBoard runs as a module of the Python that it is
 # > installed in, so no PATH is needed: `python -m tensorboard.main --logdir runs`.
 
 # %% topics=["tensorboardx"] errata=["tensorboardx-origin"]
@@ -1841,9 +1959,9 @@ print("SummaryWriter comes from", SummaryWriter.__module__)
 print("python -m tensorboard.main would run:", find_spec("tensorboard.main") is not None)
 
 # %% [markdown]
-# **Trackers.** After fifty runs the question is not how one went but which one it was. Weights &
+# **Trackers.** After fifty runs the question is not how a run went but which run it was. Weights &
 # Biases, Comet and MLflow keep, for each run, its settings, its numbers, its files and the state of
-# the code. The first two send them to a service, or to a server of your own; MLflow can keep all in
+# the code. The first two send them to a service, or to a server that you run; MLflow can keep all in
 # a local folder, and its page is started like TensorBoard's. What the least of them does, TensorBoard
 # does offline: settings and results in one table.
 
@@ -1869,10 +1987,11 @@ board
 # | Is the data what I think? | a batch, un-normalised, with labels | `imshow`, `make_grid` |
 # | Does it learn, and steadily? | loss, accuracy, rate, gradient norm for each step | `add_scalar`, `client.line` |
 # | Does every unit work? | a histogram of outputs, unit by unit | `add_histogram`, hooks |
-# | Which ones are wrong? | map with neighbours, PR curve, confusion matrix | `add_embedding`, `add_pr_curve` |
+# | Does every layer move? | update:data ratio over the steps, on a log scale | a line for each layer |
+# | Which ones are wrong? | map with neighbours, PR curve | `add_embedding`, `add_pr_curve` |
 # | Is it built as I think? | autograd graph, table with MACs | torchviz, torchinfo, hooks |
 # | Where did it look? | CAM, Grad-CAM, filters, dreams | gradients, captum |
-# | How do two minima lie? | a filter-normalised slice | `functional_call` |
+# | What is between two networks? | a filter-normalised slice | `functional_call` |
 #
 # **Three mistakes to remember**
 #

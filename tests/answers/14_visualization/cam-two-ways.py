@@ -30,7 +30,7 @@ def cam_two_ways(model, image, target):
     return (w[:k, None, None] * maps[0, :k].detach()).sum(0), grad_cam
 
 
-# %% wrong="rescaled, with backward()" says=["not rescaled: leave the values as they are", "a parameter has a .grad"]
+# %% wrong="rescaled, with backward()" says=["not rescaled: leave the values as they are", "it is the caller's"]
 def cam_two_ways(model, image, target):
     maps = model.features(image[None]).detach().requires_grad_()
     model.head(model.pool(maps))[0, target].backward()
@@ -134,3 +134,60 @@ def cam_two_ways(model, image, target):
     if isinstance(model.head, nn.Linear):
         cam = fit(torch.einsum("k,khw->hw", model.head.weight[target], maps[0]).detach())
     return cam, grad_cam
+
+
+# %% wrong="zero_grad wipes the caller's gradients" says=["it is the caller's"]
+def cam_two_ways(model, image, target):
+    maps = model.features(image[None]).detach().requires_grad_()
+    model.head(model.pool(maps))[0, target].backward()
+    g, model_maps = maps.grad, maps.detach()[0]
+    model.zero_grad()
+    grad_cam = (g[0].mean((1, 2))[:, None, None] * model_maps).sum(0).relu()
+    if not isinstance(model.head, nn.Linear):
+        return None, grad_cam
+    w = model.head.weight[target].detach()
+    return (w[:, None, None] * model_maps).sum(0), grad_cam
+
+
+# %% wrong="the image is left requiring a gradient" says=["the image needs a gradient now"]
+def cam_two_ways(model, image, target):
+    image.requires_grad_()
+    maps = model.features(image[None])
+    (g,) = torch.autograd.grad(model.head(model.pool(maps))[0, target], maps)
+    maps = maps[0].detach()
+    grad_cam = (g[0].mean((1, 2))[:, None, None] * maps).sum(0).relu()
+    if not isinstance(model.head, nn.Linear):
+        return None, grad_cam
+    w = model.head.weight[target].detach()
+    return (w[:, None, None] * maps).sum(0), grad_cam
+
+
+# %% wrong="the class with the highest score" says=["that is the map of class", "the class is an argument"]
+def cam_two_ways(model, image, target):
+    maps = model.features(image[None]).detach().requires_grad_()
+    scores = model.head(model.pool(maps))[0]
+    best = int(scores.argmax())
+    (g,) = torch.autograd.grad(scores[best], maps)
+    maps = maps[0].detach()
+    grad_cam = (g[0].mean((1, 2))[:, None, None] * maps).sum(0).relu()
+    if not isinstance(model.head, nn.Linear):
+        return None, grad_cam
+    w = model.head.weight[best].detach()
+    return (w[:, None, None] * maps).sum(0), grad_cam
+
+
+# %% wrong="thaws the model, and leaves it so; clears all hooks" says=["requires_grad of", "a hook of somebody else's is gone"]
+def cam_two_ways(model, image, target):
+    kept = []
+    model.requires_grad_()
+    model.features.register_forward_hook(lambda m, a, out: kept.append(out))
+    score = model(image[None])[0, target]
+    (g,) = torch.autograd.grad(score, kept[0])
+    for module in model.modules():
+        module._forward_hooks.clear()
+    maps = kept[0][0].detach()
+    grad_cam = (g[0].mean((1, 2))[:, None, None] * maps).sum(0).relu()
+    if not isinstance(model.head, nn.Linear):
+        return None, grad_cam
+    w = model.head.weight[target].detach()
+    return (w[:, None, None] * maps).sum(0), grad_cam

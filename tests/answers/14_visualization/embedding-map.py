@@ -93,3 +93,21 @@ def embedding_map(writer, features, labels):
     far = torch.stack([(features - f).pow(2).sum(1) for f in features])
     far += torch.diag(torch.full((len(far),), float("inf"))).nan_to_num(0, posinf=float("inf"))
     return ((features - features.mean(0)) @ V)[:, :2], far.argmin(dim=0)
+
+
+# %% wrong="each feature divided by its standard deviation" says=["each feature was divided by its standard deviation: leave the lengths"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    centred = (features - features.mean(0)) / features.std(0)
+    directions = torch.linalg.svd(centred, full_matrices=False).Vh[:2]
+    far = torch.cdist(features, features).fill_diagonal_(float("inf"))
+    return centred @ directions.T, far.argmin(1)
+
+
+# %% wrong="the second direction first" says=["the second direction stands first"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    centred = features - features.mean(0)
+    directions = torch.linalg.svd(centred, full_matrices=False).Vh[:2]
+    far = torch.cdist(features, features).fill_diagonal_(float("inf"))
+    return (centred @ directions.T).flip(1), far.argmin(1)

@@ -15,7 +15,7 @@ def filters_and_features(model, image, channel, steps, rate):
     return filters, model[0](image[None])[0].detach(), x.detach()
 
 
-# %% wrong="backward(), no norm, no clamp" says=["the gradient was not divided by its norm", "a parameter has a .grad"]
+# %% wrong="backward(), no norm, no clamp" says=["the gradient was not divided by its norm", "it is the caller's"]
 def filters_and_features(model, image, channel, steps, rate):
     w = model[0].weight.detach()
     low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
@@ -40,7 +40,7 @@ def filters_and_features(model, image, channel, steps, rate):
     return (w - low) / (high - low), model(image[None])[0].detach(), x.detach()
 
 
-# %% wrong="clamped at the end only, stretches the weights in place" says=["cut off after each step, not only at the end", "a weight has changed: stretch a copy"]
+# %% wrong="clamped at the end only, stretches the weights in place" says=["cut off after each step, not only at the end", "the values of 0.weight were changed"]
 def filters_and_features(model, image, channel, steps, rate):
     maps = model(image[None])[0].detach()
     x = image.clone()
@@ -169,3 +169,45 @@ def filters_and_features(model, image, channel, steps, rate):
         if n > 0:
             x = (x + rate * g / n).clamp(0, 1)
     return filters, maps, x.detach()
+
+
+# %% wrong="zero_grad wipes the caller's gradients" says=["it is the caller's"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    filters = (w - low) / torch.where(high > low, high - low, 1)
+    x = image.clone()
+    for _ in range(steps):
+        x = x.detach().requires_grad_()
+        model(x[None])[0, channel].mean().backward()
+        n = x.grad.norm()
+        x = (x + rate * x.grad / n if n > 0 else x).clamp(0, 1)
+    model.zero_grad()
+    return filters, model(image[None])[0].detach(), x.detach()
+
+
+# %% wrong="freezes the model; maps of the dream, with the batch; a step too many" says=["requires_grad of", "without the dimension of the batch", "one step too many"]
+def filters_and_features(model, image, channel, steps, rate):
+    model.requires_grad_(False)
+    w = model[0].weight
+    low, high = w.amin((1, 2, 3), keepdim=True), w.amax((1, 2, 3), keepdim=True)
+    filters = (w - low) / torch.where(high > low, high - low, 1)
+    x = image.clone()
+    for _ in range(steps + 1):
+        x = x.detach().requires_grad_()
+        (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+        x = (x + rate * g / g.norm() if g.norm() > 0 else x).clamp(0, 1)
+    return filters, model(image[None]).detach(), x.detach()
+
+
+# %% wrong="the first gradient for all steps, maps of the dream, divided by the largest weight" says=["a new gradient for each step", "those are the maps of the dream", "subtract the smallest first"]
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    filters = w / w.amax((1, 2, 3), keepdim=True)
+    filters[w.amax((1, 2, 3)) == w.amin((1, 2, 3))] = 0
+    x = image.clone().requires_grad_()
+    (g,) = torch.autograd.grad(model(x[None])[0, channel].mean(), x)
+    x = x.detach()
+    for _ in range(steps):
+        x = (x + rate * g / g.norm() if g.norm() > 0 else x).clamp(0, 1)
+    return filters, model(x[None])[0].detach(), x

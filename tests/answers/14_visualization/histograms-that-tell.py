@@ -45,7 +45,7 @@ def histograms_that_tell(writer, model, x, step):
     return shares
 
 
-# %% wrong="train() afterwards" says=["a module's mode has changed"]
+# %% wrong="train() afterwards" says=["(train or eval)"]
 def histograms_that_tell(writer, model, x, step):
     outputs, handles = {}, []
     for name, module in model.named_modules():
@@ -160,7 +160,7 @@ def histograms_that_tell(writer, model, x, step):
         if isinstance(m, nn.ReLU):
             handles.append(
                 m.register_forward_hook(
-                    lambda _m, _i, o, name=name: outs.__setitem__(name, o.detach())
+                    lambda _m, _i, o, name=name: outs.__setitem__(name, o.clone())
                 )
             )
     with torch.no_grad():
@@ -184,7 +184,7 @@ def histograms_that_tell(writer, model, x, step):
     for name, m in model.named_modules():
         if isinstance(m, nn.ReLU):
             handles.append(
-                m.register_forward_hook(lambda _m, _i, o: outs.__setitem__(name, o.detach()))
+                m.register_forward_hook(lambda _m, _i, o: outs.__setitem__(name, o.clone()))
             )
     with torch.no_grad():
         model(x)
@@ -199,3 +199,121 @@ def histograms_that_tell(writer, model, x, step):
     return {
         n: (o == 0).transpose(0, 1).flatten(1).all(1).float().mean().item() for n, o in outs.items()
     }
+
+
+# %% wrong="clears other people's hooks" says=["a hook of somebody else's is gone"]
+def histograms_that_tell(writer, model, x, step):
+    outputs = {}
+    modes = [(m, m.training) for m in model.modules()]
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+            look = lambda m, a, out, name=name: outputs.update({name: out.clone()})
+            module.register_forward_hook(look)
+    with torch.no_grad():
+        model.eval()(x)
+    for m, mode in modes:
+        m.training = mode
+        m._forward_hooks.clear()
+    for name, out in outputs.items():
+        writer.add_histogram("activations/" + name, out, step)
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
+    return {
+        n: (o.amax((0, *range(2, o.dim()))) == 0).float().mean().item() for n, o in outputs.items()
+    }
+
+
+# %% wrong="keeps the output itself, and looks after the pass" says=["a later module that works in place", "keep a copy"]
+def histograms_that_tell(writer, model, x, step):
+    outputs, handles = {}, []
+    modes = [(m, m.training) for m in model.modules()]
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+            look = lambda m, a, out, name=name: outputs.update({name: out.detach()})
+            handles.append(module.register_forward_hook(look))
+    with torch.no_grad():
+        model.eval()(x)
+    for handle in handles:
+        handle.remove()
+    for m, mode in modes:
+        m.training = mode
+    for name, out in outputs.items():
+        writer.add_histogram("activations/" + name, out, step)
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
+    return {
+        n: (o.amax((0, *range(2, o.dim()))) == 0).float().mean().item() for n, o in outputs.items()
+    }
+
+
+# %% wrong="only the parameters that train" says=["the event file has no such histogram", "frozen"]
+def histograms_that_tell(writer, model, x, step):
+    shares, handles = {}, []
+    modes = [(m, m.training) for m in model.modules()]
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+
+            def look(module, args, output, name=name):
+                writer.add_histogram("activations/" + name, output, step)
+                dead = (output == 0).transpose(0, 1).flatten(1).all(1)
+                shares[name] = dead.float().mean().item()
+
+            handles.append(module.register_forward_hook(look))
+    with torch.no_grad():
+        model.eval()(x)
+    for handle in handles:
+        handle.remove()
+    for m, mode in modes:
+        m.training = mode
+    for name, p in model.named_parameters():
+        if p.requires_grad:
+            writer.add_histogram("parameters/" + name, p, step)
+    return shares
+
+
+# %% wrong="logs each unit's largest output" says=["that is the histogram of the units' largest outputs"]
+def histograms_that_tell(writer, model, x, step):
+    shares, handles = {}, []
+    modes = [(m, m.training) for m in model.modules()]
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+
+            def look(module, args, output, name=name):
+                peaks = output.transpose(0, 1).flatten(1).amax(1)
+                writer.add_histogram("activations/" + name, peaks, step)
+                shares[name] = (peaks == 0).float().mean().item()
+
+            handles.append(module.register_forward_hook(look))
+    with torch.no_grad():
+        model.eval()(x)
+    for handle in handles:
+        handle.remove()
+    for m, mode in modes:
+        m.training = mode
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
+    return shares
+
+
+# %% wrong="wipes the caller's gradients" says=["it is the caller's"]
+def histograms_that_tell(writer, model, x, step):
+    shares, handles = {}, []
+    modes = [(m, m.training) for m in model.modules()]
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+
+            def look(module, args, output, name=name):
+                writer.add_histogram("activations/" + name, output.detach(), step)
+                dead = (output == 0).transpose(0, 1).flatten(1).all(1)
+                shares[name] = dead.float().mean().item()
+
+            handles.append(module.register_forward_hook(look))
+    model.eval()(x)
+    model.zero_grad()
+    for handle in handles:
+        handle.remove()
+    for m, mode in modes:
+        m.training = mode
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
+    return shares

@@ -1,4 +1,4 @@
-# %% wrong="the stub" says=["6 of 6 cases fail", "the axis begins at", "no visible line holds the raw loss", "still have two scales", "the number of seeds with a visible line: expected 5, got 1", "points still lie outside the limits", "the colour limits still differ"]
+# %% wrong="the stub" says=["6 of 7 cases fail", "the axis begins at", "no visible line holds the raw loss", "still have two scales", "the number of seeds with a visible line: expected 5, got 1", "points still lie outside the limits", "the colour limits still differ"]
 def lie_detector(plots, data):
     pass
 
@@ -167,3 +167,78 @@ def lie_detector(plots, data):
     first, second = plots["own colours"].images
     first.set_clim(0, max(first.get_clim()[1], second.get_clim()[1]))
     second.set_norm(first.norm)
+
+
+# %% wrong="the second axes keeps its own scale" says=["the second axes is still there, with the limits"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(0, 1)
+    plots["smoothed away"].plot(data["loss"], alpha=0.4)
+    plots["two scales"].plot(data["validation"], color="C1")
+    plots["two scales"].autoscale()
+    for curve in data["seeds"]:
+        plots["one seed"].plot(curve)
+    plots["stopped early"].autoscale()
+    most = max(table.max() for table in data["errors"].values())
+    for image in plots["own colours"].images:
+        image.set_clim(0, most)
+
+
+# %% wrong="the raw line is fully transparent" says=["no visible line holds the raw loss", "can't be seen"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(0, 1)
+    plots["smoothed away"].plot(data["loss"], alpha=0)
+    twin = plots["two scales"].figure.axes[-1]
+    twin.remove()
+    plots["two scales"].plot(data["validation"], color="C1")
+    for curve in data["seeds"]:
+        plots["one seed"].plot(curve)
+    plots["stopped early"].autoscale()
+    most = max(table.max() for table in data["errors"].values())
+    for image in plots["own colours"].images:
+        image.set_clim(0, most)
+
+
+# %% wrong="lines without width, lines in white" says=["no visible line holds the raw loss", "expected 5, got 1", "can't be seen"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(0, 1)
+    plots["smoothed away"].plot(data["loss"], linewidth=0)
+    plots["two scales"].figure.axes[-1].remove()
+    plots["two scales"].plot(data["validation"], color="C1")
+    for curve in data["seeds"]:
+        plots["one seed"].plot(curve, color="white")
+    plots["stopped early"].autoscale()
+    most = max(table.max() for table in data["errors"].values())
+    for image in plots["own colours"].images:
+        image.set_clim(0, most)
+
+
+# %% wrong="smooths the caller's data" says=["data['loss'] was changed", "no visible line holds the raw loss"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(0, 1)
+    (line,) = plots["smoothed away"].lines
+    data["loss"][:] = [float(v) for v in line.get_ydata()]
+    plots["smoothed away"].plot(data["loss"])
+    plots["two scales"].figure.axes[-1].remove()
+    plots["two scales"].plot(data["validation"], color="C1")
+    for curve in data["seeds"]:
+        plots["one seed"].plot(curve)
+    plots["stopped early"].autoscale()
+    most = max(table.max() for table in data["errors"].values())
+    for image in plots["own colours"].images:
+        image.set_clim(0, most)
+
+
+# %% right="the second axes stays, empty and switched off"
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(0, 1)
+    plots["smoothed away"].plot(data["loss"], alpha=0.3, lw=0.5)
+    twin = plots["two scales"].figure.axes[-1]
+    twin.lines[0].remove()
+    twin.axis("off")
+    plots["two scales"].plot(data["validation"], "C1.", markersize=1)
+    plots["two scales"].autoscale()
+    for curve in data["seeds"]:
+        plots["one seed"].plot(curve)
+    plots["stopped early"].autoscale()
+    for image in plots["own colours"].images:
+        image.set_clim(0, max(table.max() for table in data["errors"].values()))

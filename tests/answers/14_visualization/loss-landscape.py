@@ -261,3 +261,90 @@ def loss_landscape(model, direction, alphas, x, y):
         with torch.no_grad():
             result += [F.cross_entropy(torch.func.functional_call(model, there, (x,)), y).tolist()]
     return result
+
+
+# %% wrong="goes by the name bias" says=["BatchNorm", "a BatchNorm's weight has one dimension: it isn't moved"]
+def loss_landscape(model, direction, alphas, x, y):
+    kept = [p.detach().clone() for p in model.parameters()]
+    steps = []
+    for (name, _), p, d in zip(model.named_parameters(), kept, direction):
+        if name.endswith("bias"):
+            steps.append(torch.zeros_like(d))
+            continue
+        p, d = p.reshape(len(p), -1), d.reshape(len(d), -1)
+        n = d.norm(dim=1, keepdim=True)
+        step = d * p.norm(dim=1, keepdim=True) / n.where(n > 0, 1)
+        steps.append(step)
+    losses = []
+    with torch.no_grad():
+        for a in alphas:
+            for p, k, s in zip(model.parameters(), kept, steps):
+                p.copy_(k + a * s.view_as(k))
+            losses.append(F.cross_entropy(model(x), y).item())
+        for p, k in zip(model.parameters(), kept):
+            p.copy_(k)
+    return losses
+
+
+# %% wrong="skips frozen parameters, and their directions with them" says=["frozen", "the frozen parameters stayed where they were"]
+def loss_landscape(model, direction, alphas, x, y):
+    kept = [p.detach().clone() for p in model.parameters()]
+    steps = []
+    for q, p, d in zip(model.parameters(), kept, direction):
+        if p.dim() < 2 or not q.requires_grad:
+            steps.append(torch.zeros_like(d))
+            continue
+        n = d.flatten(1).norm(dim=1)
+        scale = p.flatten(1).norm(dim=1) / n.where(n > 0, 1)
+        steps.append(d * scale.view(-1, *[1] * (p.dim() - 1)))
+    losses = []
+    with torch.no_grad():
+        for a in alphas:
+            for p, k, s in zip(model.parameters(), kept, steps):
+                p.copy_(k + a * s)
+            losses.append(F.cross_entropy(model(x), y).item())
+        for p, k in zip(model.parameters(), kept):
+            p.copy_(k)
+    return losses
+
+
+# %% wrong="skips frozen parameters, so that the directions belong to others" says=["a frozen parameter has its place in direction, too"]
+def loss_landscape(model, direction, alphas, x, y):
+    moving = [p for p in model.parameters() if p.requires_grad]
+    kept = [p.detach().clone() for p in moving]
+    steps = []
+    for p, d in zip(kept, direction):
+        if p.dim() < 2:
+            steps.append(torch.zeros_like(d))
+            continue
+        n = d.flatten(1).norm(dim=1)
+        scale = p.flatten(1).norm(dim=1) / n.where(n > 0, 1)
+        steps.append(d * scale.view(-1, *[1] * (p.dim() - 1)))
+    losses = []
+    with torch.no_grad():
+        for a in alphas:
+            for p, k, s in zip(moving, kept, steps):
+                p.copy_(k + a * s)
+            losses.append(F.cross_entropy(model(x), y).item())
+        for p, k in zip(moving, kept):
+            p.copy_(k)
+    return losses
+
+
+# %% wrong="zero_grad wipes the caller's gradients" says=["it is the caller's"]
+def loss_landscape(model, direction, alphas, x, y):
+    kept = [p.detach().clone() for p in model.parameters()]
+    losses = []
+    for a in alphas:
+        with torch.no_grad():
+            for p, k, d in zip(model.parameters(), kept, direction):
+                if p.dim() > 1:
+                    n = d.flatten(1).norm(dim=1)
+                    scale = k.flatten(1).norm(dim=1) / n.where(n > 0, 1)
+                    p.copy_(k + a * d * scale.view(-1, *[1] * (p.dim() - 1)))
+        losses.append(F.cross_entropy(model(x), y).item())
+    with torch.no_grad():
+        for p, k in zip(model.parameters(), kept):
+            p.copy_(k)
+    model.zero_grad()
+    return losses

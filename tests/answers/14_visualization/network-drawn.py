@@ -59,7 +59,7 @@ def network_drawn(model, x):
     return rows
 
 
-# %% wrong="output pixels forgotten; hooks left; parents too" says=["no row for a module with children", "a hook is left", "a mode has changed"]
+# %% wrong="output pixels forgotten; hooks left; parents too" says=["no row for a module with children", "a hook is left", "(train or eval)"]
 def network_drawn(model, x):
     rows = []
     for name, module in model.named_modules():
@@ -78,7 +78,7 @@ def network_drawn(model, x):
     return rows
 
 
-# %% wrong="weights only, no output pixels" says=["a kernel is used again at each output pixel", "the number of parameters, biases too"]
+# %% wrong="weights only, no output pixels" says=["a kernel is used again at each output pixel", "biases too"]
 def network_drawn(model, x):
     rows, handles, modes = [], [], [(m, m.training) for m in model.modules()]
     for name, module in model.named_modules():
@@ -100,7 +100,7 @@ def network_drawn(model, x):
     return rows
 
 
-# %% wrong="biases counted, in training mode" says=["without biases", "it ran in training mode"]
+# %% wrong="biases counted, in training mode" says=["without biases", "BatchNorm saw the batch in training mode"]
 def network_drawn(model, x):
     rows, handles = [], []
     for name, module in model.named_modules():
@@ -286,4 +286,101 @@ def network_drawn(model, x):
         if len(m._modules) == 0:
             m.register_forward_hook(note(name))
     twin(x.to("meta"))
+    return rows
+
+
+# %% wrong="counts only the parameters that train" says=["frozen parameters count, too"]
+def network_drawn(model, x):
+    modes = [(m, m.training) for m in model.modules()]
+    names = {m: n for n, m in model.named_modules()}
+    rows, handles = [], []
+
+    def hook(m, i, o):
+        each = m.in_features if isinstance(m, nn.Linear) else 0
+        each = m.weight[0].numel() if isinstance(m, nn.Conv2d) else each
+        trained = sum(p.numel() for p in m.parameters() if p.requires_grad)
+        rows.append((names[m], tuple(o.shape), trained, o.numel() * each))
+
+    for m in model.modules():
+        if not list(m.children()):
+            handles.append(m.register_forward_hook(hook))
+    with torch.no_grad():
+        model.eval()(x)
+    for h in handles:
+        h.remove()
+    for m, mode in modes:
+        m.training = mode
+    return rows
+
+
+# %% wrong="clears other people's hooks, wipes the caller's gradients" says=["a hook of somebody else's is gone", "it is the caller's"]
+def network_drawn(model, x):
+    modes = [(m, m.training) for m in model.modules()]
+    names = {m: n for n, m in model.named_modules()}
+    rows = []
+
+    def hook(m, i, o):
+        each = m.in_features if isinstance(m, nn.Linear) else 0
+        each = m.weight[0].numel() if isinstance(m, nn.Conv2d) else each
+        count = sum(p.numel() for p in m.parameters())
+        rows.append((names[m], tuple(o.shape), count, o.numel() * each))
+
+    for m in model.modules():
+        if not list(m.children()):
+            m.register_forward_hook(hook)
+    model.eval()(x)
+    model.zero_grad()
+    for m, mode in modes:
+        m.training = mode
+        m._forward_hooks.clear()
+    return rows
+
+
+# %% wrong="a kernel's height alone, buffers among the parameters" says=["both sides of the kernel count", "buffers are no parameters"]
+def network_drawn(model, x):
+    modes = [(m, m.training) for m in model.modules()]
+    names = {m: n for n, m in model.named_modules()}
+    rows, handles = [], []
+
+    def hook(m, i, o):
+        each = m.in_features if isinstance(m, nn.Linear) else 0
+        if isinstance(m, nn.Conv2d):
+            each = m.in_channels // m.groups * m.kernel_size[0] ** 2
+        count = sum(v.numel() for v in m.state_dict().values())
+        rows.append((names[m], tuple(o.shape), count, o.numel() * each))
+
+    for m in model.modules():
+        if not list(m.children()):
+            handles.append(m.register_forward_hook(hook))
+    with torch.no_grad():
+        model.eval()(x)
+    for h in handles:
+        h.remove()
+    for m, mode in modes:
+        m.training = mode
+    return rows
+
+
+# %% wrong="runs the model twice" says=["the model ran 2 times; once is asked for"]
+def network_drawn(model, x):
+    modes = [(m, m.training) for m in model.modules()]
+    names = {m: n for n, m in model.named_modules()}
+    rows, shapes, handles = [], [], []
+
+    def hook(m, i, o):
+        each = m.in_features if isinstance(m, nn.Linear) else 0
+        each = m.weight[0].numel() if isinstance(m, nn.Conv2d) else each
+        count = sum(p.numel() for p in m.parameters())
+        rows.append((names[m], tuple(o.shape), count, o.numel() * each))
+
+    with torch.no_grad():
+        shapes.append(model.eval()(x).shape)
+        for m in model.modules():
+            if not list(m.children()):
+                handles.append(m.register_forward_hook(hook))
+        model(x)
+    for h in handles:
+        h.remove()
+    for m, mode in modes:
+        m.training = mode
     return rows

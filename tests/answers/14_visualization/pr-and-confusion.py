@@ -15,7 +15,7 @@ def pr_and_confusion(scores, labels, threshold):
     return hits / said.sum(1), hits / labels.sum(), thresholds, matrix
 
 
-# %% wrong="one threshold for each sample" says=["recall: recall: one entry for each sample; equal scores are one threshold", "thresholds: thresholds: equal scores are one threshold"]
+# %% wrong="one threshold for each sample" says=["recall (hits among those that are a 1, at each threshold): one entry for each sample; equal scores are one threshold", "thresholds: thresholds: equal scores are one threshold"]
 def pr_and_confusion(scores, labels, threshold):
     thresholds = scores.sort().values
     said = scores >= thresholds[:, None]
@@ -58,7 +58,7 @@ def pr_and_confusion(scores, labels, threshold):
     )
 
 
-# %% wrong="bincount without minlength; precision and recall swapped" says=["precision and recall have changed places", "none called: raised RuntimeError"]
+# %% wrong="bincount without minlength; precision and recall swapped" says=["precision and recall have changed places", "none called: raised RuntimeError", "a cell of the matrix may be empty"]
 def pr_and_confusion(scores, labels, threshold):
     thresholds = scores.unique()
     said = scores >= thresholds[:, None]
@@ -132,3 +132,30 @@ def pr_and_confusion(scores, labels, threshold):
     truth = F.one_hot(labels.long(), 2)
     now = F.one_hot(scores.ge(threshold).long(), 2)
     return hits / said.sum(dim=1), hits / y.sum(), thresholds, truth.T.float() @ now.float()
+
+
+# %% wrong="the matrix at 0.5, whatever the threshold" says=["counts at 0.5, not at the argument"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique()
+    said = scores >= thresholds[:, None]
+    hits = (said & labels.bool()).sum(1)
+    matrix = (2 * labels.long() + (scores >= 0.5)).bincount(minlength=4).view(2, 2)
+    return hits / said.sum(1), hits / labels.sum(), thresholds, matrix
+
+
+# %% wrong="accuracy for precision; hits of the zeros for recall" says=["that is the accuracy at each threshold", "that is the share of the zeros that were called a 1"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique()
+    said, one = scores >= thresholds[:, None], labels.bool()
+    accuracy = (said == one).float().mean(1)
+    matrix = (2 * labels.long() + (scores >= threshold)).bincount(minlength=4).view(2, 2)
+    return accuracy, (said & ~one).sum(1) / (~one).sum().clamp(min=1), thresholds, matrix
+
+
+# %% wrong="the matrix as four numbers" says=["two rows of two: rows are the truth"]
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique()
+    said = scores >= thresholds[:, None]
+    hits = (said & labels.bool()).sum(1)
+    matrix = (2 * labels.long() + (scores >= threshold)).bincount(minlength=4)
+    return hits / said.sum(1), hits / labels.sum(), thresholds, matrix

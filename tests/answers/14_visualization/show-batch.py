@@ -125,3 +125,27 @@ def show_batch(images, labels, names, mean, std):
         axes.set_title(names[label])
         axes.axis("off")
     return figure
+
+
+# %% wrong="forgets cpu()" says=["images on a GPU", "can't convert cuda:0 device type tensor to numpy", "cpu()"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False, figsize=(1.2 * len(images), 1.5))
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = image.detach() * std[:, None, None] + mean[:, None, None]
+        picture = picture.clamp(0, 1).permute(1, 2, 0)
+        axes.imshow(picture)
+        axes.set_title(names[label])
+        axes.axis("off")
+    return figure
+
+
+# %% wrong="switches the caller's gradient off" says=["an argument was changed (its requires_grad)"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False, figsize=(1.2 * len(images), 1.5))
+    images.requires_grad_(False)
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = image * std[:, None, None] + mean[:, None, None]
+        axes.imshow(picture.clamp(0, 1).permute(1, 2, 0).cpu())
+        axes.set_title(names[label])
+        axes.axis("off")
+    return figure

@@ -130,7 +130,7 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         scheduler.step()
 
 
-# %% wrong="the accuracy of a batch of 8, always" says=["divided by 8; each batch has a size of its own"]
+# %% wrong="the accuracy of a batch of 8, always" says=["divided by 8; each batch has its own size"]
 def training_dashboard(writer, model, optimizer, scheduler, batches):
     for step, (x, y) in enumerate(batches):
         logits = model(x)
@@ -167,3 +167,57 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         )
         optimizer.step()
         scheduler.step()
+
+
+# %% wrong="a second forward pass for the accuracy" says=["BatchNorm and dropout", "ran 6 times for 3 steps", "dropout draws again"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        accuracy = (model(x).argmax(1) == y).float().mean()
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", accuracy.item(), step)
+        writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step)
+        writer.add_scalar("train/gradient_norm", nn.utils.get_total_norm(gradients).item(), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="a second forward pass in eval mode" says=["BatchNorm and dropout", "ran 6 times for 3 steps", "the mode of"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        model.eval()
+        with torch.no_grad():
+            accuracy = (model(x).argmax(1) == y).float().mean()
+        model.train()
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", accuracy.item(), step)
+        writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step)
+        writer.add_scalar("train/gradient_norm", nn.utils.get_total_norm(gradients).item(), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="loss and accuracy after the step" says=["before the step", "that is the loss of this batch after the step"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        norm = nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
+        writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step)
+        writer.add_scalar("train/gradient_norm", norm, step)
+        optimizer.step()
+        scheduler.step()
+        with torch.no_grad():
+            logits = model(x)
+        writer.add_scalar("train/loss", F.cross_entropy(logits, y), step)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean(), step)

@@ -177,3 +177,46 @@ def visdom_live(client, curve, about):
                 update="append",
             )
     client.save(["run", "evaluation"])
+
+
+# %% wrong="adds 1 to the classes in place" says=["about['classes'] was changed"]
+def visdom_live(client, curve, about):
+    for step, *losses in curve:
+        for name, loss in zip(("train", "validation"), losses):
+            client.line(X=[step], Y=[loss], win="loss", env="run", name=name, update="append")
+    about["classes"] += 1
+    client.scatter(about["points"], about["classes"], win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="takes the caller's dict apart" says=["about['note'] was taken away"]
+def visdom_live(client, curve, about):
+    for step, *losses in curve:
+        for name, loss in zip(("train", "validation"), losses):
+            client.line(X=[step], Y=[loss], win="loss", env="run", name=name, update="append")
+    client.text(about.pop("note"), win="note", env="evaluation")
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="leaves the last sample out" says=["samples [9] are not in the picture"]
+def visdom_live(client, curve, about):
+    for step, *losses in curve:
+        for name, loss in zip(("train", "validation"), losses):
+            client.line(X=[step], Y=[loss], win="loss", env="run", name=name, update="append")
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"][:-1], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])

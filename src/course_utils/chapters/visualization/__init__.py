@@ -35,11 +35,10 @@ from course_utils.chapters.visualization.diagnosis import (
 from course_utils.chapters.visualization.embeddings import check_map, seen_embedding_map
 from course_utils.chapters.visualization.event_files import (
     check_dashboard,
-    check_histograms,
-    seen_histograms,
     seen_training_dashboard,
 )
 from course_utils.chapters.visualization.filters import check_filters, climb, seen_filters
+from course_utils.chapters.visualization.histograms import check_histograms, seen_histograms
 from course_utils.chapters.visualization.landscapes import (
     check_slice,
     make_direction,

@@ -15,10 +15,32 @@ from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
 
-def seen_show_batch(answer: Callable, *arguments) -> dict:
+class OnGPU(torch.Tensor):
+    """A tensor that matplotlib can't read, as if it were on a GPU; a copy by ``cpu()`` it can.
+
+    What is computed from such a tensor is one as well. No GPU is needed.
+    """
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        Tensor, kwargs = torch.Tensor, kwargs or {}
+        if func in (Tensor.numpy, Tensor.__array__, Tensor.__dlpack__):
+            words = "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the"
+            raise TypeError(words + " tensor to host memory first.")
+        result = super().__torch_function__(func, types, args, kwargs)
+        asked = [kwargs.get("device"), *args[1:]]
+        to_cpu = func is Tensor.to and any(str(entry) == "cpu" for entry in asked)
+        if func is Tensor.cpu or to_cpu:
+            return result.as_subclass(Tensor)
+        return result
+
+
+def seen_show_batch(answer: Callable, on_gpu: bool, images, labels, names, mean, std) -> dict:
     """The titles and pictures in the figure, or what went wrong."""
+    if on_gpu:
+        images, mean, std = (tensor.as_subclass(OnGPU) for tensor in (images, mean, std))
     try:
-        figure = answer(*arguments)
+        figure = answer(images, labels, names, mean, std)
     except Exception as error:
         return {"error": f"it raised {type(error).__name__}: {error}"}
     finally:
@@ -34,9 +56,9 @@ def seen_show_batch(answer: Callable, *arguments) -> dict:
 
 
 @ends_in_notebook
-def check_batch(attempt, images, labels, names, mean, std) -> None:
+def check_batch(attempt, on_gpu, images, labels, names, mean, std) -> None:
     with forbid_changes(images, mean, std):
-        found = attempt(images, labels, names, mean, std)
+        found = attempt(on_gpu, images, labels, names, mean, std)
     hint = "; is there an answer yet? imshow wants (height, width, channel)"
     hint = hint if "Invalid shape" in str(found) else ""
     assert "error" not in found, found["error"] + hint
@@ -66,11 +88,12 @@ def check_batch(attempt, images, labels, names, mean, std) -> None:
 
 
 @ends_in_notebook
-def check_example(attempt, batch, needs_gradient=False, seed=0, even=False):
+def check_example(attempt, batch, needs_gradient=False, seed=0, even=False, on_gpu=False):
     generator = torch.Generator().manual_seed(seed)
     images = 2 * torch.randn(batch, 3, 4, 6, generator=generator).to(device)
     mean = torch.full((3,), 0.5) if even else torch.tensor([0.5, 0.3, 0.6])
     std = torch.full((3,), 0.25) if even else torch.tensor([0.25, 0.3, 0.2])
     labels = torch.randint(3, (batch,), generator=generator).tolist()
     images = images.requires_grad_(needs_gradient)
-    check_batch(attempt, images, labels, ["cat", "dog", "owl"], mean.to(device), std.to(device))
+    names = ["cat", "dog", "owl"]
+    check_batch(attempt, on_gpu, images, labels, names, mean.to(device), std.to(device))

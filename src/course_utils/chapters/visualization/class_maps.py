@@ -10,8 +10,15 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from course_utils.chapters.visualization.comparing import FAILED, check_seen, on_cpu, tried
-from course_utils.learner.checks import check_equal
+from course_utils.chapters.visualization.comparing import (
+    FAILED,
+    Before,
+    as_somebody_left_it,
+    check_left,
+    check_seen,
+    on_cpu,
+    tried,
+)
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -106,6 +113,7 @@ class MaxNet(ShapeNet):
 
 
 def make_looker(kind: str) -> tuple[Example | ShapeNet, torch.Tensor]:
+    """A model in eval mode and an image; its ReLUs work in place, one part of it is frozen."""
     torch.manual_seed(3)
     generator = torch.Generator().manual_seed(1)
     image = torch.rand(1, 20, 24, generator=generator)
@@ -121,6 +129,10 @@ def make_looker(kind: str) -> tuple[Example | ShapeNet, torch.Tensor]:
             for conv in model.features.modules():
                 if isinstance(conv, nn.Conv2d):
                     conv.weight *= 3
+        for module in model.modules():
+            if isinstance(module, nn.ReLU):
+                module.inplace = True
+        next(iter(model.features.parameters())).requires_grad_(False)
     return model.eval().to(device), (torch.ones(1, 4, 4) if kind == "the example" else image).to(
         device
     )
@@ -129,15 +141,13 @@ def make_looker(kind: str) -> tuple[Example | ShapeNet, torch.Tensor]:
 def seen_cam(answer: Callable, kind: str, target: int) -> tuple:
     """The two maps, and what is not as it was."""
     model, image = make_looker(kind)
-    hooks = [len(m._forward_hooks) + len(m._backward_hooks) for m in model.modules()]
-    needs = [p.requires_grad for p in model.parameters()]
-    result, left = answer(model, image, target), []
-    if hooks != [len(m._forward_hooks) + len(m._backward_hooks) for m in model.modules()]:
-        left.append("a hook is left")
-    if needs != [p.requires_grad for p in model.parameters()]:
-        left.append("requires_grad of a parameter has changed")
-    if any(p.grad is not None for p in model.parameters()):
-        left.append("a parameter has a .grad: take the gradient of the maps alone")
+    before, pixels = Before(as_somebody_left_it(model)), image.clone()
+    result = answer(model, image, target)
+    left = before.changes()
+    if image.requires_grad or image.grad is not None:
+        left.append("the image needs a gradient now: let a copy need it")
+    if not torch.equal(image.detach(), pixels):
+        left.append("the image was changed")
     graph = any(isinstance(r, torch.Tensor) and r.requires_grad for r in result or ())
     return on_cpu(result), left + ["a map hangs on a graph"] * graph
 
@@ -156,6 +166,8 @@ def true_cams(kind: str, target: int) -> tuple[dict, dict]:
 
     gradient, a = by(scores[target]), maps[0].detach()
     cam, cam_slips = None, {}
+    best = int(scores.argmax())
+    other = f"that is the map of class {best}, which scores best; the class is an argument"
     truth = weigh(gradient.mean((1, 2))).relu()
     if isinstance(model.head, nn.Linear):
         cam = weigh(model.head.weight[target].detach())
@@ -166,7 +178,13 @@ def true_cams(kind: str, target: int) -> tuple[dict, dict]:
             "not rescaled: leave the values as they are": cam / cam.abs().max(),
             "not rescaled to its own range": (cam - cam.min()) / (cam.max() - cam.min()),
             "a mean over the maps; it is a sum": cam / len(a),
+            "the maps alone, without the head's weights": a.sum(0),
+            "the absolute values of the weights; their signs count": weigh(
+                model.head.weight[target].detach().abs()
+            ),
         }
+        if best != target:
+            cam_slips[other] = weigh(model.head.weight[best].detach())
     slips = {
         "the ReLU at the end is missing": weigh(gradient.mean((1, 2))),
         "the ReLU belongs behind the sum, not before it": (gradient.mean((1, 2)).view(-1, 1, 1) * a)
@@ -185,7 +203,18 @@ def true_cams(kind: str, target: int) -> tuple[dict, dict]:
         "the gradient of one class, not of all": weigh(by(scores.sum()).mean((1, 2))).relu(),
         "not rescaled: leave the values as they are": truth / truth.max().clamp(min=1e-12),
         "a mean over the maps; it is a sum": truth / len(a),
+        "the weights are gradients with their signs, not absolute values": weigh(
+            gradient.abs().mean((1, 2))
+        ).relu(),
+        "cut off at 0, not turned round: a ReLU, no absolute value": weigh(
+            gradient.mean((1, 2))
+        ).abs(),
+        "the largest gradient of each map; its mean over places is asked for": weigh(
+            gradient.amax((1, 2))
+        ).relu(),
     }
+    if best != target:
+        slips[other] = weigh(by(scores[best]).mean((1, 2))).relu()
     return {"cam": cam, "grad_cam": truth}, {"cam": cam_slips, "grad_cam": slips}
 
 
@@ -212,16 +241,19 @@ def check_cams(case, attempt, kind, target):
         else:
             check_size(result[0], kind)
             check_seen(
-                result[0], truth["cam"].cpu(), "cam", {w: s.cpu() for w, s in slips["cam"].items()}
+                result[0],
+                truth["cam"].cpu(),
+                "cam (maps times the head's weights of the class)",
+                {w: s.cpu() for w, s in slips["cam"].items()},
             )
     with case(f"{kind}, class {target}: grad_cam"):
         check_size(result[1], kind)
         check_seen(
             result[1],
             truth["grad_cam"].cpu(),
-            "grad_cam",
+            "grad_cam (maps times the gradient's mean over places, cut off at 0)",
             {w: s.cpu() for w, s in slips["grad_cam"].items()},
             atol=1e-6,
         )
     with case(f"{kind}, class {target}: the model afterwards"):
-        check_equal(left, [], "what is not as it was")
+        check_left(left)

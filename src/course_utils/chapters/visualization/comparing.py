@@ -1,4 +1,7 @@
-"""What every check of the chapter needs: an attempt that may raise, values on the CPU, slips."""
+"""What every check of the chapter needs: an attempt that may raise, values on the CPU, slips.
+
+And a model that was somebody's before, with words for what an answer left behind in it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+import torch.nn as nn
 
+from course_utils.learner.awkward import HOOKS, forbid_side_effects
 from course_utils.learner.tracebacks import ends_in_notebook
 from course_utils.learner.values import check_value
 
@@ -30,6 +35,60 @@ def on_cpu(value):
     if isinstance(value, dict):
         return {key: on_cpu(entry) for key, entry in value.items()}
     return type(value)(map(on_cpu, value)) if type(value) in (list, tuple) else value
+
+
+def somebody_elses(module: nn.Module, arguments: tuple, output: torch.Tensor) -> None:
+    """A forward hook that was there before: it looks, and changes nothing."""
+
+
+def as_somebody_left_it(model: nn.Module) -> nn.Module:
+    """The model with what a caller's may have: a hook on each part, an old gradient here and there.
+
+    The first parameter has a gradient whether it is frozen or not, and so has the last.
+    """
+    for module in model.modules():
+        module.register_forward_hook(somebody_elses)
+    for parameter in list(model.parameters())[:: max(1, len(list(model.parameters())) - 1)]:
+        parameter.grad = torch.full_like(parameter, 0.25)
+    return model
+
+
+def _hooks(model: nn.Module) -> int:
+    everywhere = vars(nn.modules.module)
+    ours = [len(getattr(module, name)) for module in model.modules() for name in HOOKS]
+    every = [len(hooks) for name, hooks in everywhere.items() if name.startswith("_global_") and
+             name.endswith("_hooks")]  # fmt: skip
+    return sum(ours) + sum(every)
+
+
+class Before:
+    """A model as it was when this was made; ``changes()`` has words for what is different now."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.model, self.watch = model, forbid_side_effects(model)
+        self.watch.__enter__()
+        self.hooks = _hooks(model)
+
+    def changes(self) -> list[str]:
+        """Words for each thing that is not as it was; none if all is."""
+        told, hooks = [], _hooks(self.model)
+        if hooks > self.hooks:
+            told.append("a hook is left: remove it by its handle")
+        if hooks < self.hooks:
+            told.append("a hook of somebody else's is gone: remove your own, by its handle")
+        for words in self.watch.changes():
+            if words.startswith("the hooks of"):
+                words = "" if told else words
+            if "num_batches_tracked" in words:
+                words += ": BatchNorm saw the batch in training mode"
+            told += [words] * bool(words)
+        return told
+
+
+@ends_in_notebook
+def check_left(left: list[str]) -> None:
+    """Refuse that something is not as it was; ``left`` has words for each such thing."""
+    assert not left, "; ".join(left)
 
 
 @ends_in_notebook

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import pickle
 from collections.abc import Callable
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from matplotlib.colors import same_color, to_rgba
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from course_utils.chapters.visualization.comparing import FAILED, tried
@@ -63,7 +68,7 @@ def draw_lies(data: dict) -> tuple[plt.Figure, dict[str, plt.Axes]]:
     twin = plots["two scales"].twinx()
     twin.plot(data["validation"], color="C1", label="validation loss")
     twin.set_ylabel("validation loss", color="C1")
-    twin.set_ylim(0.4, 2.5)
+    twin.set_ylim(0.75, 2.4)  # the best part is below
     best = max(data["seeds"], key=lambda curve: curve[-1])
     plots["one seed"].plot(best)
     plots["one seed"].set(xlabel="step", ylabel="accuracy")
@@ -80,23 +85,53 @@ def draw_lies(data: dict) -> tuple[plt.Figure, dict[str, plt.Axes]]:
     return figure, plots
 
 
+FAINTEST = 0.04  # what covers less of what is behind it can't be seen
+
+
+def can_be_seen(artist, ground: Any) -> bool:
+    """Whether a line, a bar or an image is drawn so that an eye sees it before its ground."""
+    alpha = artist.get_alpha()
+    if not artist.get_visible() or np.mean(1.0 if alpha is None else alpha) < FAINTEST:
+        return False
+    if isinstance(artist, Line2D):
+        stroke = artist.get_linewidth() > 0.02 and artist.get_linestyle() not in ("None", "", " ")
+        marks = (
+            artist.get_marker() not in ("None", None, "", " ") and artist.get_markersize() > 0.02
+        )
+        colour = to_rgba(artist.get_color(), alpha)
+        return (stroke or marks) and colour[3] >= FAINTEST and not same_color(colour, ground)
+    if isinstance(artist, Rectangle):
+        return to_rgba(artist.get_facecolor())[3] >= FAINTEST
+    return True
+
+
 def seen_lie_detector(answer: Callable) -> dict:
     """For each plot, its axes (a twin counts) with limits, lines, bars and images."""
-    data = two_settings()
+    data = copy.deepcopy(two_settings())
     figure, plots = draw_lies(data)
+    before = {key: pickle.dumps(value) for key, value in data.items()}
     answer(plots, data)
-    found = {}
+    now = {key: pickle.dumps(value) for key, value in data.items()}
+    found: dict = {"changed": [key for key in before if now.get(key) != before[key]]}
     for name, axes in plots.items():
         siblings = axes.get_shared_x_axes().get_siblings(axes)
         found[name] = []
         for one in figure.axes:
             if one.get_visible() and (one is axes or one in siblings):
-                lines = [line for line in one.lines if line.get_visible()]
-                images = [image for image in one.images if image.get_visible()]
+                ground = plots[name].get_facecolor()
+                lines = [line for line in one.lines if can_be_seen(line, ground)]
+                images = [image for image in one.images if can_be_seen(image, ground)]
                 about: dict[str, list] = {
                     "xlim": sorted(one.get_xlim()),
                     "ylim": sorted(one.get_ylim()),
+                    "hidden": [
+                        np.array(line.get_ydata(), float).tolist()
+                        for line in one.lines
+                        if line not in lines
+                    ],
                 }
+                if not one.axison and not lines and one is not axes:
+                    continue  # nothing of it is drawn
                 about["lines"] = [
                     (
                         np.array(line.get_xdata(), float).tolist(),
@@ -105,7 +140,7 @@ def seen_lie_detector(answer: Callable) -> dict:
                     for line in lines
                 ]
                 bars = [bar for bar in one.patches if isinstance(bar, Rectangle)]
-                about["bars"] = [bar.get_height() for bar in bars if bar.get_visible()]
+                about["bars"] = [bar.get_height() for bar in bars if can_be_seen(bar, ground)]
                 about["images"] = [
                     (
                         list(map(float, image.get_clim())),
@@ -136,8 +171,14 @@ def check_curve(parts: list[dict], curve: list[float], missing: str) -> None:
         for part in parts
         for _, ys in part["lines"]
     )
-    late = "the line is there, but its x are not the steps, counted from 0"
-    assert any(has_curve(part, curve) for part in parts), late if elsewhere else missing
+    hidden = any(
+        len(ys) == len(curve) and np.allclose(ys, curve) for part in parts for ys in part["hidden"]
+    )
+    if elsewhere:
+        missing = "the line is there, but its x are not the steps, counted from 0"
+    elif hidden:
+        missing += "; it is drawn so that it can't be seen"
+    assert any(has_curve(part, curve) for part in parts), missing
 
 
 @ends_in_notebook
@@ -153,14 +194,19 @@ def inside(about: dict, curve: list[float]) -> bool:
 
 @ends_in_notebook
 def check_two_scales(parts: list[dict], data: dict) -> None:
-    limits = []
+    holders = {}
     for name in ("loss", "validation"):
         check_curve(parts, data[name], f"data[{name!r}] is no line of it any more")
-        holder = [part for part in parts if has_curve(part, data[name])]
-        assert inside(holder[0], data[name]), f"points of data[{name!r}] lie outside the limits"
-        limits.append(holder[0]["ylim"])
+        holders[name] = next(part for part in parts if has_curve(part, data[name]))
+    limits = [part["ylim"] for part in holders.values()]
     shown = np.round(limits, 2).tolist()
     assert np.allclose(*limits), f"the two losses still have two scales: {shown}"
+    for name, part in holders.items():
+        assert inside(part, data[name]), f"points of data[{name!r}] lie outside the limits"
+    for part in parts:
+        still = f"the second axes is still there, with the limits {np.round(part['ylim'], 2)}"
+        same = np.allclose(part["ylim"], limits[0])
+        assert same, f"{still}, beside {shown[0]}: give it the same, or remove it"
 
 
 @ends_in_notebook
@@ -182,6 +228,9 @@ def check_lies(case, attempt) -> None:
     found = tried(case, "the repair", attempt)
     if found is FAILED:
         return
+    with case("the data afterwards"):
+        changed = ", ".join(f"data[{key!r}]" for key in found["changed"])
+        assert not changed, f"{changed} was changed; it is the caller's"
     with case("cut axis"):
         check_axes(found["cut axis"])
         bars, (low, high) = found["cut axis"][0]["bars"], found["cut axis"][0]["ylim"]

@@ -77,8 +77,9 @@ def draw_runs(runs: dict[str, dict]) -> plt.Figure:
         row[2].set_ylim(0)
     for axes, title in zip(grid[0], ("loss", "norm of gradients", "norm of weights"), strict=True):
         axes.set_title(title)
-    grid[0, 0].legend(fontsize=7, loc="lower left" if len(runs) > 1 else "upper right")
-    grid[0, 2].legend(fontsize=7, loc="lower right")
+    widest = max(grid[:, 2], key=lambda axes: len(axes.lines))  # some have more layers
+    handles = grid[0, 0].lines[:2] + widest.lines[:]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), fontsize=8)
     return figure
 
 

@@ -29,11 +29,17 @@ def seen_embedding_map(answer: Callable, features: torch.Tensor, labels: list[st
     return found | {"result": on_cpu(result)}
 
 
+def _map_of(x: torch.Tensor) -> torch.Tensor:
+    """The first two coordinates of a cloud, centred."""
+    x = x - x.mean(0)
+    return x @ torch.linalg.svd(x, full_matrices=False).Vh[:2].T
+
+
 @ends_in_notebook
 def check_pca(mine: torch.Tensor, features: torch.Tensor) -> None:
     x = features.detach().double().cpu()
     centred = x - x.mean(0)
-    u, _, v = torch.linalg.svd(centred, full_matrices=False)
+    u, s, v = torch.linalg.svd(centred, full_matrices=False)
     truth, raw = centred @ v[:2].T, torch.linalg.svd(x, full_matrices=False)
     assert isinstance(mine, torch.Tensor), f"the coordinates are {mine!r}, no tensor"
     check_equal(tuple(mine.shape), (len(x), 2), "the shape of the coordinates")
@@ -48,6 +54,16 @@ def check_pca(mine: torch.Tensor, features: torch.Tensor) -> None:
         "one mean was taken over everything; each feature has its own": (x - x.mean())
         @ torch.linalg.svd(x - x.mean(), full_matrices=False).Vh[:2].T,
         "the last two directions, the shortest; take the first": centred @ v[-2:].T,
+        "the second direction stands first": truth.flip(1),
+        "each feature was divided by its standard deviation: leave the lengths": _map_of(
+            centred / centred.std(0).clamp(min=1e-12)
+        ),
+        "each sample was scaled to length 1: leave the lengths": _map_of(
+            x / x.norm(dim=1, keepdim=True).clamp(min=1e-12)
+        ),
+        "multiplied by the singular values, which the coordinates hold already": truth * s[:2],
+        "each coordinate was divided by its standard deviation; unscaled is asked for": truth
+        / truth.std(0).clamp(min=1e-12),
         "the first two features are no principal directions": centred[:, :2],
         "columns of V were taken; what torch calls Vh has the directions in its rows": centred
         @ v[:, :2]
@@ -59,7 +75,9 @@ def check_pca(mine: torch.Tensor, features: torch.Tensor) -> None:
         same = slip.shape == mine.shape and torch.allclose(mine * signs, slip, 1e-3, 1e-3)
         if same and not torch.allclose(mine * flips, truth, 1e-3, 1e-3):
             raise AssertionError(f"the coordinates: {words}")
-    check_seen(mine * flips, truth, "the coordinates", {}, rtol=1e-3, atol=1e-3)
+
+    what = "the coordinates (by the two longest directions of the centred features, up to signs)"
+    check_seen(mine * flips, truth, what, {}, rtol=1e-3, atol=1e-3)
 
 
 @ends_in_notebook

@@ -8,9 +8,16 @@ from collections.abc import Callable
 import torch
 import torch.nn as nn
 
-from course_utils.chapters.visualization.comparing import FAILED, check_seen, on_cpu, tried
+from course_utils.chapters.visualization.comparing import (
+    FAILED,
+    Before,
+    as_somebody_left_it,
+    check_left,
+    check_seen,
+    on_cpu,
+    tried,
+)
 from course_utils.learner.changes import forbid_changes
-from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -24,42 +31,46 @@ def make_filters(kind: str) -> nn.Sequential:
             model.get_parameter("0.weight")[..., 1] = 4
         return model.to(device).eval()
     model = nn.Sequential(
-        nn.Conv2d(2, 4, 3), nn.ReLU(), nn.Conv2d(4, 3, 3, stride=2), nn.Softplus()
+        nn.Conv2d(2, 4, 3), nn.ReLU(inplace=True), nn.Conv2d(4, 3, 3, stride=2), nn.Softplus()
     )
     with torch.no_grad():
         model.get_parameter("0.weight")[1] = 0.25  # equal numbers
         model.get_parameter("2.weight")[2] = 0  # this map has no gradient
-    return model.to(device).eval().requires_grad_(kind != "a frozen model")
+    model.requires_grad_(kind != "a frozen model")[0].requires_grad_(False)
+    return model.to(device).eval()
 
 
 def seen_filters(answer: Callable, kind: str, image: torch.Tensor, *arguments) -> tuple:
     """What was returned, and what is not as it was."""
     model = make_filters(kind)
-    before = [p.detach().clone() for p in model.parameters()]
-    result, left = answer(model, image, *arguments), []
+    before = Before(as_somebody_left_it(model))
+    result = answer(model, image, *arguments)
+    left = before.changes()
     if image.requires_grad:
         left.append("the image needs a gradient now: let a copy need it")
-    if not all(map(torch.equal, before, model.parameters())):
-        left.append("a weight has changed: stretch a copy")
-    if any(p.grad is not None for p in model.parameters()):
-        left.append("a parameter has a .grad: take the gradient by the image alone")
-    if any(p.requires_grad == (kind == "a frozen model") for p in model.parameters()):
-        left.append("requires_grad of a parameter has changed")
     graph = any(isinstance(r, torch.Tensor) and r.requires_grad for r in result or ())
     return on_cpu(result), left + ["a result hangs on a graph"] * graph
 
 
-def climb(model, image, channel, steps, rate, sign=1, unit=True, low=0, whole=False):
+def climb(model, image, channel, steps, rate, sign=1, unit=True, low=0, whole=False, once=False):
     """The dream; the last arguments are for known slips."""
     x = image.detach()
-    for _ in range(steps):
+    for n in range(steps):
         x = x.clone().requires_grad_()
-        y = model(x[None])[0]
-        (g,) = torch.autograd.grad((y if whole else y[channel]).mean(), x)
+        if n == 0 or not once:
+            y = model(x[None])[0]
+            (g,) = torch.autograd.grad((y if whole else y[channel]).mean(), x)
         length = unit(g) if callable(unit) else g.norm() if unit else torch.ones(())
         x = x.detach() + sign * rate * (g / length if length > 0 else 0)
         x = x.clamp(0, 1) if low is not None else x
     return x.detach()
+
+
+ASKED = {
+    "filters": "filters (each less its smallest number, divided by its range)",
+    "maps": "maps (the model's output for the image)",
+    "dream": "dream (the image after all steps, each of length rate, cut off at 0 and 1)",
+}
 
 
 @ends_in_notebook
@@ -88,11 +99,21 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
             / (highs - lows).where(highs > lows, 1),
             "each filter has its own range, not all together": (w - w.min()) / (w.max() - w.min()),
             "the weights as they are; stretch them": w,
+            "divided by its largest number: subtract the smallest first": (
+                w / torch.where(high > low, high, 1) * (high > low)
+            ),
+            "its smallest number was subtracted; divide by its range, too": w - low,
+            "from -1 to 1; from 0 to 1 is asked for": (
+                2 * (w - low) / (high - low).where(high > low, 1) - 1
+            ),
         },
         {
             "the maps of the first layer; the model's output is asked for": model[0](image[None])[
                 0
-            ].detach()
+            ].detach(),
+            "those are the maps of the dream; the image's are asked for": (
+                model(run_it(rate)[None])[0].detach()
+            ),
         },
         {
             "downhill: climb": run_it(rate, sign=-1),
@@ -103,6 +124,8 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
             "cut off at 0 and 1 after each step": run_it(rate, low=None),
             "cut off after each step, not only at the end": run_it(rate, low=None).clamp(0, 1),
             "the gradient of one map, not of all": run_it(rate, whole=True),
+            "one step too many": climb(model, image, channel, steps + 1, rate),
+            "a new gradient for each step, where the image is by then": run_it(rate, once=True),
             "one step only": climb(model, image, channel, 1, rate),
             "the image as it was": image,
         },
@@ -115,6 +138,8 @@ def check_filters(case, attempt, kind, image, channel, steps, rate):
             why = {"filters": "a filter of equal numbers", "dream": "where the gradient is 0"}
             is_nan = isinstance(mine, torch.Tensor) and mine.isnan().any()
             assert not (is_nan and name in why), f"{name}: {nothing}{why.get(name)}"
-            check_seen(mine, right.cpu(), name, words, rtol=1e-3, atol=1e-4)
+            with_batch = getattr(mine, "shape", None) == (1, *right.shape)
+            assert not with_batch, f"{name}: without the dimension of the batch"
+            check_seen(mine, right.cpu(), ASKED[name], words, rtol=1e-3, atol=1e-4)
     with case(f"{kind}: model and image afterwards"):
-        check_equal(left, [], "what is not as it was")
+        check_left(left)

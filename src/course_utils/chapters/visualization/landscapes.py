@@ -9,9 +9,16 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from course_utils.chapters.visualization.comparing import FAILED, check_seen, on_cpu, tried
+from course_utils.chapters.visualization.comparing import (
+    FAILED,
+    Before,
+    as_somebody_left_it,
+    check_left,
+    check_seen,
+    on_cpu,
+    tried,
+)
 from course_utils.chapters.visualization.trainings import digits
-from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -26,11 +33,17 @@ def loss_at(
     return F.cross_entropy(output, y).item()
 
 
+NORMED = "a BatchNorm, a frozen layer"
+
+
 def make_valley(factor: float = 1.0, kind: str = "dense") -> nn.Module:
     """A network near a minimum; ``factor`` rescales two of its layers, not the function."""
     torch.manual_seed(4)
     if kind == "dense":
         model = nn.Sequential(nn.Flatten(), nn.Linear(64, 20), nn.ReLU(), nn.Linear(20, 10))
+    elif kind == NORMED:
+        layers = nn.Linear(64, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU()
+        model = nn.Sequential(nn.Flatten(), *layers, nn.Linear(16, 10))
     else:
         convs = nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Conv2d(3, 4, 3), nn.ReLU()
         model = nn.Sequential(*convs, nn.Flatten(), nn.Linear(64, 10))
@@ -70,7 +83,10 @@ def make_slice(kind: str) -> tuple:
             torch.tensor([[1.0, 2], [0, -1]]).to(device),
             torch.tensor([0, 1]).to(device),
         )
-    model = make_valley(10 if "rescaled" in kind else 1, "conv" if "conv" in kind else "dense")
+    form = next((form for form in (NORMED, "conv") if form in kind), "dense")
+    model = make_valley(10 if "rescaled" in kind else 1, form)
+    if kind == NORMED:
+        next(iter(model.parameters())).requires_grad_(False)
     direction = make_direction(model)
     if "zeros" in kind:
         direction[0][1] = 0
@@ -80,17 +96,17 @@ def make_slice(kind: str) -> tuple:
 def seen_landscape(answer: Callable, kind: str, alphas: list[float]) -> tuple:
     """The losses, and what is not as it was."""
     model, direction, x, y = make_slice(kind)
-    before, plan = [p.detach().clone() for p in model.parameters()], [d.clone() for d in direction]
+    weights = [p.detach().clone() for p in model.parameters()]
+    before, plan = Before(as_somebody_left_it(model)), [d.clone() for d in direction]
     losses, left = answer(model, direction, alphas, x, y), []
-    if not all(map(torch.equal, before, model.parameters())):
-        pairs = zip(before, model.parameters(), strict=True)
+    if not all(map(torch.equal, weights, model.parameters())):
+        pairs = zip(weights, model.parameters(), strict=True)
         near = all(torch.allclose(p, q, 1e-3, 1e-4) for p, q in pairs)
         why = "keep a copy, subtracting rounds" if near else "put them back at the end"
         left.append(f"the weights are not exactly what they were: {why}")
+    left += [words for words in before.changes() if not (left and words.startswith("the values"))]
     if not all(map(torch.equal, plan, direction)):
         left.append("the direction has changed")
-    if any(p.grad is not None for p in model.parameters()):
-        left.append("a parameter has a gradient")
     if isinstance(losses, (list, tuple)):
         losses = [float(v) for v in losses]
     return on_cpu(losses), left
@@ -103,11 +119,17 @@ def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
     def norm(t, dims=None):
         return t.norm() if dims is None else t.flatten(1).norm(dim=1).view(-1, *[1] * (t.dim() - 1))
 
+    names = [name.rpartition(".")[2] for name, _ in model.named_parameters()]
+    frozen = [not p.requires_grad for p in model.parameters()]
+
     def along(scale, biases=False, pile=False):
         moves = [
             scale(w, d) if w.dim() > 1 else (d * norm(w) / norm(d) if biases else 0 * d)
             for w, d in zip(weights, direction, strict=True)
         ]
+        return after(moves, pile)
+
+    def after(moves, pile=False):
         moves = [torch.nan_to_num(m, 0, 0, 0) for m in moves]
         sums = np.cumsum(alphas).tolist() if pile else alphas
         return torch.tensor(
@@ -130,7 +152,24 @@ def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
             losses.append(loss_at(model, now, x, y))
         return torch.tensor(losses)
 
+    def by_name(one_by_one):
+        moves = []
+        for name, w, d in zip(names, weights, direction, strict=True):
+            if name == "weight" and w.dim() == 1:
+                moves.append(d.sign() * w.abs() if one_by_one else d * norm(w) / norm(d))
+            else:
+                moves.append(right(w, d) if w.dim() > 1 else 0 * d)
+        return after(moves)
+
+    thawed = [
+        0 * d if still or w.dim() < 2 else right(w, d)
+        for still, w, d in zip(frozen, weights, direction, strict=True)
+    ]
     slips = {
+        "a BatchNorm's weight has one dimension: it isn't moved": by_name(True),
+        "a BatchNorm's weight, of one dimension, isn't moved": by_name(False),
+        "the frozen parameters stayed where they were; all are moved, frozen or not": after(thawed),
+        "the sign of the step: plus alpha times the direction": along(lambda w, d: -right(w, d)),
         "the direction is not normalised": along(lambda w, d: d),
         "scaled by the whole tensor's norm; each filter has its own": along(
             lambda w, d: d * norm(w) / norm(d)
@@ -169,7 +208,17 @@ def true_landscape(kind: str, alphas: list[float]) -> tuple[torch.Tensor, dict]:
 
 @ends_in_notebook
 def check_slice(case, attempt, kind, alphas):
-    found = tried(case, kind, attempt, kind, alphas)
+
+    def explained(*arguments):
+        try:
+            return attempt(*arguments)
+        except Exception as error:
+            unfit = any(word in str(error) for word in ("size", "shape", "zip()", "imension"))
+            why = "; a frozen parameter has its place in direction, too"
+            why *= unfit and kind == NORMED
+            raise type(error)(f"{error}{why}") from None
+
+    found = tried(case, kind, explained, kind, alphas)
     if found is FAILED:
         return
     losses, left = found
@@ -182,6 +231,7 @@ def check_slice(case, attempt, kind, alphas):
             if "zeros" in kind
             else "NaN among the losses"
         )
-        check_seen(torch.as_tensor(losses), truth, "the losses", slips, rtol=2e-3, atol=1e-4)
+        what = "the losses (of the weights plus alpha times the scaled direction)"
+        check_seen(torch.as_tensor(losses), truth, what, slips, rtol=2e-3, atol=1e-4)
     with case(f"{kind}: the model afterwards"):
-        check_equal(left, [], "what is not as it was")
+        check_left(left)

@@ -8,7 +8,13 @@ import numpy as np
 import torch
 import torch.nn as nn
 
-from course_utils.chapters.visualization.comparing import FAILED, tried
+from course_utils.chapters.visualization.comparing import (
+    FAILED,
+    Before,
+    as_somebody_left_it,
+    check_left,
+    tried,
+)
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -32,11 +38,11 @@ def make_drawn(kind: str) -> tuple[nn.Module, torch.Tensor]:
         return nn.Sequential(nn.Conv2d(4, 8, 3, padding=1)).to(device), torch.ones(1, 4, 10, 10).to(
             device
         )
-    if kind == "strides and groups, batch 3":
+    if kind == "strides and groups, batch 7":
         layers: list[nn.Module] = []
         layers += [nn.Conv2d(4, 8, 3, stride=2, bias=False), nn.BatchNorm2d(8), nn.ReLU()]
-        layers += [nn.Conv2d(8, 6, (1, 3), groups=2), nn.Flatten(), nn.Linear(72, 5)]
-        return nn.Sequential(*layers).to(device), torch.rand(3, 4, 9, 11).to(device)
+        layers += [nn.Conv2d(8, 6, (2, 3), groups=2), nn.Flatten(), nn.Linear(54, 5)]
+        return nn.Sequential(*layers).to(device), torch.rand(7, 4, 9, 11).to(device)
     if kind == "one linear layer alone, one dimension":
         return nn.Linear(3, 4).to(device), torch.rand(3).to(device)
     if kind == "grouped pixels":
@@ -48,13 +54,13 @@ def make_drawn(kind: str) -> tuple[nn.Module, torch.Tensor]:
 
 TABLES = {
     "the example": [("0", (1, 8, 10, 10), 296, 28800)],
-    "strides and groups, batch 3": [
-        ("0", (3, 8, 4, 5), 288, 3 * 8 * 4 * 5 * 4 * 9),
-        ("1", (3, 8, 4, 5), 16, 0),
-        ("2", (3, 8, 4, 5), 0, 0),
-        ("3", (3, 6, 4, 3), 6 * 4 * 3 + 6, 3 * 6 * 4 * 3 * 4 * 3),
-        ("4", (3, 72), 0, 0),
-        ("5", (3, 5), 365, 3 * 5 * 72),
+    "strides and groups, batch 7": [
+        ("0", (7, 8, 4, 5), 288, 7 * 8 * 4 * 5 * 4 * 9),
+        ("1", (7, 8, 4, 5), 16, 0),
+        ("2", (7, 8, 4, 5), 0, 0),
+        ("3", (7, 6, 3, 3), 6 * 4 * 6 + 6, 7 * 6 * 3 * 3 * 4 * 6),
+        ("4", (7, 54), 0, 0),
+        ("5", (7, 5), 275, 7 * 5 * 54),
     ],
     "called twice, three dimensions": [
         ("body.0", (2, 7, 6), 36, 2 * 7 * 6 * 5),
@@ -74,19 +80,15 @@ INPUT_PIXELS = {"0": 9 * 11, "3": 4 * 5}  # of the convolutions with strides and
 def seen_network_drawn(answer: Callable, kind: str) -> tuple:
     """The table, and what is not as it was."""
     model, x = make_drawn(kind)
-    model.train()
-    for module in list(model.modules())[-1:]:
-        module.eval()
-    modes, buffers = [m.training for m in model.modules()], [b.clone() for b in model.buffers()]
+    ran = []
+    as_somebody_left_it(model.train()).register_forward_hook(lambda *_: ran.append(1))
+    list(model.modules())[-1].eval()
+    next(iter(model.parameters())).requires_grad_(False)
+    before = Before(model)
     table = answer(model, x)
-    left = {
-        "a hook is left": any(m._forward_hooks or m._forward_pre_hooks for m in model.modules()),
-        "a mode has changed": modes != [m.training for m in model.modules()],
-        "a buffer has changed: it ran in training mode": not all(
-            map(torch.equal, buffers, model.buffers())
-        ),
-        "a parameter has a gradient": any(p.grad is not None for p in model.parameters()),
-    }
+    left = before.changes()
+    if len(ran) > 1 and list(model.children()):
+        left.append(f"the model ran {len(ran)} times; once is asked for")
     if isinstance(table, (list, tuple)):
         table = [list(row) if isinstance(row, (list, tuple)) else row for row in table]
         table = [
@@ -95,7 +97,47 @@ def seen_network_drawn(answer: Callable, kind: str) -> tuple:
             else row
             for row in table
         ]
-    return table, [words for words, is_so in left.items() if is_so]
+    return table, left
+
+
+def why_count(mine: int, row: tuple) -> str:
+    """Words for a wrong number of parameters."""
+    right = row[2]
+    words = {
+        0: "frozen parameters count, too",
+        2 * right + 1: "buffers are no parameters",  # BatchNorm's
+        right - (row[1][1] if len(row[1]) == 4 else row[1][-1]): "biases too",
+    }
+    return words.get(mine, "weights and biases, frozen or not")
+
+
+def why_work(mine: int, row: tuple, kind: str) -> str:
+    """Words for wrong MACs."""
+    name, shape, _, macs = row
+    batch, pixels = shape[0], int(np.prod(shape[2:])) if len(shape) == 4 else 1
+    reasons = {
+        macs // batch // pixels: "at each output pixel, and for the whole batch",
+        macs // pixels: "a kernel is used again at each output pixel",
+        macs // batch: "for the whole batch, not one sample",
+        6 * macs: "a group sees only its own input channels",
+        2 * macs: "these are FLOPs: one MAC is two",
+        macs + int(np.prod(shape)): "without biases",
+    }
+    if len(shape) == 3:
+        words = "a sum for each position of the middle dimension, too"
+        reasons |= {macs // shape[1]: words, macs // batch // shape[1]: words}
+    if kind.startswith("strides") and name in INPUT_PIXELS:
+        seen = macs // pixels * INPUT_PIXELS[name]
+        reasons[seen] = "a sum for each output pixel; the input has more of them"
+    if kind.startswith("strides") and name == "3":  # a kernel of 2 x 3, two groups
+        reasons[2 * macs] = "twice as many: FLOPs, or the channels of both groups"
+        for height_or_width in (macs // 3, macs * 4 // 6, macs // 2, macs * 9 // 6):
+            reasons[height_or_width] = "both sides of the kernel count, its height and its width"
+        reasons[macs // 6] = "each output sums over the kernel, too"
+        reasons[macs // 4] = "each output sums over the input channels, too"
+    elif macs and "Conv" not in kind and name in ("0", "") and len(shape) == 4:
+        reasons[macs // 9] = "each output sums over the kernel, too"
+    return reasons.get(mine, "outputs times what each sums over")
 
 
 @ends_in_notebook
@@ -127,26 +169,8 @@ def check_table(case, attempt, kind: str) -> None:
         with case(f"{kind}: {name or 'the module itself'}, shape"):
             check_equal(mine[1], row[1], "the output's shape")
         with case(f"{kind}: {name or 'the module itself'}, parameters"):
-            check_equal(mine[2], parameters, "the number of parameters, biases too")
+            check_equal(mine[2], parameters, "the number of parameters", why_count(mine[2], row))
         with case(f"{kind}: {name or 'the module itself'}, MACs"):
-            batch, pixels = row[1][0], int(np.prod(row[1][2:])) if len(row[1]) == 4 else 1
-            reasons = {
-                macs // batch // pixels: "at each output pixel, and for the whole batch",
-                macs // pixels: "a kernel is used again at each output pixel",
-                macs // batch: "for the whole batch, not one sample",
-                6 * macs: "a group sees only its own input channels",
-                2 * macs: "these are FLOPs: one MAC is two",
-                macs + int(np.prod(row[1])): "without biases",
-            }
-            if len(row[1]) == 3:
-                words = "a sum for each position of the middle dimension, too"
-                reasons |= {macs // row[1][1]: words, macs // batch // row[1][1]: words}
-            if kind.startswith("strides") and name in INPUT_PIXELS:
-                seen = macs // pixels * INPUT_PIXELS[name]
-                reasons[seen] = "a sum for each output pixel; the input has more of them"
-            if name == "3":
-                reasons[2 * macs] = "twice as many: FLOPs, or the channels of both groups"
-            because = reasons.get(mine[3], "") if mine[3] != macs else ""
-            check_equal(mine[3], macs, "the MACs", because or "outputs times what each sums over")
+            check_equal(mine[3], macs, "the MACs", why_work(mine[3], row, kind))
     with case(f"{kind}: the model afterwards"):
-        check_equal(left, [], "what is not as it was")
+        check_left(left)

@@ -33,8 +33,17 @@ def true_pr(scores, labels, strict=False):
 @ends_in_notebook
 def check_pr(case, attempt, name, scores, labels, threshold) -> None:
     """All four results, each a case of its own."""
+
+    def explained(*arguments):
+        try:
+            return attempt(*arguments)
+        except RuntimeError as error:
+            four = "[2, 2]" in str(error) and "is invalid for input of size" in str(error)
+            why = "; a cell of the matrix may be empty: bincount's minlength=4 counts it" * four
+            raise RuntimeError(f"{error}{why}") from None
+
     with forbid_changes(scores, labels):
-        found = tried(case, name, attempt, scores, labels, threshold)
+        found = tried(case, name, explained, scores, labels, threshold)
     if found is FAILED:
         return
     result, by_library = found
@@ -52,10 +61,23 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
         }
         if n < 2:
             slips["precision and recall have changed places"] = truth[1 - n]
+        said, one = scores.cpu() >= truth[2][:, None], labels.cpu().bool()
         if n == 0:
+            slips["that is the accuracy at each threshold"] = (said == one).double().mean(1)
+            slips["hits divided by all samples; by those that were called a 1"] = (
+                (said & one).double().mean(1)
+            )
+            slips["that is 1 - precision, the share of false alarms"] = 1 - truth[0]
             each = (scores.cpu() >= scores.cpu().sort().values[:, None]).sum(1)
             slips["one entry for each sample; equal scores are one threshold"] = every / each
         if n == 1:
+            slips["that is the share of the zeros that were called a 1"] = (said & ~one).sum(1) / (
+                ~one
+            ).sum().clamp(min=1)
+            slips["hits divided by all samples; by those that are a 1"] = (
+                (said & one).double().mean(1)
+            )
+            slips["that is 1 - recall, the share that was missed"] = 1 - truth[1]
             slips["one entry for each sample; equal scores are one threshold"] = (
                 every / labels.cpu().sum()
             )
@@ -71,7 +93,15 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
             more = isinstance(mine, torch.Tensor) and mine.shape == (len(truth[n]) + 1,)
             if more and torch.allclose(mine[:-1], truth[n].double()):
                 raise AssertionError("one entry too many: without the point (1, 0) of libraries")
-            check_seen(mine, truth[n].double(), part, slips)
+            what = (
+                "precision (hits among those called, at each threshold)",
+                "recall (hits among those that are a 1, at each threshold)",
+                "thresholds",
+            )[n]
+            fits = n == 2 or size in (None, (steps,), (len(scores),))
+            words = f"{what}: of shape {tuple(size or ())}, and there are {steps} thresholds"
+            assert fits, words
+            check_seen(mine, truth[n].double(), what, slips)
     said, is_one = scores.cpu() >= threshold, labels.cpu().bool()
     table = torch.tensor(
         [[((is_one == i) & (said == j)).sum() for j in (False, True)] for i in (False, True)]
@@ -84,10 +114,18 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
         "equal to the threshold counts as called": torch.tensor(
             [[((is_one == i) & (strict == j)).sum() for j in (False, True)] for i in (False, True)]
         ),
+        "counts at 0.5, not at the argument threshold": torch.tensor(
+            [
+                [((is_one == i) & ((scores.cpu() >= 0.5) == j)).sum() for j in (False, True)]
+                for i in (False, True)
+            ]
+        ),
         "counts were asked for, not shares": table / table.sum(),
         "counts were asked for, not shares of the rows": table / table.sum(1, keepdim=True),
     }
     with case(f"{name}: matrix"):
-        if name == "the example" and mine.tolist() != table.tolist():
+        if name == "the example" and mine.shape == (2, 2) and mine.tolist() != table.tolist():
             show_difference(mine, table, "the matrix")
+        words = f"the matrix is of shape {tuple(mine.shape)}; two rows of two: rows are the truth"
+        assert mine.shape == (2, 2), words
         check_seen(mine.double(), table.double(), "the matrix", slips)

@@ -62,10 +62,17 @@ def data_of(plan: dict) -> tuple[torch.Tensor, ...]:
     return x[order], y[order], x_validation * plan["scale"], y_validation
 
 
+NOTED = ("loss", "validation", "accuracy", "gradients", "weights", "updates")
+
+
 @functools.cache
 @torch.enable_grad()
 def run(steps: int = 200, **changes) -> dict:
-    """Train on the digits; what was seen at each step, and the network. ``changes`` to HEALTHY."""
+    """Train on the digits; what was seen at each step, and the network. ``changes`` to HEALTHY.
+
+    Losses and accuracies are numbers; gradients and weights the norms of each layer, updates the
+    lengths of its steps beside its weights.
+    """
     plan = HEALTHY | changes
     network, (x, y, x_validation, y_validation) = make_network(plan), data_of(plan)
     optimizer = torch.optim.SGD(
@@ -73,7 +80,7 @@ def run(steps: int = 200, **changes) -> dict:
     )
     linear = [module for module in network if isinstance(module, nn.Linear)]
     generator = torch.Generator().manual_seed(plan["seed"])
-    seen = {"loss": [], "validation": [], "accuracy": [], "gradients": [], "weights": []}
+    seen = {name: [] for name in NOTED}
     for step in range(steps):
         rows = (torch.arange(50) + 50 * step) % len(x)
         if plan["shuffle"]:
@@ -85,8 +92,15 @@ def run(steps: int = 200, **changes) -> dict:
         seen["loss"].append(loss.item())
         seen["gradients"].append([grad_of(layer.weight).norm().item() for layer in linear])
         seen["weights"].append([layer.weight.norm().item() for layer in linear])
+        old = [layer.weight.detach().clone() for layer in linear]
         optimizer.step()
         with torch.no_grad():
+            seen["updates"].append(
+                [
+                    ((layer.weight - before).norm() / before.norm()).item()
+                    for layer, before in zip(linear, old, strict=True)
+                ]
+            )
             output = network(x_validation)
             seen["validation"].append(loss_of(plan, output, y_validation).item())
             seen["accuracy"].append((output.argmax(1) == y_validation).float().mean().item())

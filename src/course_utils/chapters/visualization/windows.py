@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
+import copy
 import io
 import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import torch
+import torch.nn.functional as F
 
 from course_utils.chapters.visualization.comparing import FAILED, check_seen, tried
 from course_utils.learner.checks import check_equal
@@ -23,6 +26,7 @@ def seen_visdom_live(answer: Callable, steps: list[tuple], about: dict) -> dict:
     It would read them from the files that the first one saved.
     """
     late, held = [], {}
+    mine = copy.deepcopy(about)  # the answer's: what it does to it is looked for
 
     def points_of(client) -> list[int]:
         text = client.get_window_data("loss", "run")
@@ -38,11 +42,23 @@ def seen_visdom_live(answer: Callable, steps: list[tuple], about: dict) -> dict:
                         late.append((done, points_of(watcher)))
                     yield entry
 
-            answer(server.client(), training(), about)
+            answer(server.client(), training(), mine)
         for env in ("run", "evaluation"):
             saved = Path(folder, f"{env}.json")
             held[env] = json.loads(saved.read_text())["jsons"] if saved.exists() else {}
-    return {"late": late, "held": held}
+    changed = [
+        f"about[{key!r}] was {'changed' if key in mine else 'taken away'}"
+        for key, value in about.items()
+        if key not in mine or not torch.equal(*map(_as_tensor, (value, mine[key])))
+    ]
+    added = [f"about[{key!r}] was added" for key in mine if key not in about]
+    return {"late": late, "held": held, "changed": changed + added}
+
+
+def _as_tensor(value: torch.Tensor | str) -> torch.Tensor:
+    if isinstance(value, str):
+        return torch.tensor(list(value.encode()))
+    return torch.as_tensor(value)
 
 
 def traces(window: dict) -> list[dict]:
@@ -59,6 +75,9 @@ def check_windows(case, attempt, steps: list, about: dict) -> None:
         words = "step {} was over, and the curves of window 'loss' held {} points: "
         words += "send both numbers, by update='append', before you take the next entry"
         assert not found["late"], words.format(*found["late"][0]) if found["late"] else ""
+    with case("about"):
+        changed = "; ".join(found["changed"])
+        assert not changed, f"{changed}: the dict and its tensors are the caller's"
     wanted = {
         "run": ("loss", "map", "cloud", "spikes"), "evaluation": ("confusion", "samples", "note")
     }  # fmt: skip
@@ -136,17 +155,32 @@ def check_heat(window, steps, about) -> None:
     check_seen(torch.tensor(traces(window)[0]["z"]), about["confusion"].cpu(), "the numbers", slips)
 
 
+def _missing(samples: torch.Tensor, picture: torch.Tensor) -> list[int]:
+    """Which samples (batch, 3, height, width) are nowhere in a picture (3, height, width)."""
+
+    def flat(patches: torch.Tensor) -> torch.Tensor:  # brightness and contrast are free
+        patches = patches.double() - patches.double().mean(1, keepdim=True)
+        return patches / patches.norm(dim=1, keepdim=True).clamp(min=1e-9)
+
+    windows = F.unfold(picture[None], samples.shape[-2:])[0].T  # (place, number of a window)
+    alike = (flat(samples.flatten(1)) @ flat(windows).T).amax(1)
+    return (alike < 0.95).nonzero().flatten().tolist()
+
+
 @ends_in_notebook
 def check_samples(window, steps, about) -> None:
     from PIL import Image
 
     check_equal(window["type"], "image", "the kind of window")
     code = base64.b64decode(window["content"]["src"].partition(",")[2])
-    width, height = Image.open(io.BytesIO(code)).size
+    picture = np.asarray(Image.open(io.BytesIO(code)).convert("RGB"))
+    height, width, _ = picture.shape
     batch, _, h, w = about["samples"].shape
     assert width * height >= batch * h * w, (
         f"a picture of {width} x {height} can't hold {batch} images"
     )
+    gone = _missing(about["samples"].cpu(), torch.tensor(picture).permute(2, 0, 1).float())
+    assert not gone, f"samples {gone} are not in the picture"
 
 
 @ends_in_notebook

@@ -1,0 +1,173 @@
+"""Exercise ``histograms-that-tell``: histograms of an event file, and dead units."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+
+import torch
+import torch.nn as nn
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from torch.utils.tensorboard import SummaryWriter
+
+from course_utils.chapters.visualization.comparing import (
+    FAILED,
+    Before,
+    as_somebody_left_it,
+    check_left,
+    check_seen,
+    tried,
+)
+from course_utils.chapters.visualization.trainings import digits
+from course_utils.learner.checks import check_equal
+from course_utils.learner.devices import device
+from course_utils.learner.tracebacks import ends_in_notebook
+
+
+class Scaled(nn.Module):
+    """x / 4 + 0.5, written into x."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.div_(4).add_(0.5)
+
+
+def make_suspect(kind: str) -> nn.Sequential:
+    """A model with dead units; of images (batch, 1, 8, 8). In training mode, one part in eval.
+
+    Its first parameter is frozen, it has somebody else's hooks and two old gradients, and where
+    there are convolutions, a module that works in place follows each ReLU.
+    """
+    torch.manual_seed(0)
+    dense = nn.Sequential(
+        nn.Flatten(), nn.Linear(64, 6), nn.ReLU(), nn.Linear(6, 4), nn.ReLU(), nn.Linear(4, 2)
+    )
+    block = nn.Sequential(nn.Conv2d(1, 5, 3), nn.BatchNorm2d(5), nn.ReLU(inplace=True), Scaled())
+    conv = nn.Sequential()
+    for name, part in {"block": block, "drop": nn.Dropout(0.5), "flat": nn.Flatten()}.items():
+        conv.add_module(name, part)
+    conv.add_module("head", nn.Sequential(nn.Linear(180, 8), nn.ReLU(), Scaled()))
+    with torch.no_grad():
+        dense.get_parameter("1.bias")[:2] = -50
+        dense.get_parameter("3.bias")[0] = -50
+        conv.get_parameter("block.1.bias")[3] = -50
+        conv.get_parameter("head.0.bias")[:6] = -50
+        conv.get_buffer("block.1.running_mean").add_(0.2)
+    model = (dense if kind == "dense" else conv).to(device).train()
+    as_somebody_left_it(model)
+    next(iter(model.parameters())).requires_grad_(False)
+    list(model.modules())[2].eval()
+    return model
+
+
+def _numbers(event) -> tuple:
+    value = event.histogram_value
+    return event.step, value.min, value.max, value.num, value.sum
+
+
+def seen_histograms(answer: Callable, kind: str, size: int, step: int) -> dict:
+    """What was returned, what is in the event file, and what became of the model."""
+    model, found = make_suspect(kind), {}
+    before = Before(model)
+    with tempfile.TemporaryDirectory() as folder:
+        writer = SummaryWriter(folder)
+        found["shares"] = answer(writer, model, digits()[0][:size], step)
+        writer.close()
+        events = EventAccumulator(folder, size_guidance={"histograms": 0}).Reload()
+        for tag in events.Tags()["histograms"]:
+            found[tag] = [_numbers(e) for e in events.Histograms(tag)]
+    if isinstance(found["shares"], dict):
+        found["shares"] = {str(name): float(share) for name, share in found["shares"].items()}
+    return found | {"left": before.changes()}
+
+
+def true_histograms(kind: str, size: int) -> tuple[dict, dict]:
+    """The tensors behind each tag, and the outputs of each ReLU."""
+    model, x = make_suspect(kind).eval(), digits()[0][:size]
+    with torch.no_grad():
+        if kind == "dense":
+            outputs = {"2": model[:3](x), "4": model[:5](x)}
+        else:
+            block, head = (nn.Sequential(*part.children()) for part in (model[0], model[3]))
+            outputs = {"block.2": block[:3](x), "head.1": head[:2](block(x).flatten(1))}
+    tags = {f"parameters/{name}": p.detach() for name, p in model.named_parameters()}
+    return tags | {f"activations/{name}": y for name, y in outputs.items()}, outputs
+
+
+def by_unit(out: torch.Tensor) -> torch.Tensor:
+    """(unit, everything else)."""
+    return out.transpose(0, 1).flatten(1)
+
+
+@ends_in_notebook
+def check_shares(shares: dict, outputs: dict, last: str, in_place: bool) -> None:
+    """The returned dict: its names, and each share of dead units."""
+    words = f"it returned {shares!r}, not a dict: is there an answer yet?"
+    assert isinstance(shares, dict), words
+    late = "was the loop's variable looked up too late?" if set(shares) == {last} else ""
+    inner = "a ReLU inside another module counts, too" if set(shares) < set(outputs) else ""
+    check_equal(sorted(shares), sorted(outputs), "the names of the ReLUs", inner or late)
+    for name, out in outputs.items():
+        dead = (out == 0).transpose(0, 1).flatten(1).all(1).float().mean()
+        slips = {
+            "that is the share of zeros; a unit is dead if all of its outputs are 0": (out == 0)
+            .float()
+            .mean(),
+            "each place of a map was counted as a unit; here a unit is a whole channel": (out == 0)
+            .all(0)
+            .float()
+            .mean(),
+            "that is the share of units that live": 1 - dead,
+            "that is the number of dead units, not their share": dead * out.shape[1],
+        }
+        if in_place:
+            late = "did a later module that works in place change the output since? keep a copy"
+            slips[late] = torch.zeros(())
+        check_seen(torch.tensor(shares[name]), dead.cpu(), f"{name}, share of dead units", slips)
+
+
+@ends_in_notebook
+def check_histogram(found: list[tuple], value: torch.Tensor, tag: str, step: int) -> None:
+    """One histogram: its steps, and what the file holds of its numbers."""
+
+    def summary(x: torch.Tensor) -> torch.Tensor:
+        return torch.tensor([x.min(), x.max(), x.numel(), x.sum()])
+
+    check_equal([entry[0] for entry in found], [step], "its steps")
+    slips, value = {}, value.double()
+    if tag.startswith("activations"):
+        slips = {
+            "that is the histogram of the units' largest outputs; all outputs are asked for": (
+                summary(by_unit(value).amax(1))
+            ),
+            "that is a histogram of the units' means; all outputs are asked for": (
+                summary(by_unit(value).mean(1))
+            ),
+            "a later module that works in place has changed it since: keep a copy, or log it in "
+            "the hook": summary(value / 4 + 0.5),
+        }
+    seen = torch.tensor(found[0][1:])
+    told = "training mode, or another tensor?" if tag.startswith("activ") else "another tensor?"
+    what = f"its minimum, maximum, count and sum ({told})"
+    check_seen(seen, summary(value), what, slips, rtol=1e-3, atol=1e-3)
+
+
+@ends_in_notebook
+def check_histograms(case, attempt, kind, size, step):
+    found = tried(case, kind, attempt, kind, size, step)
+    if found is FAILED:
+        return
+    tags, outputs = true_histograms(kind, size)
+    shares, left = found.pop("shares"), found.pop("left")
+    with case(f"{kind}, what is returned"):
+        check_shares(
+            shares, outputs, list(dict(make_suspect(kind).named_modules()))[-1], kind != "dense"
+        )
+    first = next(iter(tags))
+    for tag in sorted(set(tags) | set(found)) if shares else ():
+        with case(f"{kind}, {tag}"):
+            why = ": frozen parameters have one, too" if tag == first else ""
+            assert tag in found, f"the event file has no such histogram{why}"
+            assert tag in tags, "the event file has this histogram, which was not asked for"
+            check_histogram(found[tag], tags[tag], tag, step)
+    with case(f"{kind}, the model afterwards"):
+        check_left(left)
