@@ -6,11 +6,13 @@ import gc
 import multiprocessing
 import os
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
-from torch.utils.data import Dataset, get_worker_info
+import torch.utils.data._utils as settings
+from torch.utils.data import DataLoader, Dataset, get_worker_info
 
 
 class Patchy(Dataset):
@@ -24,37 +26,66 @@ class Patchy(Dataset):
         return 10
 
     def __getitem__(self, index: int) -> torch.Tensor:
-        index = range(10)[index]  # 10 is an IndexError
+        index, trouble = range(10)[index], self.trouble  # 10 is an IndexError
         away = get_worker_info() is not None
-        if self.trouble == "a bad item" and index in (7, 8):
+        if "a bad item" in trouble and index in (7, 8):
             raise ValueError(f"no label for item {index}")
-        if away and index == 5 and "hangs" in self.trouble:
+        if trouble == "an item with an IndexError" and index == 7:
+            raise IndexError("no row 7 in the table")
+        if away and index == 5 and "hangs" in trouble:
             threading.Event().wait()
-        if away and index == 0 and self.trouble == "dies":
+        if away and index == 0 and trouble == "dies":
             os._exit(1)
-        if away and self.trouble == "raises in the worker":
+        if away and trouble == "raises in the worker":
             raise RuntimeError("the file was opened by another process")
-        return torch.zeros(3 if self.trouble == "a long item" and index == 6 else 2)
+        if away and trouble == "a KeyError in the worker":
+            raise KeyError("label")
+        if away and trouble == "a server's time-out":
+            raise RuntimeError("the server timed out, after 3 attempts")
+        odd = 9 if trouble == "a long item at the end" else 6 if "a long item" in trouble else None
+        return torch.zeros(3 if index == odd else 2)
+
+
+def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: float) -> tuple:
+    """The verdict of an autopsy, and how many of its processes it left; they are ended here."""
+    known = multiprocessing.active_children()
+    with _kept_loaders():
+        verdict = autopsy(Patchy(trouble), batch_size, seconds)
+        left = [child for child in multiprocessing.active_children() if child not in known]
+        for child in left:
+            child.kill()
+            child.join()
+    return verdict, len(left)
 
 
 @contextmanager
-def short_farewell() -> Generator[None]:
-    """Inside, a loader waits half a second for a worker that doesn't end, instead of five."""
-    import torch.utils.data._utils as settings
+def _kept_loaders() -> Generator[None]:
+    """Inside, loaders' iterators stay alive, as where a debugger keeps the exception's frames.
 
-    usual = settings.MP_STATUS_CHECK_INTERVAL
-    settings.MP_STATUS_CHECK_INTERVAL = 0.5
+    They are let go without their own farewell. It asks for a lock that all workers share, and a
+    worker that was ended while it held the lock never gives it back: the farewell would wait for
+    ever, in a ``__del__``, where no alarm can end it.
+    """
+    kept, usual, get_iterator = [], settings.MP_STATUS_CHECK_INTERVAL, DataLoader._get_iterator
+
+    def keep(self: DataLoader) -> Any:
+        kept.append(get_iterator(self))
+        return kept[-1]
+
+    DataLoader._get_iterator = keep
+    settings.MP_STATUS_CHECK_INTERVAL = 0.5  # how long a farewell waits for a worker, instead of 5
     try:
         yield
     finally:
         settings.MP_STATUS_CHECK_INTERVAL = usual
-
-
-def end_new_processes(known: list) -> int:
-    """End this process's children that are not in ``known``; how many there were."""
-    left = [child for child in multiprocessing.active_children() if child not in known]
-    for child in left:
-        child.terminate()
-        child.join()
-    gc.collect()  # a loader that failed is let go here, not in the next worker
-    return len(left)
+        DataLoader._get_iterator = get_iterator
+        for iterator in kept:
+            if hasattr(iterator, "_shutdown"):
+                iterator._shutdown = True
+                if iterator._worker_pids_set:
+                    settings.signal_handling._remove_worker_pids(id(iterator))
+                for queue in iterator._index_queues:
+                    queue.cancel_join_thread()
+                    queue.close()
+        kept.clear()
+        gc.collect()  # what failed is let go here, not in the next worker
