@@ -279,7 +279,7 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
     return (verdict, None)
 
 
-# %% wrong="RuntimeErrors alone" says=["a KeyError in the worker", "raised KeyError"]
+# %% wrong="RuntimeErrors alone" says=["a KeyError in the worker", "a KeyError came out of the answer"]
 import pickle
 
 from torch.utils.data import DataLoader, default_collate

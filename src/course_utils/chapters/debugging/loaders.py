@@ -13,6 +13,7 @@ from typing import Any
 import torch
 import torch.utils.data._utils as settings
 from torch.utils.data import DataLoader, Dataset, get_worker_info
+from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 
 class Patchy(Dataset):
@@ -47,45 +48,74 @@ class Patchy(Dataset):
 
 
 def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: float) -> tuple:
-    """The verdict of an autopsy, and how many of its processes it left; they are ended here."""
-    known = multiprocessing.active_children()
-    with _kept_loaders():
-        verdict = autopsy(Patchy(trouble), batch_size, seconds)
-        left = [child for child in multiprocessing.active_children() if child not in known]
-        for child in left:
-            child.kill()
-            child.join()
+    """The verdict of an autopsy, and how many of its processes it left; they are ended here.
+
+    Raises:
+        AssertionError: the answer raised an exception.
+    """
+    known, left = multiprocessing.active_children(), []
+    with _kept_loaders() as kept:
+        try:
+            verdict = autopsy(Patchy(trouble), batch_size, seconds)
+        except Exception as error:
+            words = f"a {type(error).__name__} came out of the answer, expected a verdict"
+            raise AssertionError(words) from error
+        finally:
+            left += [child for child in multiprocessing.active_children() if child not in known]
+            _let_go(kept)
+            for child in left:
+                child.terminate()
+                child.join()
+    gc.collect()  # what failed is let go here, not in the next worker
     return verdict, len(left)
 
 
 @contextmanager
-def _kept_loaders() -> Generator[None]:
-    """Inside, loaders' iterators stay alive, as where a debugger keeps the exception's frames.
-
-    They are let go without their own farewell. It asks for a lock that all workers share, and a
-    worker that was ended while it held the lock never gives it back: the farewell would wait for
-    ever, in a ``__del__``, where no alarm can end it.
-    """
-    kept, usual, get_iterator = [], settings.MP_STATUS_CHECK_INTERVAL, DataLoader._get_iterator
+def _kept_loaders() -> Generator[list]:
+    """Inside, loaders' iterators stay alive, as where a debugger keeps the exception's frames."""
+    kept: list[Any] = []
+    usual, get_iterator = settings.MP_STATUS_CHECK_INTERVAL, DataLoader._get_iterator
+    next_data = _MultiProcessingDataLoaderIter._next_data
 
     def keep(self: DataLoader) -> Any:
         kept.append(get_iterator(self))
         return kept[-1]
 
-    DataLoader._get_iterator = keep
+    def next_or_forget(self: _MultiProcessingDataLoaderIter) -> Any:
+        try:
+            return next_data(self)
+        except BaseException:
+            _forget_workers(self)  # they may be ended from now on
+            raise
+
     settings.MP_STATUS_CHECK_INTERVAL = 0.5  # how long a farewell waits for a worker, instead of 5
+    DataLoader._get_iterator, _MultiProcessingDataLoaderIter._next_data = keep, next_or_forget
     try:
-        yield
+        yield kept
     finally:
-        settings.MP_STATUS_CHECK_INTERVAL = usual
-        DataLoader._get_iterator = get_iterator
-        for iterator in kept:
-            if hasattr(iterator, "_shutdown"):
-                iterator._shutdown = True
-                if iterator._worker_pids_set:
-                    settings.signal_handling._remove_worker_pids(id(iterator))
-                for queue in iterator._index_queues:
-                    queue.cancel_join_thread()
-                    queue.close()
-        kept.clear()
-        gc.collect()  # what failed is let go here, not in the next worker
+        settings.MP_STATUS_CHECK_INTERVAL, DataLoader._get_iterator = usual, get_iterator
+        _MultiProcessingDataLoaderIter._next_data = next_data
+
+
+def _let_go(kept: list) -> None:
+    """Let iterators go without their own farewell.
+
+    The farewell asks for a lock that all workers share. A worker that was ended while it held the
+    lock never gives it back: the farewell would wait for ever, in a ``__del__``, where what an
+    alarm raises is thrown away.
+    """
+    for iterator in kept:
+        if isinstance(iterator, _MultiProcessingDataLoaderIter):
+            iterator._shutdown = True
+            _forget_workers(iterator)
+            for queue in iterator._index_queues:
+                queue.cancel_join_thread()
+                queue.close()
+    kept.clear()
+
+
+def _forget_workers(iterator: Any) -> None:
+    """Let PyTorch's handler of SIGCHLD raise nothing about these workers any more."""
+    if iterator._worker_pids_set:
+        iterator._worker_pids_set = False
+        settings.signal_handling._remove_worker_pids(id(iterator))
