@@ -223,3 +223,80 @@ def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
         return "shapes", shapes
     model.load_state_dict(state)
     return "fine", []
+
+
+# %% wrong="a plain dict and nothing else" says=["state_dict() itself, an OrderedDict"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not (type(state) is dict and all(isinstance(v, torch.Tensor) for v in state.values())):
+        return "no state dict", []
+    own = model.state_dict()
+    if set(own) != set(state):
+        return "keys", sorted(set(own) ^ set(state))
+    wrong = sorted(n for n in own if own[n].shape != state[n].shape)
+    if wrong:
+        return "shapes", wrong
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="plain tensors and nothing else" says=["parameters among the values"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not (isinstance(state, dict) and all(type(v) is torch.Tensor for v in state.values())):
+        return "no state dict", []
+    own = model.state_dict()
+    if set(own) != set(state):
+        return "keys", sorted(set(own) ^ set(state))
+    wrong = sorted(n for n in own if own[n].shape != state[n].shape)
+    if wrong:
+        return "shapes", wrong
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="looks at the values alone" says=["numbers for names"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not (isinstance(state, dict) and all(isinstance(v, torch.Tensor) for v in state.values())):
+        return "no state dict", []
+    own = model.state_dict()
+    if set(own) != set(state):
+        return "keys", sorted(set(own) ^ set(state))
+    wrong = sorted(n for n in own if own[n].shape != state[n].shape)
+    if wrong:
+        return "shapes", wrong
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="leaves it in eval mode, thawed" says=["the model was changed", "modes"]
+def checkpoint_errors(path, model):
+    try:
+        state = torch.load(path)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not (
+        isinstance(state, dict)
+        and all(isinstance(v, torch.Tensor) for v in state.values())
+        and all(isinstance(k, str) for k in state)
+    ):
+        return "no state dict", []
+    model.eval().requires_grad_()
+    own = model.state_dict()
+    if set(own) != set(state):
+        return "keys", sorted(set(own) ^ set(state))
+    wrong = sorted(n for n in own if own[n].shape != state[n].shape)
+    if wrong:
+        return "shapes", wrong
+    model.load_state_dict(state)
+    return "fine", []

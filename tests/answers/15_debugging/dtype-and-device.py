@@ -85,11 +85,11 @@ dtype_and_device = dict(
     frames=frames,
 )
 
-# %% right="int16, uint8 labels, new_tensor"
+# %% right="int16, new_tensor, nll_loss"
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.to(layer.weight.dtype).mul(1 / 255)),
     "rows": lambda layer, rows: layer(layer.weight.new_tensor(rows)),
-    "labels": lambda scores, labels: F.nll_loss(F.log_softmax(scores, -1), labels.to(torch.uint8)),
+    "labels": lambda scores, labels: F.nll_loss(F.log_softmax(scores, -1), labels.to(torch.int64)),
     "hits": lambda hits, scores: hits.clone().float() + scores,
     "number": lambda x: torch.stack([c + i for i, c in enumerate(x.unbind(-1))], -1),
     "frames": lambda a, b: (a.short() - b.short()).abs().float().mean(),
@@ -119,4 +119,65 @@ dtype_and_device = {
     "hits": lambda hits, scores: torch.add(hits, scores),
     "number": lambda x: x + torch.ones_like(x).cumsum(-1) - 1,
     "frames": lambda a, b: (a.to(torch.int16) - b.to(torch.int16)).abs().to(torch.float32).mean(),
+}
+
+
+# %% wrong="labels as bytes" says=["label 256 became 0", "uint8 holds 0 to 255"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.byte()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+# %% wrong="the array goes to the layer's dtype alone" says=["the device of the result, for a layer on meta"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).float()),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+# %% wrong="half is enough for bytes" says=["frames: the result: it was rounded to half"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.half() - b.half()).abs().mean().float(),
+}
+
+# %% wrong="counts from 1, and forgets the sign" says=["number: the result: it counts from 1", "frames: the result: differences of both signs cancel"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(1, x.shape[-1] + 1, device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).mean().abs(),
+}
+
+# %% wrong="numbers the rows" says=["number: the result: it counts along the first dimension"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(len(x), device=x.device).view(-1, *[1] * (x.ndim - 1)),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+# %% wrong="the photo by 256" says=["photo: the result: 255 is the largest value"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 256),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
 }

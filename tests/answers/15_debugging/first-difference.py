@@ -276,7 +276,7 @@ def first_difference(one, other, x):
         cuda = torch.cuda.get_rng_state() if x.is_cuda else None
         try:
             with torch.no_grad(), Mode():
-                model(x)
+                model(x.clone())
         finally:
             torch.set_rng_state(state)
             if cuda is not None:
@@ -390,3 +390,140 @@ def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple
     if n < len(a):
         return a[n][:2]
     return ("", b[n][1]) if n < len(b) else None
+
+
+# %% wrong="compares results alone, not operators" says=["equal results", "another operator runs there"]
+from itertools import zip_longest
+
+from torch.utils._pytree import tree_leaves
+
+
+def first_difference(one, other, x):
+    def run(model, x):
+        rows, running, handles = [], [""], []
+
+        class Rows(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+                if "empty" not in name:
+                    kept = [t.detach().clone() for t in tree_leaves(result) if torch.is_tensor(t)]
+                    rows.append((running[-1], name, kept))
+                return result
+
+        for name, module in model.named_modules():
+            handles += [
+                module.register_forward_pre_hook(lambda m, a, name=name: running.append(name)),
+                module.register_forward_hook(lambda *_: running.pop() and None),
+            ]
+        with torch.random.fork_rng(), Rows():
+            model(x)
+        [handle.remove() for handle in handles]
+        return rows
+
+    def same(left, right):
+        return len(left) == len(right) and all(
+            s.dtype == t.dtype
+            and s.shape == t.shape
+            and s.isnan().equal(t.isnan())
+            and s.nan_to_num().equal(t.nan_to_num())
+            for s, t in zip(left, right, strict=True)
+        )
+
+    for a, b in zip_longest(run(one, x.clone()), run(other, x.clone())):
+        if a is None:
+            return "", b[1]
+        if b is None or not same(a[2], b[2]):
+            return a[:2]
+    return None
+
+
+# %% wrong="hands x to both" says=["begins in place"]
+from itertools import zip_longest
+
+from torch.utils._pytree import tree_leaves
+
+
+def first_difference(one, other, x):
+    def run(model, x):
+        rows, running, handles = [], [""], []
+
+        class Rows(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+                if "empty" not in name:
+                    kept = [t.detach().clone() for t in tree_leaves(result) if torch.is_tensor(t)]
+                    rows.append((running[-1], name, kept))
+                return result
+
+        for name, module in model.named_modules():
+            handles += [
+                module.register_forward_pre_hook(lambda m, a, name=name: running.append(name)),
+                module.register_forward_hook(lambda *_: running.pop() and None),
+            ]
+        with torch.random.fork_rng(), Rows():
+            model(x)
+        [handle.remove() for handle in handles]
+        return rows
+
+    def same(left, right):
+        return len(left) == len(right) and all(
+            s.dtype == t.dtype
+            and s.shape == t.shape
+            and s.isnan().equal(t.isnan())
+            and s.nan_to_num().equal(t.nan_to_num())
+            for s, t in zip(left, right, strict=True)
+        )
+
+    for a, b in zip_longest(run(one, x), run(other, x)):
+        if a is None:
+            return "", b[1]
+        if b is None or a[1] != b[1] or not same(a[2], b[2]):
+            return a[:2]
+    return None
+
+
+# %% wrong="one copy of x for both" says=["begins in place", "hand each run a copy of x"]
+from itertools import zip_longest
+
+from torch.utils._pytree import tree_leaves
+
+
+def first_difference(one, other, x):
+    def run(model, x):
+        rows, running, handles = [], [""], []
+
+        class Rows(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+                if "empty" not in name:
+                    kept = [t.detach().clone() for t in tree_leaves(result) if torch.is_tensor(t)]
+                    rows.append((running[-1], name, kept))
+                return result
+
+        for name, module in model.named_modules():
+            handles += [
+                module.register_forward_pre_hook(lambda m, a, name=name: running.append(name)),
+                module.register_forward_hook(lambda *_: running.pop() and None),
+            ]
+        with torch.random.fork_rng(), Rows():
+            model(x)
+        [handle.remove() for handle in handles]
+        return rows
+
+    def same(left, right):
+        return len(left) == len(right) and all(
+            s.dtype == t.dtype
+            and s.shape == t.shape
+            and s.isnan().equal(t.isnan())
+            and s.nan_to_num().equal(t.nan_to_num())
+            for s, t in zip(left, right, strict=True)
+        )
+
+    y = x.clone()
+
+    for a, b in zip_longest(run(one, y), run(other, y)):
+        if a is None:
+            return "", b[1]
+        if b is None or a[1] != b[1] or not same(a[2], b[2]):
+            return a[:2]
+    return None

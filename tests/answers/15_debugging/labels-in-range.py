@@ -50,7 +50,7 @@ def labels_in_range(scores, labels, ignore_index=-100):
         raise ValueError(f"label {labels[index].item()} at {index}")
 
 
-# %% wrong="an assert" says=["two wrong ones: the first: ", "label -1"]
+# %% wrong="an assert" says=["raised AssertionError (labels out of range), expected a ValueError of your own", "label -1"]
 def labels_in_range(scores, labels, ignore_index=-100):
     assert labels.dtype in (torch.int64, torch.uint8), f"{labels.dtype}"
     assert ((labels >= 0) & (labels < scores.shape[1])).all(), "labels out of range"
@@ -123,3 +123,48 @@ def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: in
     for index, label in np.ndenumerate(labels.cpu().numpy()):
         if label != ignore_index and not 0 <= int(label) < c:
             raise ValueError(f"label {label} at {index}: there are {c} classes")
+
+
+# %% wrong="compares uint8 labels with -100" says=["label 156, uint8", "-100 as uint8 is 156"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"wanted {wanted}, got {tuple(labels.shape)}")
+    wrong = ((labels < 0) | (labels >= scores.shape[1])) & (labels != ignore_index)
+    if wrong.any():
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(f"label {labels[index].item()} at {index}")
+
+
+# %% wrong="compares uint8 labels with 300 classes" says=["label 50 of 300 classes, uint8", "300 as uint8 is 44"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"wanted {wanted}, got {tuple(labels.shape)}")
+    wrong = ((labels < 0) | (labels >= scores.shape[1])) & (labels.long() != ignore_index)
+    if wrong.any():
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(f"label {labels[index].item()} at {index}")
+
+
+# %% wrong="the values first, then the shape" says=["a wrong shape and a wrong label"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels are {labels.dtype}")
+    ids = labels.long()
+    wrong = ((ids < 0) | (ids >= scores.shape[1])) & (ids != ignore_index)
+    if wrong.any():
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(f"label {labels[index].item()} at {index}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"wanted {wanted}, got {tuple(labels.shape)}")
+
+
+# %% wrong="lets the loss speak" says=["raised IndexError", "expected a ValueError"]
+def labels_in_range(scores, labels, ignore_index=-100):
+    F.cross_entropy(scores, labels, ignore_index=ignore_index)

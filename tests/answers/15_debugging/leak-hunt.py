@@ -172,3 +172,60 @@ def leak_hunt(step: Callable[[], None], suspects: dict[str, object]) -> list[str
         before[name] = visit(suspects[name], {})
     [step() for _ in range(3)]
     return [name for name in suspects if visit(suspects[name], {}) > before[name]]
+
+
+# %% wrong="another number is a leak" says=["a list that empties", "fewer"]
+def leak_hunt(step, suspects):
+    def reached(start):
+        seen, queue = {}, [start]
+        while queue:
+            thing = queue.pop()
+            if id(thing) not in seen:
+                seen[id(thing)] = thing
+                queue += neighbours(thing)
+        return sum(counts(thing) for thing in seen.values())
+
+    sizes = []
+    for steps in (2, 3):
+        for _ in range(steps):
+            step()
+        sizes.append({name: reached(thing) for name, thing in suspects.items()})
+    return [name for name in suspects if sizes[1][name] != sizes[0][name]]
+
+
+# %% wrong="one memory for all suspects" says=["two leaks", "ring holds log, so both"]
+def leak_hunt(step, suspects):
+    def sizes():
+        seen, found = {}, {}
+        for name, start in suspects.items():
+            found[name], queue = 0, [start]
+            while queue:
+                thing = queue.pop()
+                if id(thing) not in seen:
+                    seen[id(thing)] = thing
+                    found[name] += bool(counts(thing))
+                    queue += neighbours(thing)
+        return found
+
+    step(), step()
+    first = sizes()
+    step(), step(), step()
+    second = sizes()
+    return [name for name in suspects if second[name] > first[name]]
+
+
+# %% wrong="sorts the names" says=["in the dict's order"]
+def leak_hunt(step, suspects):
+    def reached(start):
+        seen, queue = {}, [start]
+        while queue:
+            thing = queue.pop()
+            if id(thing) not in seen:
+                seen[id(thing)] = thing
+                queue += neighbours(thing)
+        return sum(counts(thing) for thing in seen.values())
+
+    step(), step()
+    first = {name: reached(thing) for name, thing in suspects.items()}
+    step(), step(), step()
+    return sorted(name for name in suspects if reached(suspects[name]) > first[name])

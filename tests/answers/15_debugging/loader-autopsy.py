@@ -277,3 +277,225 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
             p.kill()
             p.join()
     return (verdict, None)
+
+
+# %% wrong="RuntimeErrors alone" says=["a KeyError in the worker", "a KeyError came out of the answer"]
+import pickle
+
+from torch.utils.data import DataLoader, default_collate
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    for n in range(len(dataset)):
+        try:
+            dataset[n]
+        except Exception:
+            return "item", n
+    for start in range(0, len(dataset), batch_size):
+        batch = range(start, min(len(dataset), start + batch_size))
+        items = [dataset[n] for n in batch]
+        try:
+            default_collate(items)
+        except Exception:
+            return "collate", start // batch_size
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    try:
+        list(DataLoader(dataset, batch_size, num_workers=1, timeout=seconds))
+    except RuntimeError as error:
+        said = str(error)
+        if "timed out after" in said:
+            return "hang", None
+        return ("raises" if said.startswith("Caught") else "dies"), None
+    finally:
+        for child in multiprocessing.active_children():
+            child.terminate()
+            child.join()
+    return "fine", None
+
+
+# %% wrong="whole batches alone" says=["the last, smaller batch", "items 8 and 9"]
+import pickle
+
+from torch.utils.data import DataLoader, default_collate
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    for n in range(len(dataset)):
+        try:
+            dataset[n]
+        except Exception:
+            return "item", n
+    for start in range(0, len(dataset) - batch_size + 1, batch_size):
+        batch = range(start, min(len(dataset), start + batch_size))
+        items = [dataset[n] for n in batch]
+        try:
+            default_collate(items)
+        except Exception:
+            return "collate", start // batch_size
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    try:
+        list(DataLoader(dataset, batch_size, num_workers=1, timeout=seconds))
+    except Exception as error:
+        said = str(error)
+        if "timed out after" in said:
+            return "hang", None
+        return ("raises" if said.startswith("Caught") else "dies"), None
+    finally:
+        for child in multiprocessing.active_children():
+            child.terminate()
+            child.join()
+    return "fine", None
+
+
+# %% wrong="pickle first" says=["unpicklable, with a bad item", "items come before pickle"]
+import pickle
+
+from torch.utils.data import DataLoader, default_collate
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    for n in range(len(dataset)):
+        try:
+            dataset[n]
+        except Exception:
+            return "item", n
+    for start in range(0, len(dataset), batch_size):
+        batch = range(start, min(len(dataset), start + batch_size))
+        items = [dataset[n] for n in batch]
+        try:
+            default_collate(items)
+        except Exception:
+            return "collate", start // batch_size
+    try:
+        list(DataLoader(dataset, batch_size, num_workers=1, timeout=seconds))
+    except Exception as error:
+        said = str(error)
+        if "timed out after" in said:
+            return "hang", None
+        return ("raises" if said.startswith("Caught") else "dies"), None
+    finally:
+        for child in multiprocessing.active_children():
+            child.terminate()
+            child.join()
+    return "fine", None
+
+
+# %% wrong="an IndexError is the end" says=["an item with an IndexError"]
+import pickle
+
+from torch.utils.data import DataLoader, default_collate
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    n = 0
+    while True:
+        try:
+            dataset[n]
+        except IndexError:
+            break
+        except Exception:
+            return "item", n
+        n += 1
+    for start in range(0, len(dataset), batch_size):
+        batch = range(start, min(len(dataset), start + batch_size))
+        items = [dataset[n] for n in batch]
+        try:
+            default_collate(items)
+        except Exception:
+            return "collate", start // batch_size
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    try:
+        list(DataLoader(dataset, batch_size, num_workers=1, timeout=seconds))
+    except Exception as error:
+        said = str(error)
+        if "timed out after" in said:
+            return "hang", None
+        return ("raises" if said.startswith("Caught") else "dies"), None
+    finally:
+        for child in multiprocessing.active_children():
+            child.terminate()
+            child.join()
+    return "fine", None
+
+
+# %% wrong="whatever speaks of a time-out" says=["a server's time-out", "begins with"]
+import pickle
+
+from torch.utils.data import DataLoader, default_collate
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    for n in range(len(dataset)):
+        try:
+            dataset[n]
+        except Exception:
+            return "item", n
+    for start in range(0, len(dataset), batch_size):
+        batch = range(start, min(len(dataset), start + batch_size))
+        items = [dataset[n] for n in batch]
+        try:
+            default_collate(items)
+        except Exception:
+            return "collate", start // batch_size
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    try:
+        list(DataLoader(dataset, batch_size, num_workers=1, timeout=seconds))
+    except Exception as error:
+        said = str(error)
+        if "timed out" in said and "after" in said:
+            return "hang", None
+        return ("raises" if said.startswith("Caught") else "dies"), None
+    finally:
+        for child in multiprocessing.active_children():
+            child.terminate()
+            child.join()
+    return "fine", None
+
+
+# %% wrong="leaves the worker to the loader" says=["processes left"]
+import pickle
+
+from torch.utils.data import DataLoader, default_collate
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    for n in range(len(dataset)):
+        try:
+            dataset[n]
+        except Exception:
+            return "item", n
+    for start in range(0, len(dataset), batch_size):
+        batch = range(start, min(len(dataset), start + batch_size))
+        items = [dataset[n] for n in batch]
+        try:
+            default_collate(items)
+        except Exception:
+            return "collate", start // batch_size
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    try:
+        list(DataLoader(dataset, batch_size, num_workers=1, timeout=seconds))
+    except Exception as error:
+        said = str(error)
+        if "timed out after" in said:
+            return "hang", None
+        return ("raises" if said.startswith("Caught") else "dies"), None
+    return "fine", None

@@ -317,3 +317,181 @@ def nan_hunt(forward: Callable[[], torch.Tensor]) -> tuple[str, str] | None:
     except Found as found:
         return phase, found.args[0]
     return None
+
+
+# %% wrong="an infinity beside a NaN" says=["a NaN beside a zero", "not all of its inputs are finite"]
+from torch.utils._pytree import tree_leaves
+
+
+def nan_hunt(forward):
+    def has(values, test):
+        numbers = [v for v in tree_leaves(values) if isinstance(v, (torch.Tensor, float))]
+        return any(bool(test(torch.as_tensor(v)).any()) for v in numbers)
+
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = (has((args, kwargs), test) for test in (torch.isnan, torch.isinf))
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if self.found is None and "empty" not in name:
+                new_nan, new_inf = has(result, torch.isnan), has(result, torch.isinf)
+                if (new_nan and not nan) or (new_inf and not inf):
+                    self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found
+
+
+# %% wrong="results that are tuples are passed over" says=["a tuple of results"]
+from torch.utils._pytree import tree_leaves
+
+
+def nan_hunt(forward):
+    def has(values, test):
+        numbers = [v for v in tree_leaves(values) if isinstance(v, (torch.Tensor, float))]
+        return any(bool(test(torch.as_tensor(v)).any()) for v in numbers)
+
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = (has((args, kwargs), test) for test in (torch.isnan, torch.isinf))
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if self.found is None and isinstance(result, torch.Tensor) and "empty" not in name:
+                new_nan, new_inf = has(result, torch.isnan), has(result, torch.isinf)
+                if (new_nan and not nan) or (new_inf and not (nan or inf)):
+                    self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found
+
+
+# %% wrong="keyword arguments are passed over" says=["an infinite keyword argument"]
+from torch.utils._pytree import tree_leaves
+
+
+def nan_hunt(forward):
+    def has(values, test):
+        numbers = [v for v in tree_leaves(values) if isinstance(v, (torch.Tensor, float))]
+        return any(bool(test(torch.as_tensor(v)).any()) for v in numbers)
+
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = (has(args, test) for test in (torch.isnan, torch.isinf))
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if self.found is None and "empty" not in name:
+                new_nan, new_inf = has(result, torch.isnan), has(result, torch.isinf)
+                if (new_nan and not nan) or (new_inf and not (nan or inf)):
+                    self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found
+
+
+# %% wrong="adds everything up" says=["large and finite", "its sum overflows"]
+from torch.utils._pytree import tree_leaves
+
+
+def nan_hunt(forward):
+    def has(values, test):
+        numbers = [v for v in tree_leaves(values) if isinstance(v, (torch.Tensor, float))]
+        numbers = [torch.as_tensor(v) for v in numbers]
+        if test is torch.isnan:
+            return any(bool(n.isnan().any()) for n in numbers)
+        return any(n.is_floating_point() and bool(n.sum().isinf()) for n in numbers)
+
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = (has((args, kwargs), test) for test in (torch.isnan, torch.isinf))
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if self.found is None and "empty" not in name:
+                new_nan, new_inf = has(result, torch.isnan), has(result, torch.isinf)
+                if (new_nan and not nan) or (new_inf and not (nan or inf)):
+                    self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None and loss.requires_grad:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found
+
+
+# %% wrong="enters the mode and never leaves it" says=["a mode is still switched on", "use with"]
+from torch.utils._pytree import tree_leaves
+
+
+def nan_hunt(forward):
+    def has(values, test):
+        numbers = [v for v in tree_leaves(values) if isinstance(v, (torch.Tensor, float))]
+        return any(bool(test(torch.as_tensor(v)).any()) for v in numbers)
+
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = (has((args, kwargs), test) for test in (torch.isnan, torch.isinf))
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if self.found is None and "empty" not in name:
+                new_nan, new_inf = has(result, torch.isnan), has(result, torch.isinf)
+                if (new_nan and not nan) or (new_inf and not (nan or inf)):
+                    self.found = (self.phase, name)
+            return result
+
+    hunt = Hunt()
+    hunt.__enter__()
+    loss = forward()
+    if hunt.found is None and loss.requires_grad:
+        hunt.phase = "backward"
+        loss.backward()
+    return hunt.found
+
+
+# %% wrong="goes back in any case" says=["no gradient", "the loss requires no gradient"]
+from torch.utils._pytree import tree_leaves
+
+
+def nan_hunt(forward):
+    def has(values, test):
+        numbers = [v for v in tree_leaves(values) if isinstance(v, (torch.Tensor, float))]
+        return any(bool(test(torch.as_tensor(v)).any()) for v in numbers)
+
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = (has((args, kwargs), test) for test in (torch.isnan, torch.isinf))
+            result, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            if self.found is None and "empty" not in name:
+                new_nan, new_inf = has(result, torch.isnan), has(result, torch.isinf)
+                if (new_nan and not nan) or (new_inf and not (nan or inf)):
+                    self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        if hunt.found is None:
+            hunt.phase = "backward"
+            loss.backward()
+    return hunt.found

@@ -186,3 +186,90 @@ def shape_detective(model, shape):
         twin(torch.rand(shape, device="meta"))
     except Exception:
         return stack.pop()
+
+
+# %% wrong="reads the argument in the frame, where forward has put another in its place" says=["the argument as it came"]
+import copy
+
+
+def shape_detective(model, shape):
+    twin = copy.deepcopy(model).to("meta")
+    for module in twin.modules():
+        module._forward_hooks.clear()
+        module._forward_pre_hooks.clear()
+    names = {id(module): name for name, module in twin.named_modules()}
+    try:
+        twin(torch.empty(shape, device="meta"))
+    except Exception as error:
+        found, entry = None, error.__traceback__
+        while entry is not None:
+            code, local = entry.tb_frame.f_code, entry.tb_frame.f_locals
+            if code.co_name == "forward" and id(local.get("self")) in names:
+                first = local[code.co_varnames[1]]
+                found = names[id(local["self"])], tuple(first.shape)
+            entry = entry.tb_next
+        return found
+    return None
+
+
+# %% wrong="runs it once to see whether it works, and again to find where" says=["the model ran 2 times"]
+import copy
+
+
+def shape_detective(model, shape):
+    def run(watched):
+        twin, running = copy.deepcopy(model).to("meta"), []
+        for name, module in twin.named_modules() if watched else ():
+            module.register_forward_pre_hook(
+                lambda m, a, name=name: running.append((name, tuple(a[0].shape)))
+            )
+            module.register_forward_hook(lambda *_: running.pop() and None)
+        try:
+            twin(torch.empty(shape, device="meta"))
+        except Exception:
+            return running[-1] if watched else True
+        return None
+
+    return run(watched=True) if run(watched=False) else None
+
+
+# %% wrong="removes its hooks by clearing all of them" says=["the model or the random state was changed: hooks"]
+def shape_detective(model, shape):
+    import copy
+
+    buffers, running = copy.deepcopy(dict(model.named_buffers())), []
+    for name, module in model.named_modules():
+        module.register_forward_pre_hook(
+            lambda m, a, name=name: running.append((name, tuple(a[0].shape)))
+        )
+        module.register_forward_hook(lambda *_: running.pop() and None)
+    try:
+        with torch.no_grad(), torch.random.fork_rng():
+            model(torch.zeros(shape, device=next(model.parameters()).device))
+    except Exception:
+        return running[-1]
+    finally:
+        for name, buffer in model.named_buffers():
+            buffer.data.copy_(buffers[name])
+        for module in model.modules():
+            module._forward_hooks.clear()
+            module._forward_pre_hooks.clear()
+    return None
+
+
+# %% wrong="clears the gradients" says=[".grad"]
+def shape_detective(model, shape):
+    import copy
+
+    model.zero_grad()
+    twin, running = copy.deepcopy(model).to("meta"), []
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(
+            lambda m, a, name=name: running.append((name, tuple(a[0].shape)))
+        )
+        module.register_forward_hook(lambda *_: running.pop() and None)
+    try:
+        twin(torch.empty(shape, device="meta"))
+    except Exception:
+        return running[-1]
+    return None

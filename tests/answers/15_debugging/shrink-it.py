@@ -173,3 +173,83 @@ def shrink_it(lines: list[str], fails: Callable[[list[str]], bool]) -> list[str]
             size = (size + 1) // 2
         elif not gone or not keep:
             return [lines[i] for i in keep]
+
+
+# %% wrong="leaves out whatever equals the line" says=["one of the twins"]
+def shrink_it(lines, fails):
+    if not fails(lines):
+        raise ValueError("it does not fail")
+    lines, size = list(lines), max(1, len(lines) // 2)
+    while True:
+        n, went = 0, False
+        while n < len(lines):
+            block = lines[n : n + size]
+            shorter = [line for line in lines if line not in block]
+            if fails(shorter):
+                lines, went = shorter, True
+            else:
+                n += size
+        if size == 1 and not went:
+            return lines
+        size = max(1, size // 2)
+
+
+# %% wrong="bisects, as if more lines always failed" says=["more lines need not fail"]
+def shrink_it(lines, fails):
+    if not fails(lines):
+        raise ValueError("it does not fail")
+    rest, kept = list(lines), []
+    while not fails(kept):
+        low, high = 0, len(rest)
+        while low < high:
+            middle = (low + high) // 2
+            if fails(rest[:middle] + kept):
+                high = middle
+            else:
+                low = middle + 1
+        kept = [*rest[low - 1 : low], *kept]
+        rest = rest[: max(0, low - 1)]
+        if not rest and not fails(kept):
+            break
+    return kept
+
+
+# %% wrong="from the back, one round at size 1" says=["go round again"]
+def shrink_it(lines, fails):
+    if not fails(lines):
+        raise ValueError("it does not fail")
+    lines, size = list(lines), max(1, len(lines) // 2)
+    while size:
+        stop = len(lines)
+        while stop > 0:
+            start = max(0, stop - size)
+            shorter = lines[:start] + lines[stop:]
+            if fails(shorter):
+                lines = shorter
+            stop = start
+        size //= 2
+    return lines
+
+
+# %% wrong="stops at 150 calls" says=["40 of 120 matter", "the limit of 150 calls is for 2 lines of 400"]
+def shrink_it(lines, fails):
+    calls = [0]
+
+    def asks(tried):
+        calls[0] += 1
+        return calls[0] <= 150 and fails(tried)
+
+    if not asks(lines):
+        raise ValueError("it does not fail")
+    lines, size = list(lines), max(1, len(lines) // 2)
+    while True:
+        n, went = 0, False
+        while n < len(lines):
+            shorter = lines[:n] + lines[n + size :]
+            if asks(shorter):
+                lines, went = shorter, True
+            else:
+                n += size
+        if size == 1 and not went:
+            return lines
+        size = max(1, size // 2)

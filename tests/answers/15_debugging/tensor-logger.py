@@ -187,3 +187,86 @@ def tensor_logger(write: Callable[[str], object]):
 
     with Spy():
         yield
+
+
+# %% wrong="catches RuntimeErrors alone" says=["out of range: no line was written", "here IndexError"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+            call = f"{func.overloadpacket.__name__}({', '.join(said)})"
+            try:
+                result = func(*args, **kwargs)
+            except RuntimeError as error:
+                write(f"{call} -> {type(error).__name__}")
+                raise
+            write(f"{call} -> {describe(result)}")
+            return result
+
+    return Logger()
+
+
+# %% wrong="keyword arguments as they print" says=["out=", "keyword arguments go through describe as well"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = [*map(describe, args), *(f"{k}={v!r}" for k, v in kwargs.items())]
+            call = f"{func.overloadpacket.__name__}({', '.join(said)})"
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{call} -> {type(error).__name__}")
+                raise
+            write(f"{call} -> {describe(result)}")
+            return result
+
+    return Logger()
+
+
+# %% wrong="hands out copies" says=["through a view", "hand out what the operator returned, not a copy"]
+def tensor_logger(write):
+    from torch.utils._pytree import tree_map_only
+
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+            call = f"{func.overloadpacket.__name__}({', '.join(said)})"
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(f"{call} -> {type(error).__name__}")
+                raise
+            write(f"{call} -> {describe(result)}")
+            return tree_map_only(torch.Tensor, torch.clone, result)
+
+    return Logger()
+
+
+# %% wrong="writes everything when the block ends" says=["when it has run, not when the block ends"]
+def tensor_logger(write):
+    class Logger(TorchDispatchMode):
+        def __enter__(self):
+            self.lines = []
+            return super().__enter__()
+
+        def __exit__(self, *exception):
+            super().__exit__(*exception)
+            for line in self.lines:
+                write(line)
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            said = [*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())]
+            call = f"{func.overloadpacket.__name__}({', '.join(said)})"
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                self.lines.append(f"{call} -> {type(error).__name__}")
+                raise
+            self.lines.append(f"{call} -> {describe(result)}")
+            return result
+
+    return Logger()

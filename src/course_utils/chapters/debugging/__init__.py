@@ -4,13 +4,18 @@ Everything here is made on purpose, for the chapter on debugging. A function tha
 thing takes the name of what is wrong with it and gives the same thing every time.
 """
 
-from course_utils.chapters.debugging.bad_numbers import LOGGED, hunt_with
-from course_utils.chapters.debugging.checkpoints import small_model, write_checkpoint
-from course_utils.chapters.debugging.findings import changes, check_finding, state_of
-from course_utils.chapters.debugging.guards import check_guard, number_on_meta, repaired
-from course_utils.chapters.debugging.leaks import counts, make_training, neighbours
-from course_utils.chapters.debugging.loaders import Patchy, end_new_processes, short_farewell
-from course_utils.chapters.debugging.programs import PROGRAMS, check_pairs, run_program
+from course_utils.chapters.debugging.bad_numbers import LOGGED, check_logged, hunt_with
+from course_utils.chapters.debugging.checkpoints import check_load, small_model, write_checkpoint
+from course_utils.chapters.debugging.findings import changes, check_finding, no_mode_left, state_of
+from course_utils.chapters.debugging.guards import (
+    check_guard,
+    number_on_meta,
+    repaired,
+    rows_on_meta,
+)
+from course_utils.chapters.debugging.leaks import check_leaks, counts, make_training, neighbours
+from course_utils.chapters.debugging.loaders import autopsy_with
+from course_utils.chapters.debugging.programs import PROGRAMS, check_pairs, explain, run_program
 from course_utils.chapters.debugging.scripts import SCRIPT, check_shrunk, shrink_with
-from course_utils.chapters.debugging.suspects import make_suspect
+from course_utils.chapters.debugging.suspects import RUNS, make_suspect
 from course_utils.chapters.debugging.trainings import ILLNESSES, Patient, make_pair, make_patient

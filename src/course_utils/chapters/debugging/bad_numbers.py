@@ -8,14 +8,24 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
+from course_utils.chapters.debugging.findings import no_mode_left
+from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.gradients import grad_of
+from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.values import check_value
 
 
 def _gradient_of_square(x: torch.Tensor) -> torch.Tensor:
     w = x.clone().requires_grad_()
     w.mul(w).sum().backward()
     return grad_of(w)
+
+
+def _through_a_view(x: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    y.select(0, 0).zero_()
+    return y
 
 
 LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -25,6 +35,9 @@ LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "keyword": lambda x: x.sum(1, dtype=torch.float64),
     "list": lambda x: torch.cat([x, x[:1]]),
     "misfit": lambda x: x @ x,
+    "out of range": lambda x: x.select(0, 9),
+    "out=": lambda x: torch.add(x, x, out=x.clone()),
+    "through a view": _through_a_view,
     "backward": _gradient_of_square,
     "linear": lambda x: F.linear(x, x[:1], x[0, :1]).tanh(),
     "resize": lambda x: x.clone().t_().mul_(2).squeeze_(0),
@@ -64,6 +77,10 @@ HUNTED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "a NaN in the data": lambda x: (x + math.nan).sum(),
     "uninitialised memory": _from_empty,
     "two results": lambda x: torch.frexp(x / x)[0].sum(),
+    "a tuple of results": lambda x: F.layer_norm(x, x.shape, eps=0.0).sum(),
+    "an infinite keyword argument": lambda x: torch.add(x, x, alpha=math.inf).sum(),
+    "a NaN beside a zero": lambda x: torch.cat([x + math.nan, x]).log().sum(),
+    "large and finite": lambda x: (x * 3e38 * 1e-38).sum(),
     "in a list": lambda x: torch.stack([x, x * math.inf]).sum(),
     "half": lambda x: ((x + 300).half() * (x + 300).half()).sum(),
     "power": lambda x: x.pow(0.5).sum(),
@@ -75,7 +92,11 @@ HUNTED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 def hunt_with(nan_hunt: Callable, program: str, values: list[float]) -> tuple:
-    """What ``nan_hunt`` says of a loss, how often it computed it, and how often it went back."""
+    """What ``nan_hunt`` says of a loss, how often it computed it, and how often it went back.
+
+    Raises:
+        AssertionError: it left its mode switched on, or went back where there is no way.
+    """
     x, calls, backwards = torch.tensor(values, device=device, requires_grad=True), [], []
 
     def forward() -> torch.Tensor:
@@ -89,7 +110,47 @@ def hunt_with(nan_hunt: Callable, program: str, values: list[float]) -> tuple:
     if program == "uninitialised memory":
         torch.use_deterministic_algorithms(True)  # fills such memory with NaN
     try:
-        answer = nan_hunt(forward)
+        with no_mode_left():
+            answer = nan_hunt(forward)
+    except RuntimeError as error:
+        where = "does not require grad" in str(error)
+        assert not where, "backward() was called, although the loss requires no gradient"
+        raise
     finally:
         torch.use_deterministic_algorithms(strict)
     return answer, len(calls), len(backwards)
+
+
+@ends_in_notebook
+def check_logged(
+    outcome: tuple, program: Callable, x: torch.Tensor, expected: list[str], slips: dict[str, str]
+) -> None:
+    """Check what a logger wrote of a program.
+
+    Args:
+        outcome: the lines, the result, what was raised, how many lines were written only when the
+            block ended, and how many after it.
+        program: what ran on x inside the block.
+        x: its argument; for a program that works in place through a view, also what copies give.
+        expected: the right lines. If the last ends in an exception's name, the program raises that.
+        slips: how a known wrong line begins, and words for it.
+
+    Raises:
+        AssertionError: a rule of the exercise is broken.
+    """
+    __tracebackhide__ = True
+    lines, result, raised, late, after = outcome
+    ends = expected[-1].rpartition(" ")[2]
+    fails = ends if ends.endswith("Error") else ""
+    check_equal(raised, fails, "what came out of the block")
+    check_equal(late, 0, "lines at the block's end", "when it has run, not when the block ends")
+    raising = f": an operator that raises gets its line, too, here {fails}" if fails else ""
+    assert lines, f"no line was written{raising}"
+    for got, right in zip(lines, expected, strict=False):
+        why = "; ".join(words for start, words in slips.items() if got.startswith(start))
+        check_equal(got, right, "a line", why)
+    check_equal(len(lines), len(expected), "the number of lines", "one for each operator")
+    check_equal(after, 0, "lines written after the block")
+    if not fails:
+        copied = {"hand out what the operator returned, not a copy": x}
+        check_value(result, program(x), "the result inside the block", copied)

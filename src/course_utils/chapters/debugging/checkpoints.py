@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn as nn
 
+from course_utils.chapters.debugging.findings import check_finding, was_used_before
 from course_utils.learner.devices import device
+from course_utils.learner.tracebacks import ends_in_notebook
 
 
 class Payload:
@@ -25,12 +28,16 @@ class Payload:
 def small_model() -> nn.Module:
     """Three layers with buffers among them; the same weights every time."""
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)).to(device)
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2)).to(device)
+    model[1].eval()
+    return was_used_before(model)
 
 
 def write_checkpoint(kind: str, path: Path) -> None:
     """A file of some kind; the weights in it are the small model's plus one."""
-    state = {name: value.cpu() + 1 for name, value in small_model().state_dict().items()}
+    state: Any = small_model().state_dict()  # an OrderedDict
+    for name, value in [*state.items()]:
+        state[name] = value.cpu() + 1
     torch.save(state, path)
     whole = path.read_bytes()
     if kind == "one name missing, one too many":
@@ -43,6 +50,12 @@ def write_checkpoint(kind: str, path: Path) -> None:
         state["extra"] = torch.zeros(1)
     content = {
         "epoch and weights": {"epoch": 3, "weights": state},
+        "a plain dict": dict(state),
+        "parameters among the values": {
+            name: nn.Parameter(value) if value.is_floating_point() else value
+            for name, value in state.items()
+        },
+        "numbers for names": dict(enumerate(state.values())),
         "numbers": dict.fromkeys(state, 1.0),
         "a list": [*state.values()],
         "an empty dict": {},
@@ -61,3 +74,33 @@ def write_checkpoint(kind: str, path: Path) -> None:
     }
     if kind in spoilt:
         path.write_bytes(spoilt[kind])
+
+
+@ends_in_notebook
+def check_load(outcome: tuple, verdict: str, names: list[str], because: str) -> None:
+    """Check what was said of a checkpoint that must not be loaded.
+
+    Args:
+        outcome: the answer, the weights before and after, what else of the model changed, and
+            whether the program inside the file was run.
+        verdict: the right verdict.
+        names: the names that it is about.
+        because: words for who gave another verdict.
+
+    Raises:
+        AssertionError: the answer is wrong, the model was changed, or the program ran.
+    """
+    __tracebackhide__ = True
+    answer, before, after, changed, opened = outcome
+    assert not opened, "the program inside the file was run: leave weights_only on"
+    if isinstance(answer, (list, tuple)) and [*answer[:1]] == [verdict]:
+        every = {"keys": "names of both kinds, missing and too many", "shapes": "every such name"}
+        counter = names == sorted(before)
+        because = every.get(verdict, "")
+        if counter:
+            because = "all are missing, the BatchNorm's counter as well"
+    check_finding(answer, (verdict, names), "the answer", because)
+    touched = [name for name in before if not torch.equal(before[name], after[name])]
+    said = "load_state_dict copies what fits before it raises"
+    assert not touched, f"the model was changed, in {touched[0]}: {said}"
+    assert not changed, f"the model was changed: {', '.join(changed)}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 import torch.nn as nn
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack, _pop_mode
 
 from course_utils.learner.checks import check_equal
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -54,11 +56,40 @@ def state_of(*models: nn.Module) -> dict[str, Any]:
     return {
         "parameters or buffers": [(str(value.device), value.tolist()) for value in states],
         "modes": [module.training for module in modules],
-        "hooks": [len(getattr(module, hook)) for module in modules for hook in hooks],
-        ".grad": [parameter.grad is None for parameter in parameters],
+        "hooks": [[*map(id, getattr(m, hook).values())] for m in modules for hook in hooks],
+        ".grad": [None if p.grad is None else p.grad.tolist() for p in parameters],
         "requires_grad": [parameter.requires_grad for parameter in parameters],
         "random state": torch.get_rng_state().tolist(),
     }
+
+
+def was_used_before(model: nn.Module) -> nn.Module:
+    """The model with what a used one has: a frozen parameter, old gradients, hooks of its owner."""
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    for parameter in [*model.parameters()][:1]:
+        parameter.requires_grad_(False)
+    for module in [*model.modules()][-1:]:
+        module.register_forward_pre_hook(lambda *_: None)
+        module.register_forward_hook(lambda *_: None)
+    return model
+
+
+@contextmanager
+def no_mode_left() -> Generator[None]:
+    """Refuse that a dispatch mode is still switched on when the block ends, and switch it off.
+
+    Raises:
+        AssertionError: there is one. An exception that leaves the block goes first.
+    """
+    known, left = len(_get_current_dispatch_mode_stack()), 0
+    try:
+        yield
+    finally:
+        while len(_get_current_dispatch_mode_stack()) > known:
+            _pop_mode()
+            left += 1
+    assert not left, "a mode is still switched on, and hears all that follows: use with"
 
 
 def changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:

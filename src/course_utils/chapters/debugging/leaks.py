@@ -11,7 +11,9 @@ from typing import Any
 import torch
 import torch.nn as nn
 
+from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
+from course_utils.learner.tracebacks import ends_in_notebook
 
 
 def neighbours(thing: Any) -> list:
@@ -49,10 +51,14 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
     meter: Any = Holder(total=0.0, last=None)
     ring: Any = Holder(log=log)
     ring.me = ring
+    if leak == "a list that empties":
+        log += [torch.ones(2) for _ in range(9)]
 
     def hold(x: torch.Tensor, loss: torch.Tensor) -> None:
         if leak == "a list of losses":
             log.append(loss)
+        if leak == "a list that empties":
+            log.pop()
         if leak == "a sum of losses":
             meter.total = meter.total + loss
         if leak == "a hook in every step":
@@ -79,6 +85,7 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
 
     needed = {
         "a list of losses": {"log": log},
+        "a list that empties": {"log": log},
         "a sum of losses": {"meter": meter},
         "numbers": {"log": log},
         "a window of two": {"recent": recent},
@@ -88,3 +95,24 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
         "two leaks": {"ring": ring, "recent": recent, "log": log},
     }
     return step, {"model": model, "optimizer": optimizer, **needed.get(leak, {})}, calls
+
+
+@ends_in_notebook
+def check_leaks(answer: Any, right: list[str], because: str) -> None:
+    """Check the names that a hunt for leaks gave.
+
+    Args:
+        answer: what it gave.
+        right: the names of what leaks, in order.
+        because: words for who missed one, or, where nothing leaks, for who named one.
+
+    Raises:
+        AssertionError: it gave other names.
+    """
+    __tracebackhide__ = True
+    names = isinstance(answer, (list, tuple)) and all(isinstance(name, str) for name in answer)
+    assert names, f"{answer!r}, expected a list of names"
+    same = sorted(answer) == sorted(right)
+    explained = not right or not set(right) <= set(answer)
+    why = "the names in the dict's order" if same else because if explained else ""
+    check_equal([*answer], right, "the answer", why)

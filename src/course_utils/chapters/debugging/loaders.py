@@ -6,11 +6,14 @@ import gc
 import multiprocessing
 import os
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
-from torch.utils.data import Dataset, get_worker_info
+import torch.utils.data._utils as settings
+from torch.utils.data import DataLoader, Dataset, get_worker_info
+from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 
 class Patchy(Dataset):
@@ -24,37 +27,95 @@ class Patchy(Dataset):
         return 10
 
     def __getitem__(self, index: int) -> torch.Tensor:
-        index = range(10)[index]  # 10 is an IndexError
+        index, trouble = range(10)[index], self.trouble  # 10 is an IndexError
         away = get_worker_info() is not None
-        if self.trouble == "a bad item" and index in (7, 8):
+        if "a bad item" in trouble and index in (7, 8):
             raise ValueError(f"no label for item {index}")
-        if away and index == 5 and "hangs" in self.trouble:
+        if trouble == "an item with an IndexError" and index == 7:
+            raise IndexError("no row 7 in the table")
+        if away and index == 5 and "hangs" in trouble:
             threading.Event().wait()
-        if away and index == 0 and self.trouble == "dies":
+        if away and index == 0 and trouble == "dies":
             os._exit(1)
-        if away and self.trouble == "raises in the worker":
+        if away and trouble == "raises in the worker":
             raise RuntimeError("the file was opened by another process")
-        return torch.zeros(3 if self.trouble == "a long item" and index == 6 else 2)
+        if away and trouble == "a KeyError in the worker":
+            raise KeyError("label")
+        if away and trouble == "a server's time-out":
+            raise RuntimeError("the server timed out, after 3 attempts")
+        odd = 9 if trouble == "a long item at the end" else 6 if "a long item" in trouble else None
+        return torch.zeros(3 if index == odd else 2)
+
+
+def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: float) -> tuple:
+    """The verdict of an autopsy, and how many of its processes it left; they are ended here.
+
+    Raises:
+        AssertionError: the answer raised an exception.
+    """
+    known, left = multiprocessing.active_children(), []
+    with _kept_loaders() as kept:
+        try:
+            verdict = autopsy(Patchy(trouble), batch_size, seconds)
+        except Exception as error:
+            words = f"a {type(error).__name__} came out of the answer, expected a verdict"
+            raise AssertionError(words) from error
+        finally:
+            left += [child for child in multiprocessing.active_children() if child not in known]
+            _let_go(kept)
+            for child in left:
+                child.terminate()
+                child.join()
+    gc.collect()  # what failed is let go here, not in the next worker
+    return verdict, len(left)
 
 
 @contextmanager
-def short_farewell() -> Generator[None]:
-    """Inside, a loader waits half a second for a worker that doesn't end, instead of five."""
-    import torch.utils.data._utils as settings
+def _kept_loaders() -> Generator[list]:
+    """Inside, loaders' iterators stay alive, as where a debugger keeps the exception's frames."""
+    kept: list[Any] = []
+    usual, get_iterator = settings.MP_STATUS_CHECK_INTERVAL, DataLoader._get_iterator
+    next_data = _MultiProcessingDataLoaderIter._next_data
 
-    usual = settings.MP_STATUS_CHECK_INTERVAL
-    settings.MP_STATUS_CHECK_INTERVAL = 0.5
+    def keep(self: DataLoader) -> Any:
+        kept.append(get_iterator(self))
+        return kept[-1]
+
+    def next_or_forget(self: _MultiProcessingDataLoaderIter) -> Any:
+        try:
+            return next_data(self)
+        except BaseException:
+            _forget_workers(self)  # they may be ended from now on
+            raise
+
+    settings.MP_STATUS_CHECK_INTERVAL = 0.5  # how long a farewell waits for a worker, instead of 5
+    DataLoader._get_iterator, _MultiProcessingDataLoaderIter._next_data = keep, next_or_forget
     try:
-        yield
+        yield kept
     finally:
-        settings.MP_STATUS_CHECK_INTERVAL = usual
+        settings.MP_STATUS_CHECK_INTERVAL, DataLoader._get_iterator = usual, get_iterator
+        _MultiProcessingDataLoaderIter._next_data = next_data
 
 
-def end_new_processes(known: list) -> int:
-    """End this process's children that are not in ``known``; how many there were."""
-    left = [child for child in multiprocessing.active_children() if child not in known]
-    for child in left:
-        child.terminate()
-        child.join()
-    gc.collect()  # a loader that failed is let go here, not in the next worker
-    return len(left)
+def _let_go(kept: list) -> None:
+    """Let iterators go without their own farewell.
+
+    The farewell asks for a lock that all workers share. A worker that was ended while it held the
+    lock never gives it back: the farewell would wait for ever, in a ``__del__``, where what an
+    alarm raises is thrown away.
+    """
+    for iterator in kept:
+        if isinstance(iterator, _MultiProcessingDataLoaderIter):
+            iterator._shutdown = True
+            _forget_workers(iterator)
+            for queue in iterator._index_queues:
+                queue.cancel_join_thread()
+                queue.close()
+    kept.clear()
+
+
+def _forget_workers(iterator: Any) -> None:
+    """Let PyTorch's handler of SIGCHLD raise nothing about these workers any more."""
+    if iterator._worker_pids_set:
+        iterator._worker_pids_set = False
+        settings.signal_handling._remove_worker_pids(id(iterator))

@@ -69,3 +69,13 @@ def check_pairs(guesses: dict, names: Iterable[str]) -> None:
         guess = guesses.get(name)
         pair = isinstance(guess, (tuple, list)) and [type(part) for part in guess] == [str, int]
         assert guess is None or pair, f"{name}: {guess!r}? Write a pair such as ('range', 2)"
+
+
+def explain(guesses: dict, truth: dict, whats: dict[str, str], wheres: dict[str, str]) -> dict:
+    """Words for the wrong half of each wrong prediction: for what broke, or for where."""
+    words = {}
+    for name, right in truth.items():
+        guess = guesses.get(name) or right
+        halves = zip(guess, right, (whats[name], wheres[name]), strict=True)
+        words[name] = "; ".join(why for mine, true, why in halves if mine != true)
+    return words

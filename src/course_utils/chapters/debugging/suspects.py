@@ -8,8 +8,23 @@ from typing import Any
 import torch
 import torch.nn as nn
 
-from course_utils.chapters.debugging.findings import Lambda
+from course_utils.chapters.debugging.findings import Lambda, was_used_before
 from course_utils.learner.devices import device
+
+RUNS: list[int] = []  # an entry for each run of a Renamer or a copy of it
+
+
+class Renamer(nn.Module):
+    """Its forward puts another tensor in its argument's place, and then fails."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 6)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        RUNS.append(1)
+        x = self.layer(x)
+        return x.view(-1, 7)
 
 
 def make_suspect(name: str) -> nn.Module:
@@ -37,7 +52,8 @@ def make_suspect(name: str) -> nn.Module:
         "its own forward": lambda: Lambda(lambda m, x: m.layer(x).view(-1, 7), layer=linear(4, 4)),
         "other order": lambda: Lambda(lambda m, x: m.a(m.b(x)), a=linear(3, 2), b=linear(4, 5)),
         "nested": lambda: chain(linear(4, 4), chain(nn.ReLU(), chain(linear(4, 4), linear(3, 1)))),
+        "another x": Renamer,
         "channels": lambda: chain(nn.Conv2d(3, 2, 3), nn.ReLU()),
         "one sample": lambda: chain(linear(4, 4), nn.BatchNorm1d(4)),
     }
-    return makers[name]().to(device)
+    return was_used_before(makers[name]().to(device))

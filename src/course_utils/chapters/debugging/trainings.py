@@ -6,7 +6,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from course_utils.chapters.debugging.findings import Lambda
+from course_utils.chapters.debugging.findings import Lambda, was_used_before
 from course_utils.learner.devices import device
 
 
@@ -86,7 +86,7 @@ def _pair_member(last=nn.Tanh, shift=0.0, p=0.5, tail=None, middle=None) -> nn.M
         model.append(tail if isinstance(tail, nn.Module) else Lambda(lambda m, x: tail(x)))
     with torch.no_grad():
         body.get_parameter("2.bias")[1] += shift
-    return model.to(device)
+    return was_used_before(model.to(device))
 
 
 def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
@@ -98,6 +98,12 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
 
     def own(factor: float) -> nn.Module:
         return Lambda(lambda m, x: m.a(x) * factor, a=nn.ReLU()).to(device)
+
+    def begin(factor: float) -> nn.Module:
+        torch.manual_seed(0)
+        first = Lambda(lambda m, x: x.mul_(2))
+        scale = Lambda(lambda m, x: x * factor)
+        return nn.Sequential(first, nn.Linear(4, 4), scale).to(device)
 
     def spoil(x: torch.Tensor) -> torch.Tensor:
         return x / 0 * 0
@@ -114,12 +120,15 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
             {"tail": lambda x: x.round().half()},
         ),
         "NaN on both sides": ({"tail": spoil}, {"tail": spoil}),
+        "equal results": ({"tail": nn.ReLU()}, {"tail": nn.Hardtanh(0, 1e3)}),
         "in place": ({"middle": write(2)}, {"middle": write(3)}),
         "two results": (
             {"tail": lambda x: x.topk(1)},
             {"tail": lambda x: x.topk(1, largest=False)},
         ),
     }
+    if kind.startswith("begins in place"):
+        return begin(1), begin(3 if "differs" in kind else 1)
     if kind == "its own forward":
         return own(2), own(3)
     first, second = pairs[kind]
