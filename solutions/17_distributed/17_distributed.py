@@ -289,8 +289,9 @@ launch(both_send_first, 2, timeout=1)
 # | `"all_gather"` | shape `(world_size, *x.shape)`: row r is the `x` of rank r |
 # | `"reduce_scatter"` | `x` is `(world_size, …)`; on rank r the sum over all ranks of `x[r]` |
 #
-# Use only `send`, `recv`, `isend`, `irecv` and `batch_isend_irecv` of `torch.distributed`. It must
-# work for any number of ranks, also one. Results have the dtype of `x`. Leave `x` as it is. Example,
+# All values travel by `send`, `recv`, `isend`, `irecv` and `batch_isend_irecv` of `torch.distributed`,
+# and by nothing else. It must work for any number of ranks, also one. Results have the dtype of `x`,
+# and large integers are added up exactly. Leave `x` as it is. Example,
 # on two ranks with `x = [1, 2]` and `x = [10, 20]`: reduce_scatter gives a 0-D `11` on rank 0 and `22`
 # on rank 1.
 
@@ -331,8 +332,11 @@ def collectives_from_sendrecv(kind: str, x: torch.Tensor, root: int = 0) -> torc
 # %% nbgrader={"grade_id": "collectives-from-sendrecv-check", "grade": true, "points": 4}
 kinds = ["broadcast", "reduce", "all_gather", "reduce_scatter"]
 two = [torch.tensor([1, 2]), torch.tensor([10, 20])]
-wide = [torch.arange(6.0).view(3, 2).t() * 10**rank for rank in range(2)]  # not contiguous
-cases = [(kind, two, 1) for kind in kinds] + [(kind, wide, 0) for kind in kinds]
+wide = [torch.arange(6.0).view(3, 2).t(), torch.ones(2, 3)]  # rank 0's is not contiguous
+large = [torch.tensor([2**60 + 1, 3]), torch.tensor([5, 2**62])]
+half = [torch.tensor([1.5, 2.0]).to(kind) for kind in (torch.bfloat16,) * 2]
+cases = [(kind, x, root) for x, root in ((two, 1), (wide, 0), (large, 0)) for kind in kinds]
+cases += [(kind, half, 1) for kind in kinds]
 check_collectives(try_collectives, 2, cases)
 three = [torch.full((3, 1), 10.0**rank) for rank in range(3)]
 cases = [(kind, three, 2) for kind in kinds] + [("all_gather", list(torch.ones(3)), 0)]
@@ -428,8 +432,9 @@ for rank, (total, nbytes) in enumerate(launch(naive_all_reduce, 4)):
 # `x` is a floating-point tensor of any shape and strides, the same shape on every rank; it may have
 # fewer elements than there are ranks, or none. Leave it as it is.
 #
-# - Send and receive only (`send`, `recv`, `isend`, `irecv`, `batch_isend_irecv`), and send only to the right neighbour, `(rank + 1) % world_size`.
-# - Each rank sends at most 2 (n − 1) chunks of ⌈elements / n⌉ elements.
+# - All values travel by `send`, `recv`, `isend`, `irecv` or `batch_isend_irecv`, and a rank sends only to its
+#   right neighbour, `(rank + 1) % world_size`.
+# - Each rank sends at most 2 (n − 1) chunks of ⌈elements / n⌉ elements, in the dtype of `x`.
 # - All ranks return the same bits. One rank alone returns a copy.
 #
 # Example: three ranks with `[1, 2, 3, 4]`, `[10, 20, 30, 40]` and `[100, 200, 300, 400]` all return
@@ -466,9 +471,11 @@ def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
 
 # %% nbgrader={"grade_id": "ring-all-reduce-check", "grade": true, "points": 4}
 example = [torch.tensor([1.0, 2.0, 3.0, 4.0]) * 10**rank for rank in range(3)]
-turned = [torch.arange(12.0, dtype=torch.float64).view(3, 4).t() * 10**rank for rank in range(3)]
+thirds = torch.arange(12.0, dtype=torch.float64).view(3, 4) / 3
+turned = [thirds.t(), thirds.reshape(4, 3) * 10, thirds.t() * 100]  # rank 1's strides differ
+half = [torch.tensor([1.0, 2.0, 3.0, 4.0]).to(torch.bfloat16) * 2**rank for rank in range(3)]
 short, none = [torch.tensor([[2.0]])] * 3, [torch.zeros(0)] * 3
-check_ring(try_ring, 3, [example, turned, short, none, [torch.tensor(1.5)] * 3])
+check_ring(try_ring, 3, [example, turned, half, short, none, [torch.tensor(1.5)] * 3])
 check_ring(try_ring, 2, [example[:2], turned[:2]])
 check_ring(try_ring, 1, [example[:1]])
 ### BEGIN HIDDEN TESTS
