@@ -54,7 +54,8 @@ from course_utils.chapters.distributed import check_ddp, check_no_sync, check_re
 from course_utils.chapters.distributed import check_sampler, check_scaling, check_sync_bn
 from course_utils.chapters.distributed import check_unequal, run_collectives, run_compress
 from course_utils.chapters.distributed import run_ddp, run_no_sync, run_repair, run_ring
-from course_utils.chapters.distributed import run_sampler, run_sync_bn, run_unequal, stuck
+from course_utils.chapters.distributed import run_sampler, run_scaling, run_sync_bn
+from course_utils.chapters.distributed import run_unequal, stuck
 from course_utils.chapters.distributed import SIDES, Branches, launched
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data.distributed import DistributedSampler
@@ -200,6 +201,9 @@ rank_and_file = {
 ### END SOLUTION
 
 # %% nbgrader={"grade_id": "rank-and-file-check", "grade": true, "points": 2} jupyter={"source_hidden": true}
+assert not any(
+    isinstance(value, torch.Tensor) and value.dim() for value in rank_and_file.values()
+), "a tensor with dimensions is among the predictions: write plain numbers; .item() gives one"
 check_predictions(
     rank_and_file,
     {
@@ -551,8 +555,8 @@ print("epoch 1, set_epoch(1):      ", list(sampler))
 #
 # Return the indices of one rank as a list of `int`, equal to those of `DistributedSampler`:
 #
-# 1. The order is `range(length)`, or with `shuffle` the permutation that `torch.randperm` draws from a
-#    generator of its own, seeded with `seed + epoch`. The global random state stays as it is.
+# 1. The order is `range(length)`, or with `shuffle` the permutation that `torch.randperm(length)` draws
+#    after seeding with `seed + epoch`. Afterwards the global random state is as before.
 # 2. Each rank gets ⌈length / world_size⌉ indices: pad with the order's beginning, repeated as often
 #    as needed. With `drop_last` each rank gets ⌊length / world_size⌋, and the order is cut.
 # 3. Rank r takes entries r, r + world_size, r + 2 · world_size, …
@@ -727,10 +731,10 @@ draw_buckets()
 # which the training loop calls after each `backward()`:
 #
 # 1. At once: rank 0's parameters and buffers go to all ranks.
-# 2. Before each forward: rank 0's buffers go to all ranks.
+# 2. Before each forward: rank 0's buffers go to all ranks. A forward may have replaced a buffer by another tensor.
 # 3. Parameters with `requires_grad`, from the last of `model.parameters()` to the first, go into
 #    buckets. A bucket is closed when the next gradient would bring it above `bucket_bytes`; a single larger
-#    gradient has a bucket of its own. All have one dtype. Example: with `bucket_bytes=100`, gradients of 8,
+#    gradient has a bucket to itself. All have one dtype, whichever. Example: with `bucket_bytes=100`, gradients of 8,
 #    32, 16, 64 and 120 bytes (last parameter first) make buckets of 56, 64 and 120 bytes.
 # 4. While backward runs, a bucket is all-reduced as soon as it is complete *and* all buckets before it
 #    have been. One `all_reduce` for each bucket; during backward and `finish` nothing else is sent.
@@ -799,6 +803,8 @@ def ddp_by_hand(model: nn.Module, bucket_bytes: int) -> Callable[[], None]:
 
 # %% nbgrader={"grade_id": "ddp-by-hand-check", "grade": true, "points": 4}
 check_ddp(try_ddp, 2, 100)  # several buckets, every layer used
+check_ddp(try_ddp, 2, 80)  # buckets that are exactly full
+check_ddp(try_ddp, 2, 160, dtype=torch.float64)
 check_ddp(try_ddp, 1, 10_000)  # one bucket, one rank
 
 # %% nbgrader={"grade_id": "ddp-by-hand-check-2", "grade": true, "points": 2}
@@ -807,6 +813,7 @@ check_ddp(try_ddp, 2, 100, mixed=True)  # each rank leaves another layer unused
 check_ddp(try_ddp, 3, 70, mixed=True, seed=3)
 check_ddp(try_ddp, 2, 10_000, mixed=True, seed=4)
 check_ddp(try_ddp, 3, 130, seed=5)
+check_ddp(try_ddp, 2, 48, seed=6, dtype=torch.bfloat16)
 ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1698,6 +1705,13 @@ print("machines, from and to:", options.nnodes, "  restarts:", options.max_resta
 # Example: `scaling("strong", 2, 64, 0.001, 10_000_000, 0.001, 1e8, 0.1)` has step 0.134, speedup 0.478, efficiency 0.239 and rate 0.1.
 
 
+# %% nbgrader={"grade_id": "try-scaling", "locked": true}
+@runs_with_the_answer
+def try_scaling(cases: list) -> list:
+    """The dict for each case."""
+    return run_scaling(scaling, cases)
+
+
 # %% nbgrader={"grade_id": "scaling", "solution": true}
 def scaling(
     kind: str,
@@ -1727,14 +1741,14 @@ def scaling(
 # %% nbgrader={"grade_id": "scaling-check", "grade": true, "points": 4}
 example = (0.001, 10_000_000, 0.001, 1e8, 0.1)
 cases = [("strong", 2, 64), ("weak", 2, 64), ("strong", 8, 20), ("weak", 1, 5)]
-check_scaling(scaling, [(*case, *example) for case in cases])
+check_scaling(try_scaling, [(*case, *example) for case in cases])
 ### BEGIN HIDDEN TESTS
 numbers, cases = random.Random(12), []
 for _ in range(20):
     case = (numbers.choice(["weak", "strong"]), numbers.randint(1, 9), numbers.randint(1, 99))
     case += (numbers.uniform(1e-4, 1e-2), numbers.randint(1, 10**8), numbers.uniform(0, 1e-3))
     cases.append((*case, numbers.uniform(1e7, 1e10), numbers.uniform(0.01, 1)))
-check_scaling(scaling, cases)
+check_scaling(try_scaling, cases)
 ### END HIDDEN TESTS
 
 # %% [markdown]

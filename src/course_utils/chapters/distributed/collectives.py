@@ -156,12 +156,12 @@ def check_ring_slips(result, right, tensors, rank):
     same = isinstance(result, torch.Tensor) and result.shape == right.shape
     if not same or result.dtype != right.dtype:
         return
-    if right.dtype == torch.float64 and not torch.allclose(result, right, 1e-13, 1e-13):
-        if torch.allclose(result, right, 1e-6, 1e-6):
-            raise AssertionError(
-                "the sum is right to seven digits only: x is float64, and on the way it was "
-                "rounded to float32"
-            )
+    exact = right.dtype != torch.float64 or torch.allclose(result, right, 1e-13, 1e-13)
+    if not exact and torch.allclose(result, right, 1e-6, 1e-6):
+        raise AssertionError(
+            "the sum is right to seven digits only: x is float64, and on the way it was rounded "
+            "to float32"
+        )
     if torch.allclose(result, right):
         return
     if torch.allclose(result, ring_that_only_adds(tensors)[rank].view(right.shape).to(right)):

@@ -21,12 +21,25 @@ with count_traffic():
     torch.zeros(1).add(1)  # loads what each rank would have to load for itself
 
 
-def launched(function, world_size, *args, timeout=7):
+def launched(function, world_size, *args, timeout=7, backend="auto"):
     """What each rank returned, or the words of what went wrong."""
+    options = {"timeout": timeout, "backend": backend, "quiet": True}
     try:
-        return launch(function, world_size, *args, timeout=timeout, quiet=True)
+        return launch(function, world_size, *args, **options)
     except LaunchError as error:
         return told(error)
+
+
+def alone(work: Callable[[], object], what: str) -> object:
+    """What ``work()`` returns in a process of its own, which ends when it takes too long.
+
+    Raises:
+        AssertionError: it raised, or was not through in time; the words say where it was.
+    """
+    found = launched(lambda rank, world_size: work(), 1, backend=None)
+    if isinstance(found, str):
+        raise AssertionError(f"{what} gave no result: {found}")
+    return found[0]
 
 
 def told(error: LaunchError) -> str:
